@@ -1,0 +1,48 @@
+# Everything runs in the project's own .venv; nothing outside this folder is touched.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test bench docs calibrate check clean
+
+$(VENV)/.pip: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.pip pyproject.toml
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,files]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,arviz,files,experiments,dask]' --group test --group check
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) install --quiet --constraint constraints.txt --group docs
+	@touch $@
+
+demo: $(VENV)/.core
+	$(BIN)/alldags demo
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/python -m pytest
+
+calibrate: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/calibration --calibrate
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,75 @@
+"""alldags: causal effects averaged over every DAG you cannot rule out.
+
+The flow is: table -> `Moments`; `CandidateGraph`, `Prior` and `Moments` -> one problem per node -> engine -> one
+posterior per node -> `Posterior` -> `Effect`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from alldags import datasets, engines
+    from alldags.data.moments import Moments
+    from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.graph.candidate import CandidateGraph
+    from alldags.graph.io import parse_graph, read_graph, write_graph
+    from alldags.prior import KnownNoise, Prior, UnknownNoise
+    from alldags.results.effect import Effect
+    from alldags.results.fit import fit
+    from alldags.results.posterior import Posterior
+
+# Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
+_HOME = {
+    "AlldagsError": "alldags.errors",
+    "AlldagsWarning": "alldags.errors",
+    "CandidateGraph": "alldags.graph.candidate",
+    "Effect": "alldags.results.effect",
+    "KnownNoise": "alldags.prior",
+    "Moments": "alldags.data.moments",
+    "Posterior": "alldags.results.posterior",
+    "Prior": "alldags.prior",
+    "UnknownNoise": "alldags.prior",
+    "fit": "alldags.results.fit",
+    "parse_graph": "alldags.graph.io",
+    "read_graph": "alldags.graph.io",
+    "write_graph": "alldags.graph.io",
+}
+_MODULES = ("datasets", "engines")
+
+__all__ = [
+    "AlldagsError",
+    "AlldagsWarning",
+    "CandidateGraph",
+    "Effect",
+    "KnownNoise",
+    "Moments",
+    "Posterior",
+    "Prior",
+    "UnknownNoise",
+    "__version__",
+    "datasets",
+    "engines",
+    "fit",
+    "parse_graph",
+    "read_graph",
+    "write_graph",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        value: object = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"alldags.{name}")
+    else:
+        raise AttributeError(f"module 'alldags' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

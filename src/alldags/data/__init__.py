@@ -1,0 +1,1 @@
+"""Tables reduced to moments."""

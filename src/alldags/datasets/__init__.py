@@ -1,0 +1,1 @@
+"""Built-in example, simulators and loaders of public data."""

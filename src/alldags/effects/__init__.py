@@ -1,0 +1,1 @@
+"""From node posteriors to total effects: plain functions of arrays and node posteriors."""

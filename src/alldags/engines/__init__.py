@@ -1,0 +1,55 @@
+"""Engines: ways from a node's problem to its posterior.
+
+Each engine is a small frozen object, called as ``engine(problem, rng) -> NodePosterior``. The strings accepted by
+``fit(engine=...)`` stand for engines with their default settings.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from alldags.errors import EngineError, did_you_mean
+
+if TYPE_CHECKING:
+    from alldags.engines.exact import Exact
+    from alldags.engines.full import Full
+    from alldags.engines.greedy import K2
+    from alldags.nodes import Engine
+
+_HOME = {
+    "Exact": "exact",
+    "Full": "full",
+    "K2": "greedy",
+}
+_NAMES = {
+    "exact": "Exact",
+    "full": "Full",
+    "k2": "K2",
+}
+
+__all__ = ["K2", "Exact", "Full", "resolve"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'alldags.engines' has no attribute {name!r}")
+    value: object = getattr(import_module(f"alldags.engines.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def resolve(engine: str | Engine) -> Engine:
+    """Return the engine a string stands for; an engine object is returned as it is."""
+    if not isinstance(engine, str):
+        if not callable(engine):
+            raise EngineError(f"engine must be a name or an engine object, got {engine!r}")
+        return engine
+    if engine not in _NAMES:
+        raise EngineError(f"there is no engine {engine!r}{did_you_mean(engine, _NAMES)}; choose from {sorted(_NAMES)}")
+    made: Engine = __getattr__(_NAMES[engine])()  # type: ignore[operator]
+    return made

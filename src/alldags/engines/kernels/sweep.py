@@ -1,0 +1,199 @@
+"""The sweep operator, greedy search on a swept matrix, and coefficient draws.
+
+Layout: the augmented matrix ``T`` of shape (k + 1, k + 1) starts as ``[[A, b], [b', 0]]``. After sweeping the set ``P``
+
+- ``T[i, i]`` is minus the inverse's diagonal for ``i`` in ``P`` and the Schur complement's outside,
+- ``T[i, k]`` is the conditional mean for ``i`` in ``P`` and the residual shift outside,
+- ``T[k, k]`` is ``-q``, minus the quadratic form.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from alldags.typing import BoolArray, FloatArray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(t: FloatArray, v: int) -> None:
+    """Sweep variable `v` in, in place."""
+    size = t.shape[0]
+    pivot = 1.0 / t[v, v]
+    for i in range(size):
+        if i != v:
+            factor = t[i, v] * pivot
+            for j in range(size):
+                if j != v:
+                    t[i, j] -= factor * t[v, j]
+    for i in range(size):
+        t[i, v] *= pivot
+        t[v, i] = t[i, v]
+    t[v, v] = -pivot
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def unsweep(t: FloatArray, v: int) -> None:
+    """Sweep variable `v` out, in place: the inverse of `sweep`."""
+    size = t.shape[0]
+    pivot = 1.0 / t[v, v]
+    for i in range(size):
+        if i != v:
+            factor = t[i, v] * pivot
+            for j in range(size):
+                if j != v:
+                    t[i, j] -= factor * t[v, j]
+    for i in range(size):
+        t[i, v] *= -pivot
+        t[v, i] = t[i, v]
+    t[v, v] = -pivot
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def noise_term(q: float, known_noise: bool, total: float, shape: float, rate: float) -> float:
+    """Return ``f(q)`` of `alldags.nodes.ConjugateSystem`."""
+    if known_noise:
+        return 0.5 * q
+    residual = rate + 0.5 * (total - q)
+    floor = 1e-15 * (rate + 0.5 * total)  # rounding can leave a perfect fit below zero
+    return -shape * math.log(max(residual, floor))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def greedy_parents(
+    precision: FloatArray,
+    shift: FloatArray,
+    log_factor: FloatArray,
+    log_size: FloatArray,
+    certain: BoolArray,
+    has_determinant: bool,
+    known_noise: bool,
+    total: float,
+    shape: float,
+    rate: float,
+) -> tuple[BoolArray, float]:
+    """Add the parent that raises the posterior most until none does; certain parents are in from the start.
+
+    Returns the parents present, shape (k,), and their log weight (without the constant). A step costs O(k) and one
+    sweep.
+    """
+    k = shift.shape[0]
+    t = np.empty((k + 1, k + 1))
+    t[:k, :k] = precision
+    t[:k, k] = shift
+    t[k, :k] = shift
+    t[k, k] = 0.0
+    present = np.zeros(k, dtype=np.bool_)
+    base = 0.0  # factors and determinants of what is present
+    for v in range(k):
+        if certain[v]:
+            base += log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
+            sweep(t, v)
+            present[v] = True
+    size = 0
+    score = base + log_size[0] + noise_term(-t[k, k], known_noise, total, shape, rate)
+    while size < log_size.shape[0] - 1:
+        best, best_score, best_base = -1, score, base
+        for v in range(k):
+            if present[v] or t[v, v] <= 0.0:
+                continue
+            new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
+            q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
+            new_score = new_base + log_size[size + 1] + noise_term(q, known_noise, total, shape, rate)
+            if new_score > best_score:
+                best, best_score, best_base = v, new_score, new_base
+        if best < 0:
+            break
+        sweep(t, best)
+        present[best] = True
+        size += 1
+        score, base = best_score, best_base
+    return present, score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_coefficients(
+    precision: FloatArray, shift: FloatArray, masks: BoolArray, normals: FloatArray, noise_sd: FloatArray
+) -> FloatArray:
+    """Turn standard normals into coefficients given parent sets, shape (size, k).
+
+    Row ``d`` of the result is ``A_P^-1 b_P + noise_sd[d] * L_P^-T z`` on the set ``P = masks[d]``, zero elsewhere,
+    with ``A_P = L_P L_P'``. Equal sets in neighbouring rows share one factorisation.
+    """
+    size, k = masks.shape
+    out = np.zeros((size, k))
+    factor = np.empty((k, k))
+    index = np.empty(k, dtype=np.int64)
+    work = np.empty(k)
+    center = np.empty(k)
+    p = 0
+    for d in range(size):
+        same = d > 0
+        if same:
+            for i in range(k):
+                if masks[d, i] != masks[d - 1, i]:
+                    same = False
+                    break
+        if not same:
+            p = 0
+            for i in range(k):
+                if masks[d, i]:
+                    index[p] = i
+                    p += 1
+            for i in range(p):
+                for j in range(i + 1):
+                    value = precision[index[i], index[j]]
+                    for h in range(j):
+                        value -= factor[i, h] * factor[j, h]
+                    if i == j:
+                        factor[i, i] = math.sqrt(value)
+                    else:
+                        factor[i, j] = value / factor[j, j]
+            for i in range(p):
+                value = shift[index[i]]
+                for h in range(i):
+                    value -= factor[i, h] * center[h]
+                center[i] = value / factor[i, i]
+        for i in range(p - 1, -1, -1):  # one backward substitution serves mean and noise
+            value = center[i] + noise_sd[d] * normals[d, i]
+            for h in range(i + 1, p):
+                value -= factor[h, i] * work[h]
+            work[i] = value / factor[i, i]
+        for i in range(p):
+            out[d, index[i]] = work[i]
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def quadratic_forms(precision: FloatArray, shift: FloatArray, masks: BoolArray) -> FloatArray:
+    """Return ``q = b_P' A_P^-1 b_P`` for each row of `masks`, shape (size,)."""
+    size, k = masks.shape
+    out = np.zeros(size)
+    factor = np.empty((k, k))
+    index = np.empty(k, dtype=np.int64)
+    center = np.empty(k)
+    for d in range(size):
+        p = 0
+        for i in range(k):
+            if masks[d, i]:
+                index[p] = i
+                p += 1
+        q = 0.0
+        for i in range(p):
+            for j in range(i + 1):
+                value = precision[index[i], index[j]]
+                for h in range(j):
+                    value -= factor[i, h] * factor[j, h]
+                if i == j:
+                    factor[i, i] = math.sqrt(value)
+                else:
+                    factor[i, j] = value / factor[j, j]
+            value = shift[index[i]]
+            for h in range(i):
+                value -= factor[i, h] * center[h]
+            center[i] = value / factor[i, i]
+            q += center[i] * center[i]
+        out[d] = q
+    return out

@@ -1,0 +1,57 @@
+"""Errors and warnings that alldags raises.
+
+Every error derives from `ValueError`, is raised at the edge of the library, and names the problem, the offending value
+and the fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AlldagsError(ValueError):
+    """Base class of all errors raised by alldags."""
+
+
+class GraphError(AlldagsError):
+    """A candidate graph is not acyclic, not consistent, or cannot be read."""
+
+
+class DataError(AlldagsError):
+    """The table cannot be used as it is."""
+
+
+class PriorError(AlldagsError):
+    """A prior setting is outside its range or does not fit the question."""
+
+
+class EngineError(AlldagsError):
+    """An engine cannot take the problem it was given."""
+
+
+class MissingExtraError(AlldagsError, ImportError):
+    """A feature needs a package that an optional extra installs."""
+
+
+class AlldagsWarning(UserWarning):
+    """Something the user can act on."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'smoking'?"`` when a known name is close to `name`, else an empty string."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def require(module: str, extra: str) -> object:
+    """Import `module` or raise an error that names the extra which installs it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        top = module.partition(".")[0]
+        raise MissingExtraError(
+            f"this needs the package {top!r}, which is not installed; run: pip install 'alldags[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Candidate graphs: construction, conversion, reading, writing, drawing."""

@@ -1,0 +1,332 @@
+"""`CandidateGraph`: which directed edges are possible, and how probable each is before seeing data."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags.errors import GraphError, did_you_mean
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class CandidateGraph:
+    """Variables, the directed edges that may exist between them, and the prior probability of each.
+
+    The candidate edges together must be acyclic: the order of causes is known, which of them exist is not. Instances
+    are immutable; methods that change something return a new graph.
+
+    Parameters
+    ----------
+    variables
+        Names, in the order used by every matrix the package returns.
+    edges
+        ``{(cause, effect): probability}``; probability 1 is a certain edge, 0 the same as leaving the edge out.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> graph = ad.CandidateGraph.from_tiers([["age"], ["smoking"], ["cancer"]], probability=0.5)
+    >>> graph.parents("cancer")
+    ('age', 'smoking')
+    >>> round(10**graph.log10_graphs)
+    8
+    """
+
+    variables: tuple[str, ...]
+    edges: Mapping[Edge, float]
+
+    def __post_init__(self) -> None:
+        variables = tuple(self.variables)
+        _check_variables(variables)
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "edges", MappingProxyType(_checked_edges(self.edges, variables)))
+        cycle = _find_cycle(variables, self.edges)
+        if cycle:
+            raise GraphError(
+                f"the candidate edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its edges, or "
+                "put opposite directions in separate graphs and pass the list of graphs to fit()"
+            )
+
+    # -- constructors ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]],
+        variables: Iterable[str] | None = None,
+        probability: float = 0.5,
+    ) -> CandidateGraph:
+        """Build a graph from single edges.
+
+        Parameters
+        ----------
+        edges
+            ``{(cause, effect): probability}``, or an iterable of ``(cause, effect)`` and
+            ``(cause, effect, probability)``.
+        variables
+            All names, for variables without edges or to fix their order; by default in order of appearance.
+        probability
+            For edges given without one.
+        """
+        triples = _edge_triples(edges, probability)
+        if variables is None:
+            variables = dict.fromkeys(name for cause, effect, _ in triples for name in (cause, effect))
+        return cls(tuple(variables), _mapping_without_duplicates(triples))
+
+    @classmethod
+    def from_order(cls, order: Iterable[str], probability: float = 0.5) -> CandidateGraph:
+        """Build a graph in which every variable may cause every later one."""
+        return cls.from_tiers([[name] for name in order], probability)
+
+    @classmethod
+    def from_tiers(cls, tiers: Iterable[Iterable[str]], probability: float = 0.5) -> CandidateGraph:
+        """Build a graph in which every variable may cause every variable of a later tier, none of its own."""
+        groups = [[tier] if isinstance(tier, str) else list(tier) for tier in tiers]
+        edges = {
+            (cause, effect): probability
+            for position, later in enumerate(groups)
+            for earlier in groups[:position]
+            for cause in earlier
+            for effect in later
+        }
+        return cls(tuple(name for tier in groups for name in tier), edges)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, variables: Sequence[str] | None = None) -> CandidateGraph:
+        """Build a graph from a square matrix of probabilities, row = cause, column = effect.
+
+        A labelled frame (pandas: index and columns; other frames: columns, rows in the same order) brings its own
+        names; a plain array needs `variables`.
+        """
+        from alldags.graph.convert import labelled_matrix
+
+        names, values = labelled_matrix(matrix, variables)
+        edges = {(names[i], names[j]): float(values[i, j]) for i, j in np.argwhere(values != 0)}
+        return cls(names, edges)
+
+    @classmethod
+    def from_networkx(cls, graph: nx.DiGraph[Any], probability: float = 0.5) -> CandidateGraph:
+        """Build a graph from a networkx ``DiGraph``; the edge attribute ``probability`` is used where present."""
+        from alldags.graph.convert import from_networkx
+
+        return from_networkx(graph, probability)
+
+    # -- changes: each returns a new graph ---------------------------------------------------------------------------
+
+    def with_edge(self, cause: str, effect: str, probability: float = 0.5) -> CandidateGraph:
+        """Return a graph in which the edge is a candidate with this probability (0 removes it)."""
+        self._check_known(cause, effect)
+        return CandidateGraph(self.variables, {**self.edges, (cause, effect): probability})
+
+    def without_edge(self, cause: str, effect: str) -> CandidateGraph:
+        """Return a graph without this candidate edge."""
+        self._check_known(cause, effect)
+        if (cause, effect) not in self.edges:
+            raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
+        return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
+
+    # -- questions ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def log10_graphs(self) -> float:
+        """Decimal logarithm of the number of graphs that are averaged over."""
+        return math.log10(2.0) * sum(probability < 1.0 for probability in self.edges.values())
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The variables in an order in which causes precede effects."""
+        return _topological_order(self.variables, self.edges)
+
+    def probability(self, cause: str, effect: str) -> float:
+        """Return the prior probability of an edge; 0 if it is not a candidate."""
+        self._check_known(cause, effect)
+        return self.edges.get((cause, effect), 0.0)
+
+    def parents(self, child: str) -> tuple[str, ...]:
+        """Return the candidate parents of a variable, in the order of `variables`."""
+        self._check_known(child)
+        return self._parents[child]
+
+    def ancestors(self, variable: str) -> frozenset[str]:
+        """Return the variables with a candidate path to this one, itself excluded."""
+        self._check_known(variable)
+        return _reach(variable, self._parents)
+
+    def descendants(self, variable: str) -> frozenset[str]:
+        """Return the variables to which there is a candidate path from this one, itself excluded."""
+        self._check_known(variable)
+        return _reach(variable, self._children)
+
+    def tiers(self) -> tuple[tuple[str, ...], ...]:
+        """Return the variables in layers: the first without candidate parents, each other one as early as it can be."""
+        depth: dict[str, int] = {}
+        for name in self.order:
+            depth[name] = 1 + max((depth[parent] for parent in self._parents[name]), default=-1)
+        layers = range(1 + max(depth.values(), default=-1))
+        return tuple(tuple(name for name in self.variables if depth[name] == layer) for layer in layers)
+
+    def to_matrix(self) -> FloatArray:
+        """Return the probabilities as an array of shape (m, m), row = cause, column = effect."""
+        index = {name: i for i, name in enumerate(self.variables)}
+        matrix = np.zeros((len(index), len(index)))
+        for (cause, effect), probability in self.edges.items():
+            matrix[index[cause], index[effect]] = probability
+        return matrix
+
+    def to_networkx(self) -> nx.DiGraph[Any]:
+        """Return a networkx ``DiGraph`` with the edge attribute ``probability``."""
+        from alldags.graph.convert import to_networkx
+
+        return to_networkx(self)
+
+    def __repr__(self) -> str:
+        certain = sum(probability == 1.0 for probability in self.edges.values())
+        return (
+            f"CandidateGraph({len(self.variables)} variables, {len(self.edges)} candidate edges of which {certain} "
+            f"certain, 10^{self.log10_graphs:.1f} graphs)"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CandidateGraph):
+            return NotImplemented
+        return self.variables == other.variables and dict(self.edges) == dict(other.edges)
+
+    def __hash__(self) -> int:
+        return hash((self.variables, frozenset(self.edges.items())))
+
+    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float]]:
+        return self.variables, dict(self.edges)  # a mapping proxy cannot be pickled
+
+    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float]]) -> None:
+        object.__setattr__(self, "variables", state[0])
+        object.__setattr__(self, "edges", MappingProxyType(state[1]))
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        return _neighbours(self.variables, self.edges, key=1)
+
+    @cached_property
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        return _neighbours(self.variables, self.edges, key=0)
+
+    def _check_known(self, *names: str) -> None:
+        for name in names:
+            if name not in self._parents:
+                raise GraphError(f"{name!r} is not a variable of the graph{did_you_mean(name, self.variables)}")
+
+
+def _neighbours(variables: Sequence[str], edges: Iterable[Edge], key: int) -> dict[str, tuple[str, ...]]:
+    """Group edges by their end `key` (1: by effect, giving parents; 0: by cause, giving children)."""
+    position = {name: i for i, name in enumerate(variables)}
+    groups: dict[str, list[str]] = {name: [] for name in variables}
+    for edge in edges:
+        groups[edge[key]].append(edge[1 - key])
+    return {name: tuple(sorted(group, key=position.__getitem__)) for name, group in groups.items()}
+
+
+def _reach(start: str, neighbours: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    seen: set[str] = set()
+    stack = list(neighbours[start])
+    while stack:
+        name = stack.pop()
+        if name not in seen:
+            seen.add(name)
+            stack.extend(neighbours[name])
+    return frozenset(seen)
+
+
+def _topological_order(variables: Sequence[str], edges: Iterable[Edge]) -> tuple[str, ...]:
+    """Return Kahn's order, earliest in `variables` first; shorter than `variables` if there is a cycle."""
+    parents = _neighbours(variables, edges, key=1)
+    children = _neighbours(variables, edges, key=0)
+    waiting = {name: len(parents[name]) for name in variables}
+    ready = deque(name for name in variables if waiting[name] == 0)
+    order = []
+    while ready:
+        name = ready.popleft()
+        order.append(name)
+        for child in children[name]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    return tuple(order)
+
+
+def _find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[str]:
+    """Return the names along one cycle, first = last, or an empty list."""
+    ordered = set(_topological_order(variables, edges))
+    inside = [name for name in variables if name not in ordered]
+    if not inside:
+        return []
+    parents = _neighbours(variables, edges, key=1)
+    # every variable left over has a parent that is left over: walking backwards must revisit one
+    walk = [inside[0]]
+    while walk[-1] not in walk[:-1]:
+        walk.append(next(parent for parent in parents[walk[-1]] if parent not in ordered))
+    return walk[walk.index(walk[-1]) :][::-1]
+
+
+def _check_variables(variables: Sequence[str]) -> None:
+    if not variables:
+        raise GraphError("a candidate graph needs at least one variable")
+    seen: set[str] = set()
+    for name in variables:
+        if not isinstance(name, str) or not name:
+            raise GraphError(f"variable names must be non-empty strings, got {name!r}")
+        if name in seen:
+            raise GraphError(f"the variable {name!r} is listed twice")
+        seen.add(name)
+
+
+def _checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict[Edge, float]:
+    known = set(variables)
+    checked = {}
+    for (cause, effect), probability in edges.items():
+        arrow = f"{cause!r} -> {effect!r}"
+        for name in (cause, effect):
+            if name not in known:
+                raise GraphError(
+                    f"the edge {arrow} names {name!r}, which is not among the variables{did_you_mean(name, variables)}"
+                )
+        if cause == effect:
+            raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
+        if not isinstance(probability, int | float | np.floating | np.integer) or not 0 <= probability <= 1:
+            raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
+        if probability > 0:
+            checked[cause, effect] = float(probability)
+    return checked
+
+
+def _edge_triples(
+    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
+) -> list[tuple[str, str, float]]:
+    if isinstance(edges, Mapping):
+        return [(cause, effect, value) for (cause, effect), value in edges.items()]
+    triples = []
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) not in (2, 3):
+            raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
+        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
+    return triples
+
+
+def _mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
+    mapping: dict[Edge, float] = {}
+    for cause, effect, probability in triples:
+        if (cause, effect) in mapping:
+            raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
+        mapping[cause, effect] = probability
+    return mapping

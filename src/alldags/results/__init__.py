@@ -1,0 +1,1 @@
+"""What users hold in their hands: `Posterior`, `Effect`, tables and plots."""
