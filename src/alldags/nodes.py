@@ -348,8 +348,8 @@ def _check_degrees_of_freedom(problem: NodeProblem) -> None:
     for setting in problem.settings:
         if not isinstance(setting.noise, KnownNoise) and 2 * setting.noise.shape + problem.n <= 1:
             raise PriorError(
-                f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; add rows "
-                f"or use UnknownNoise(shape=...) with a shape above {(1 - problem.n) / 2:g}"
+                f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; "
+                f"add rows or use UnknownNoise(shape=...) with a shape above {(1 - problem.n) / 2:g}"
             )
 
 
@@ -381,7 +381,8 @@ class ConjugateSystem:
     known_noise
         Which of the two forms of f applies.
     total, shape, rate
-        The numbers of f for unknown noise: ``total`` = sum of squares of the child, ``shape = a0 + n/2``, ``rate = b0``.
+        The numbers of f for unknown noise: ``total`` is the child's sum of squares, ``shape = a0 + n/2``,
+        ``rate = b0``.
     """
 
     precision: FloatArray

@@ -33,7 +33,7 @@ class SettingsPosterior(NodePosterior):
         if any(value is None for value in evidences):
             raise EngineError(f"the engine {self.diagnostics.engine!r} gives no evidence to average hyperparameters by")
         priors = [setting.log_weight for setting in self.problem.settings]
-        return np.array(priors) + np.array(evidences, dtype=float)
+        return np.asarray(np.array(priors) + np.array(evidences, dtype=float))
 
     @cached_property
     def weights(self) -> FloatArray:
