@@ -56,8 +56,8 @@ class CandidateGraph:
         cycle = _find_cycle(variables, self.edges)
         if cycle:
             raise GraphError(
-                f"the candidate edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its edges, or "
-                "put opposite directions in separate graphs and pass the list of graphs to fit()"
+                f"the candidate edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its "
+                "edges, or put opposite directions in separate graphs and pass the list of graphs to fit()"
             )
 
     # -- constructors ------------------------------------------------------------------------------------------------

@@ -1,0 +1,33 @@
+"""Shared options and fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--calibrate", action="store_true", help="run calibration tests with many more replications")
+
+
+@pytest.fixture(scope="session")
+def calibrate_scale(request: pytest.FixtureRequest) -> int:
+    """How many times more replications than usual: 1, or 10 with --calibrate."""
+    return 10 if request.config.getoption("--calibrate") else 1
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20210413)
+
+
+@pytest.fixture(scope="session")
+def public_data() -> Path:
+    """Folder of public data sets (ALLDAGS_DATA, or ../shared/data beside the project); never bundled."""
+    folder = Path(os.environ.get("ALLDAGS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("public data sets are not on this machine; set ALLDAGS_DATA to their folder")
+    return folder
