@@ -40,7 +40,7 @@ class AlldagsWarning(UserWarning):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'smoking'?"`` when a known name is close to `name`, else an empty string."""
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Edge = tuple[str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class CandidateGraph:
     edges: Mapping[Edge, float]
 
     def __post_init__(self) -> None:
-        variables = tuple(self.variables)
-        _check_variables(variables)
+        variables = _checked_variables(self.variables)
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(_checked_edges(self.edges, variables)))
         cycle = _find_cycle(variables, self.edges)
@@ -82,19 +82,21 @@ class CandidateGraph:
             For edges given without one.
         """
         triples = _edge_triples(edges, probability)
+        mapping = _mapping_without_duplicates(triples)
         if variables is None:
-            variables = dict.fromkeys(name for cause, effect, _ in triples for name in (cause, effect))
-        return cls(tuple(variables), _mapping_without_duplicates(triples))
+            variables = dict.fromkeys(name for edge in mapping for name in edge)
+        return cls(_names(variables, "variables"), mapping)
 
     @classmethod
     def from_order(cls, order: Iterable[str], probability: float = 0.5) -> CandidateGraph:
         """Build a graph in which every variable may cause every later one."""
-        return cls.from_tiers([[name] for name in order], probability)
+        return cls.from_tiers([[name] for name in _names(order, "order")], probability)
 
     @classmethod
     def from_tiers(cls, tiers: Iterable[Iterable[str]], probability: float = 0.5) -> CandidateGraph:
         """Build a graph in which every variable may cause every variable of a later tier, none of its own."""
-        groups = [[tier] if isinstance(tier, str) else list(tier) for tier in tiers]
+        groups = [[tier] if isinstance(tier, str) else _names(tier, "a tier") for tier in _names(tiers, "tiers")]
+        names = _checked_variables([name for tier in groups for name in tier])
         edges = {
             (cause, effect): probability
             for position, later in enumerate(groups)
@@ -102,7 +104,7 @@ class CandidateGraph:
             for cause in earlier
             for effect in later
         }
-        return cls(tuple(name for tier in groups for name in tier), edges)
+        return cls(names, edges)
 
     @classmethod
     def from_matrix(cls, matrix: Any, variables: Sequence[str] | None = None) -> CandidateGraph:
@@ -279,7 +281,15 @@ def _find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[s
     return walk[walk.index(walk[-1]) :][::-1]
 
 
-def _check_variables(variables: Sequence[str]) -> None:
+def _names(names: Iterable[T], what: str) -> tuple[T, ...]:
+    """Return `names` as a tuple; a bare string would silently become single letters."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise GraphError(f"{what} must be a list, got {names!r}; write [{names!r}]")
+    return tuple(names)
+
+
+def _checked_variables(variables: Iterable[str]) -> tuple[str, ...]:
+    variables = _names(variables, "variables")
     if not variables:
         raise GraphError("a candidate graph needs at least one variable")
     seen: set[str] = set()
@@ -288,13 +298,19 @@ def _check_variables(variables: Sequence[str]) -> None:
             raise GraphError(f"variable names must be non-empty strings, got {name!r}")
         if name in seen:
             raise GraphError(f"the variable {name!r} is listed twice")
+        if any("\ud800" <= char <= "\udfff" for char in name):
+            raise GraphError(f"the name {name!r} holds half a character (a surrogate); it could not be saved")
         seen.add(name)
+    return variables
 
 
 def _checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict[Edge, float]:
+    if not isinstance(edges, Mapping):
+        raise GraphError(f"edges must be {{(cause, effect): probability}}, got {type(edges).__name__}; use from_edges")
     known = set(variables)
     checked = {}
-    for (cause, effect), probability in edges.items():
+    for edge, probability in edges.items():
+        cause, effect = _pair(edge)
         arrow = f"{cause!r} -> {effect!r}"
         for name in (cause, effect):
             if name not in known:
@@ -303,21 +319,36 @@ def _checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dic
                 )
         if cause == effect:
             raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
-        if not isinstance(probability, int | float | np.floating | np.integer) or not 0 <= probability <= 1:
+        if not _is_probability(probability):
             raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
         if probability > 0:
             checked[cause, effect] = float(probability)
     return checked
 
 
+def _is_probability(value: object) -> bool:
+    """Tell whether `value` is a number in [0, 1]; True and False are refused, because they hide a choice."""
+    return (
+        isinstance(value, int | float | np.floating | np.integer)
+        and not isinstance(value, bool)
+        and bool(0 <= value <= 1)
+    )
+
+
+def _pair(edge: object) -> Edge:
+    if not isinstance(edge, tuple) or len(edge) != 2:
+        raise GraphError(f"an edge is a pair (cause, effect), got {edge!r}")
+    return edge
+
+
 def _edge_triples(
     edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
 ) -> list[tuple[str, str, float]]:
     if isinstance(edges, Mapping):
-        return [(cause, effect, value) for (cause, effect), value in edges.items()]
+        return [(*_pair(edge), value) for edge, value in edges.items()]
     triples = []
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) not in (2, 3):
+    for edge in _names(edges, "edges"):
+        if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
             raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
         triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
     return triples
@@ -326,6 +357,8 @@ def _edge_triples(
 def _mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
     mapping: dict[Edge, float] = {}
     for cause, effect, probability in triples:
+        if not isinstance(cause, str) or not isinstance(effect, str):
+            raise GraphError(f"the edge {cause!r} -> {effect!r} must join two names in quotes")
         if (cause, effect) in mapping:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
         mapping[cause, effect] = probability

@@ -1,0 +1,120 @@
+"""From and to matrices, data frames and networkx graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags.errors import GraphError
+from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def labelled_matrix(matrix: Any, variables: Sequence[str] | None) -> tuple[tuple[str, ...], FloatArray]:
+    """Return names and values of a square matrix of probabilities, row = cause, column = effect.
+
+    Parameters
+    ----------
+    matrix
+        A pandas frame (rows are matched to columns by the index; a plain 0, 1, 2, ... index means the order of the
+        columns), any other frame that narwhals knows (rows in the order of the columns), or a square array.
+    variables
+        Names of an array's rows and columns; for a frame, the order to return.
+
+    Returns
+    -------
+    names, values
+        m names and an array of shape (m, m).
+    """
+    import narwhals.stable.v2 as nw
+
+    if nw.dependencies.is_pandas_dataframe(matrix):
+        names, values = _from_pandas(matrix)
+    elif nw.dependencies.is_into_dataframe(matrix):
+        frame = nw.from_native(matrix, eager_only=True)
+        names, values = tuple(frame.columns), _float_array(frame.to_numpy())
+    elif variables is None:
+        raise GraphError("a plain matrix needs the names of its rows and columns; pass variables=[...]")
+    else:
+        return tuple(variables), _square(_float_array(matrix), len(variables))
+    values = _square(values, len(names))
+    return (names, values) if variables is None else _reordered(names, values, tuple(variables))
+
+
+def _from_pandas(frame: Any) -> tuple[tuple[str, ...], FloatArray]:
+    columns, index = list(frame.columns), list(frame.index)
+    if len(set(columns)) < len(columns) or len(set(index)) < len(index):
+        raise GraphError(f"the matrix names a variable twice: rows {index}, columns {columns}")
+    if index == list(range(len(index))) and columns != index:
+        return tuple(columns), _float_array(frame.to_numpy())
+    only_one = sorted(map(repr, set(columns) ^ set(index)))
+    if only_one:
+        raise GraphError(
+            f"the rows and columns of the matrix must have the same names; {', '.join(only_one)} is only in one"
+        )
+    return tuple(columns), _float_array(frame.loc[columns, columns].to_numpy())
+
+
+def _float_array(values: Any) -> FloatArray:
+    array = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    if array.dtype == np.bool_:
+        raise GraphError(
+            "a matrix of True and False does not say how probable the edges are; multiply it by the probability of an "
+            "edge, for example 0.5, or 1.0 for certain edges"
+        )
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"the matrix must hold numbers only: {error}") from error
+
+
+def _square(values: FloatArray, m: int) -> FloatArray:
+    if values.shape != (m, m):
+        raise GraphError(f"{m} variables need a matrix of shape ({m}, {m}), got {values.shape}")
+    return values
+
+
+def _reordered(
+    names: tuple[str, ...], values: FloatArray, variables: tuple[str, ...]
+) -> tuple[tuple[str, ...], FloatArray]:
+    if sorted(map(repr, names)) != sorted(map(repr, variables)):
+        raise GraphError(f"variables {list(variables)} are not the names of the matrix, {list(names)}")
+    rows = [names.index(name) for name in variables]
+    return variables, values[np.ix_(rows, rows)]
+
+
+def from_networkx(graph: nx.Graph[Any], probability: float) -> CandidateGraph:
+    """Build a candidate graph from a networkx ``DiGraph``; see `CandidateGraph.from_networkx`."""
+    import networkx as nx
+
+    if not isinstance(graph, nx.Graph) or not graph.is_directed():
+        raise GraphError(f"expected a networkx DiGraph, got {type(graph).__name__}; edges need a direction")
+    edges: dict[Edge, float] = {}
+    triples: Iterable[tuple[Any, Any, Any]] = graph.edges(data="probability")
+    for cause, effect, value in triples:
+        if (cause, effect) in edges:
+            raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
+        edges[cause, effect] = probability if value is None else value
+    return CandidateGraph(_string_names(graph), edges)
+
+
+def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
+    for name in graph:
+        if not isinstance(name, str):
+            raise GraphError(f"the node {name!r} is not a string; use nx.relabel_nodes(graph, str)")
+    return tuple(graph)
+
+
+def to_networkx(graph: CandidateGraph) -> nx.DiGraph[Any]:
+    """Return a networkx ``DiGraph`` with the edge attribute ``probability``, nodes in the order of the variables."""
+    import networkx as nx
+
+    result: nx.DiGraph[Any] = nx.DiGraph()
+    result.add_nodes_from(graph.variables)
+    result.add_edges_from((cause, effect, {"probability": value}) for (cause, effect), value in graph.edges.items())
+    return result

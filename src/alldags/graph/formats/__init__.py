@@ -1,0 +1,1 @@
+"""One small file per graph format; each has ``parse(text, probability)`` and ``write(graph)``."""

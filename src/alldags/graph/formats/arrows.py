@@ -1,0 +1,223 @@
+"""The grammar that DOT and dagitty share: ``type name { a; b [flag]; a -> b -> c [key=value]; {a b} -> c }``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from alldags.errors import GraphError
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.formats.collect import Collector, check_observed
+from alldags.graph.formats.tokens import Token, quoted, tokenize
+
+_MAX_DEPTH = 50  # of braces in braces, to stay far from the interpreter's recursion limit
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """In what DOT and dagitty differ.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    types
+        Words that may open the text.
+    keywords
+        Bare words that cannot be names.
+    dot
+        Whether DOT's extras apply: ``strict``, default attributes, ports, ``subgraph``, HTML strings, the drawing
+        attribute ``dir``.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    keywords: frozenset[str]
+    dot: bool
+
+
+def parse_arrows(text: str, probability: float, dialect: Dialect) -> CandidateGraph:
+    """Read a graph from text in this dialect."""
+    return _Parser(text, probability, dialect).graph()
+
+
+def write_arrows(graph: CandidateGraph, opening: str, dialect: Dialect) -> str:
+    """Write a graph: all variables in order, then all edges with their probabilities."""
+    names = {name: quoted(name, dialect.keywords) for name in graph.variables}
+    nodes = "".join(f"  {name};\n" for name in names.values())
+    edges = "".join(
+        f'  {names[cause]} -> {names[effect]} [probability="{probability!r}"];\n'
+        for (cause, effect), probability in graph.edges.items()
+    )
+    return f"{opening} {{\n{nodes}{edges}}}\n"
+
+
+class _Parser:
+    """A recursive-descent reader over a list of tokens."""
+
+    def __init__(self, text: str, probability: float, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.tokens = list(tokenize(text, html=dialect.dot))
+        self.position = 0
+        self.found = Collector(probability)
+
+    # -- tokens ------------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.position]
+
+    def take(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.position += 1
+        return token
+
+    def at(self, *marks: str) -> bool:
+        return self.token.kind == "punctuation" and self.token.text in marks
+
+    def at_word(self, words: Iterable[str]) -> bool:
+        return self.token.kind == "word" and self.token.text.lower() in words
+
+    def skip(self, mark: str) -> bool:
+        found = self.at(mark)
+        self.position += found
+        return found
+
+    def expect(self, mark: str) -> None:
+        if not self.skip(mark):
+            raise self.unexpected(f"expected {mark!r}")
+
+    def unexpected(self, wanted: str) -> GraphError:
+        return GraphError(f"line {self.token.line}: {wanted}, got {self.token.text!r}")
+
+    def identifier(self, what: str) -> str:
+        """Take a word or a string; strings may be joined with ``+``."""
+        token = self.take()
+        if token.kind not in ("word", "string"):
+            self.position -= token.kind != "end"
+            raise self.unexpected(f"expected {what}")
+        parts = [token.text]
+        while token.kind == "string" and self.at("+"):
+            self.take()
+            if self.token.kind != "string":
+                raise self.unexpected("expected a string after '+'")
+            token = self.take()
+            parts.append(token.text)
+        return "".join(parts)
+
+    # -- grammar -----------------------------------------------------------------------------------------------------
+
+    def graph(self) -> CandidateGraph:
+        if self.dialect.dot and self.at_word({"strict"}):
+            self.take()
+        if not self.at_word(self.dialect.types):
+            raise self.unexpected(
+                f"{self.dialect.name} text starts with {' or '.join(self.dialect.types)} and an opening brace"
+            )
+        self.take()
+        if not self.at("{"):
+            self.identifier("'{'")
+        self.block({}, depth=0)
+        if self.token.kind != "end":
+            raise self.unexpected("expected nothing after the closing brace")
+        return self.found.graph()
+
+    def block(self, defaults: dict[str, str], depth: int) -> list[str]:
+        """Read ``{ statements }`` and return the names in it; `defaults` are edge attributes in force."""
+        if depth > _MAX_DEPTH:
+            raise self.unexpected(f"more than {_MAX_DEPTH} braces inside each other")
+        defaults = dict(defaults)
+        names: dict[str, None] = {}
+        self.expect("{")
+        while not self.skip("}"):
+            if not self.skip(";"):
+                names.update(dict.fromkeys(self.statement(defaults, depth)))
+        return list(names)
+
+    def statement(self, defaults: dict[str, str], depth: int) -> list[str]:
+        following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        if self.dialect.dot and self.at_word({"graph", "node", "edge"}) and following.text == "[":
+            self.set_defaults(defaults)
+            return []
+        if self.token.kind in ("word", "string") and (following.kind, following.text) == ("punctuation", "="):
+            self.identifier("a name")
+            self.take()
+            self.identifier("a value")
+            return []
+        return self.chain(defaults, depth)
+
+    def set_defaults(self, defaults: dict[str, str]) -> None:
+        keyword = self.take()
+        attributes = self.attributes()
+        if keyword.text.lower() == "edge":
+            defaults.update(attributes)
+        elif keyword.text.lower() == "node":
+            check_observed("node", attributes, f"line {keyword.line}")
+
+    def chain(self, defaults: dict[str, str], depth: int) -> list[str]:
+        """Read ``group (arrow group)* [attributes]``, note variables and edges, and return all names."""
+        line = self.token.line
+        groups = [self.group(defaults, depth)]
+        arrows = []
+        while self.token.kind == "arrow":
+            arrows.append(self.take())
+            groups.append(self.group(defaults, depth))
+        attributes = self.attributes()
+        if arrows:
+            self.add_edges(groups, arrows, {**defaults, **attributes})
+        else:
+            for name in groups[0]:
+                check_observed(name, attributes, f"line {line}")
+        return [name for group in groups for name in group]
+
+    def group(self, defaults: dict[str, str], depth: int) -> list[str]:
+        """Read one name, or a set in braces."""
+        if self.dialect.dot and self.at_word({"subgraph"}):
+            self.take()
+            if not self.at("{"):
+                self.identifier("a name or '{'")
+        if self.at("{"):
+            return self.block(defaults, depth + 1)
+        if self.at_word(self.dialect.keywords):
+            raise self.unexpected('expected a name (put names such as "node" in double quotes)')
+        line = self.token.line
+        name = self.identifier("a name")
+        self.found.variable(name, f"line {line}")
+        while self.dialect.dot and self.skip(":"):
+            self.identifier("a port")
+        return [name]
+
+    def attributes(self) -> dict[str, str]:
+        """Read ``[key=value, flag, ...]``, any number of times."""
+        attributes = {}
+        while self.skip("["):
+            while not self.skip("]"):
+                key = self.identifier("an attribute or ']'")
+                attributes[key.lower()] = self.identifier("a value") if self.skip("=") else "true"
+                if self.at(",", ";"):
+                    self.take()
+        return attributes
+
+    def add_edges(self, groups: list[list[str]], arrows: list[Token], attributes: dict[str, str]) -> None:
+        for before, arrow, after in zip(groups, arrows, groups[1:], strict=False):
+            causes, effects = (after, before) if arrow.text == "<-" else (before, after)
+            self.check_direction(arrow, causes, effects, attributes)
+            for cause in causes:
+                for effect in effects:
+                    self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+
+    def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
+        shown = f"line {arrow.line}: the edge {', '.join(causes)} {arrow.text} {', '.join(effects)}"
+        if arrow.text == "<->":
+            raise GraphError(
+                f"{shown} stands for a hidden common cause; hidden confounders are not supported yet: measure it, or "
+                "give the edge one direction"
+            )
+        if arrow.text == "--":
+            raise GraphError(
+                f"{shown} has no direction; write ->, or put the two directions in separate graphs and pass the list "
+                "of graphs to fit()"
+            )
+        if self.dialect.dot and attributes.get("dir", "forward").lower() != "forward":
+            raise GraphError(f"{shown} has dir={attributes['dir']}; write the edge from cause to effect, without dir")

@@ -1,0 +1,73 @@
+"""What all readers share: collecting variables and edges, with errors that say where in the text they arose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alldags.errors import GraphError
+from alldags.graph.candidate import CandidateGraph, Edge
+
+_NO = {"no", "false", "0"}
+_HIDDEN = {"latent", "unobserved"}
+
+
+class Collector:
+    """Variables in order of appearance and the edges between them.
+
+    Parameters
+    ----------
+    probability
+        For edges given without one.
+    """
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+        self.variables: dict[str, None] = {}
+        self.edges: dict[Edge, float] = {}
+
+    def variable(self, name: str, where: str) -> None:
+        """Note a variable; a second mention changes nothing."""
+        if not name:
+            raise GraphError(f"{where}: a variable name is empty")
+        self.variables.setdefault(name)
+
+    def edge(self, cause: str, effect: str, probability: Any, where: str) -> None:
+        """Note an edge; `probability` may be None (the default), a number or its text."""
+        self.variable(cause, where)
+        self.variable(effect, where)
+        if cause == effect:
+            raise GraphError(f"{where}: {cause!r} -> {effect!r} is a self-loop; a variable cannot cause itself")
+        if (cause, effect) in self.edges:
+            raise GraphError(f"{where}: the edge {cause!r} -> {effect!r} is given twice; keep one")
+        value = self.probability if probability is None else probability
+        self.edges[cause, effect] = checked_probability(value, f"{where}: the edge {cause!r} -> {effect!r}")
+
+    def graph(self) -> CandidateGraph:
+        """Return the finished graph."""
+        return CandidateGraph(tuple(self.variables), self.edges)
+
+
+def checked_probability(value: Any, where: str) -> float:
+    """Return `value` (a number or its text) as a probability, or raise an error that starts with `where`."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise GraphError(f"{where} has probability {value!r}; it must be a number from 0 to 1")
+    return number
+
+
+def check_observed(name: str, attributes: dict[str, Any], where: str) -> None:
+    """Refuse variables that a graph program marked as hidden or as selected on."""
+    flags = {key.lower() for key, value in attributes.items() if str(value).lower() not in _NO}
+    hidden = flags & _HIDDEN or str(attributes.get("observed", "yes")).lower() in _NO
+    if hidden:
+        raise GraphError(
+            f"{where}: the variable {name!r} is marked as latent; hidden confounders are not supported yet: measure "
+            "it, or leave it out if it is not a common cause"
+        )
+    if "selected" in flags:
+        raise GraphError(
+            f"{where}: the variable {name!r} is marked as selected; selection bias is not supported, leave it out"
+        )

@@ -1,0 +1,76 @@
+"""CSV: a header ``cause,effect,probability`` and one edge per row.
+
+A row with an empty effect names a variable without giving an edge; variables are ordered by first mention. An empty
+or missing probability stands for the default. Spaces after a comma are skipped unless they are inside quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from alldags.errors import GraphError, did_you_mean
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.formats.collect import Collector
+
+_COLUMNS = ("cause", "effect", "probability")
+
+
+def parse(text: str, probability: float) -> CandidateGraph:
+    """Read a graph from CSV."""
+    rows = _rows(text)
+    where, header = next(rows, ("line 1", []))
+    columns = _checked_header(header, where)
+    found = Collector(probability)
+    for where, row in rows:
+        if len(row) > len(columns) or len(row) < 2:
+            raise GraphError(f"{where}: expected {len(columns)} values ({','.join(columns)}), got {len(row)}: {row}")
+        _add(found, dict(zip(columns, row, strict=False)), where)
+    return found.graph()
+
+
+def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each row that is not blank with its place in the text."""
+    # newline="" keeps line ends inside quoted names as they are
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield f"line {reader.line_num}", row
+    except csv.Error as error:
+        raise GraphError(f"line {reader.line_num}: this is not valid CSV ({error})") from error
+
+
+def _checked_header(header: list[str], where: str) -> list[str]:
+    columns = [column.strip().lower() for column in header]
+    for column in columns:
+        if column not in _COLUMNS:
+            hint = did_you_mean(column, _COLUMNS)
+            raise GraphError(f"{where}: the header must be cause,effect,probability; got {column!r}{hint}")
+    if len(set(columns)) < len(columns) or not {"cause", "effect"} <= set(columns):
+        raise GraphError(f"{where}: the header must be cause,effect,probability; got {','.join(columns)!r}")
+    return columns
+
+
+def _add(found: Collector, row: dict[str, str], where: str) -> None:
+    probability = row.get("probability", "").strip()
+    if row.get("effect", ""):
+        found.edge(row.get("cause", ""), row["effect"], probability or None, where)
+    elif probability:
+        raise GraphError(f"{where}: probability {probability!r} without an effect; name the effect")
+    else:
+        found.variable(row.get("cause", ""), where)
+
+
+def write(graph: CandidateGraph) -> str:
+    """Write a graph as CSV."""
+    out = io.StringIO(newline="")
+    out.write("cause,effect,probability\n")
+    # text is quoted, so that spaces at the start of a name survive
+    writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    mentioned = tuple(dict.fromkeys(name for edge in graph.edges for name in edge))
+    if mentioned != graph.variables:
+        writer.writerows((name, "", "") for name in graph.variables)
+    writer.writerows((cause, effect, probability) for (cause, effect), probability in graph.edges.items())
+    return out.getvalue()

@@ -1,0 +1,95 @@
+"""The structure that TOML and JSON share.
+
+Keys: ``variables`` (list of names), ``probability`` (for edges without their own), ``tiers`` (list of lists) or
+``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``). Edges
+override what tiers or order say; probability 0 excludes an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from alldags.errors import GraphError, did_you_mean
+from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.graph.formats.collect import Collector, checked_probability
+
+_KEYS = ("variables", "probability", "tiers", "order", "edges")
+_EDGE_KEYS = ("cause", "effect", "probability")
+
+
+def graph_from_document(document: Any, probability: float) -> CandidateGraph:
+    """Build the graph that a TOML or JSON document describes."""
+    content = _checked_keys(document, _KEYS, "the document")
+    if "probability" in content:
+        probability = checked_probability(content["probability"], "the document")
+    base = _base_edges(content, probability)
+    found = Collector(probability)
+    for number, edge in enumerate(_list(content.get("edges", []), "edges"), 1):
+        found.edge(*_edge(edge, f"edge {number}"), f"edge {number}")
+    variables = _variables(content, found)
+    return CandidateGraph(variables, {**base, **found.edges})
+
+
+def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:
+    """Return the edges that tiers or order imply."""
+    if "tiers" in content and "order" in content:
+        raise GraphError("give tiers or order, not both: an order is the same as tiers of one variable each")
+    tiers = _tiers(content)
+    if not any(tiers):
+        return {}
+    return CandidateGraph.from_tiers(tiers, probability).edges
+
+
+def _tiers(content: Mapping[str, Any]) -> list[list[str]]:
+    if "order" in content:
+        return [[name] for name in _names(content["order"], "order")]
+    tiers = _list(content.get("tiers", []), "tiers")
+    return [_names(tier, f"tier {number}") for number, tier in enumerate(tiers, 1)]
+
+
+def _variables(content: Mapping[str, Any], found: Collector) -> tuple[str, ...]:
+    """Return all names: as listed, else as in the tiers, else in order of appearance in the edges."""
+    in_tiers = [name for tier in _tiers(content) for name in tier]
+    if "variables" not in content:
+        return tuple(in_tiers or found.variables)
+    names = _names(content["variables"], "variables")
+    for name in in_tiers:
+        if name not in names:
+            raise GraphError(f"{name!r} is in the tiers but not among the variables{did_you_mean(name, names)}")
+    return tuple(names)
+
+
+def _edge(edge: Any, where: str) -> tuple[str, str, Any]:
+    if isinstance(edge, list):
+        if len(edge) not in (2, 3):
+            raise GraphError(f"{where}: expected [cause, effect] or [cause, effect, probability], got {edge!r}")
+        edge = dict(zip(_EDGE_KEYS, edge, strict=False))
+    content = _checked_keys(edge, _EDGE_KEYS, where)
+    for key in ("cause", "effect"):
+        if not isinstance(content.get(key), str):
+            raise GraphError(f"{where}: the {key} must be a name in quotes, got {content.get(key)!r}")
+    return content["cause"], content["effect"], content.get("probability")
+
+
+def _checked_keys(content: Any, known: tuple[str, ...], where: str) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise GraphError(f"{where} must hold the keys {', '.join(known)}; got {content!r}")
+    for key in content:
+        if key not in known:
+            raise GraphError(f"{where} has an unknown key {key!r}{did_you_mean(key, known)}; known: {', '.join(known)}")
+    return content
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise GraphError(f"{where} must be a list, got {value!r}")
+    return value
+
+
+def _names(value: Any, where: str) -> list[str]:
+    names = _list(value, where)
+    for name in names:
+        if not isinstance(name, str):
+            raise GraphError(f"{where}: names must be strings in quotes, got {name!r}")
+    return names

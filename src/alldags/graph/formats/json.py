@@ -1,0 +1,46 @@
+"""JSON: one object; see `alldags.graph.formats.document` for its keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from alldags.errors import GraphError
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.formats.document import graph_from_document
+
+
+def parse(text: str, probability: float) -> CandidateGraph:
+    """Read a graph from JSON."""
+    try:
+        document = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+    except GraphError:
+        raise
+    except RecursionError as error:
+        raise GraphError("this is not a graph in JSON: it is nested too deeply") from error
+    except ValueError as error:
+        raise GraphError(f"this is not valid JSON: {error}") from error
+    return graph_from_document(document, probability)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise GraphError(f"the JSON object has the key {twice!r} twice; keep one")
+    return content
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise GraphError(f"the JSON text holds {name}, which is not a probability")
+
+
+def write(graph: CandidateGraph) -> str:
+    """Write a graph as JSON, one edge per line."""
+    edges = ",".join(
+        "\n    " + json.dumps({"cause": cause, "effect": effect, "probability": probability}, ensure_ascii=False)
+        for (cause, effect), probability in graph.edges.items()
+    )
+    names = json.dumps(graph.variables, ensure_ascii=False)
+    return f'{{\n  "variables": {names},\n  "edges": [{edges}\n  ]\n}}\n'

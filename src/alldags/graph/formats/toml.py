@@ -1,0 +1,36 @@
+"""TOML: the format to write by hand; see `alldags.graph.formats.document` for its keys."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+from alldags.errors import GraphError
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.formats.document import graph_from_document
+
+
+def parse(text: str, probability: float) -> CandidateGraph:
+    """Read a graph from TOML."""
+    try:
+        document = tomllib.loads(text)
+    except RecursionError as error:
+        raise GraphError("this is not a graph in TOML: it is nested too deeply") from error
+    except ValueError as error:
+        raise GraphError(f"this is not valid TOML: {error}") from error
+    return graph_from_document(document, probability)
+
+
+def write(graph: CandidateGraph) -> str:
+    """Write a graph as TOML."""
+    names = "".join(f"    {_quoted(name)},\n" for name in graph.variables)
+    edges = "".join(
+        f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}, probability = {probability!r} }},\n"
+        for (cause, effect), probability in graph.edges.items()
+    )
+    return f"variables = [\n{names}]\nedges = [\n{edges}]\n"
+
+
+def _quoted(name: str) -> str:
+    # a JSON string is a TOML basic string, except that TOML wants DEL escaped
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

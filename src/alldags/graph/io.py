@@ -1,0 +1,136 @@
+"""Reading and writing candidate graphs as files and as text."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from types import ModuleType
+from typing import Literal, TypeAlias, get_args
+
+from alldags.errors import GraphError, did_you_mean
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.formats.collect import checked_probability
+
+GraphFormat: TypeAlias = Literal["toml", "csv", "dot", "gml", "json", "dagitty"]
+
+_ENDINGS: dict[str, GraphFormat] = {f".{name}": name for name in get_args(GraphFormat)} | {".gv": "dot"}
+
+
+def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> CandidateGraph:
+    r"""Read a candidate graph from a file; the ending tells the format.
+
+    Parameters
+    ----------
+    path
+        A ``.toml``, ``.csv``, ``.dot`` (or ``.gv``), ``.gml``, ``.json`` or ``.dagitty`` file in UTF-8.
+    probability
+        For edges whose probability the file does not give.
+
+    Examples
+    --------
+    >>> import alldags as ad, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "graph.csv"
+    >>> _ = path.write_text("cause,effect,probability\nsmoking,tar,0.9\ntar,cancer,\n")
+    >>> dict(ad.read_graph(path).edges)
+    {('smoking', 'tar'): 0.9, ('tar', 'cancer'): 0.5}
+    """
+    path = Path(path)
+    format = _format_of(path)
+    try:
+        # bytes, so that line ends inside names are not translated; -sig, because spreadsheets write a byte-order mark
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise GraphError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise GraphError(f"{str(path)!r} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    try:
+        return parse_graph(text, format, probability)
+    except GraphError as error:
+        raise GraphError(f"{str(path)!r}: {error}") from error
+
+
+def write_graph(graph: CandidateGraph, path: str | os.PathLike[str]) -> None:
+    """Write a candidate graph to a file that `read_graph` reads back unchanged; the ending tells the format.
+
+    The file appears complete or not at all: it is written under a temporary name in the same folder and renamed.
+
+    Examples
+    --------
+    >>> import alldags as ad, pathlib, tempfile
+    >>> graph = ad.CandidateGraph.from_order(["age", "smoking", "cancer"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "graph.toml"
+    >>> ad.write_graph(graph, path)
+    >>> ad.read_graph(path) == graph
+    True
+    """
+    path = Path(path)
+    content = format_graph(graph, _format_of(path)).encode()
+    target = path.resolve()  # a symbolic link stays one
+    temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise GraphError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> CandidateGraph:
+    """Build a candidate graph from text.
+
+    Parameters
+    ----------
+    text
+        The content of a graph file.
+    format
+        ``"toml"``, ``"csv"``, ``"dot"``, ``"gml"``, ``"json"`` or ``"dagitty"``.
+    probability
+        For edges whose probability the text does not give.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> graph = ad.parse_graph("dag { age -> {smoking cancer}; smoking -> cancer }", format="dagitty")
+    >>> graph.parents("cancer")
+    ('age', 'smoking')
+    """
+    if not isinstance(text, str):
+        raise GraphError(f"the text of a graph must be a string, got {type(text).__name__}; use read_graph for files")
+    default = checked_probability(probability, "an edge that names none")
+    graph: CandidateGraph = _module(format).parse(text.removeprefix("\ufeff"), default)
+    return graph
+
+
+def format_graph(graph: CandidateGraph, format: GraphFormat) -> str:
+    """Return a candidate graph as text that `parse_graph` turns into the same graph.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.graph.io import format_graph
+    >>> print(format_graph(ad.CandidateGraph.from_order(["x", "y"]), format="csv"), end="")
+    cause,effect,probability
+    "x","y",0.5
+    """
+    text: str = _module(format).write(graph)
+    return text
+
+
+def _format_of(path: Path) -> GraphFormat:
+    ending = path.suffix.lower()
+    if ending not in _ENDINGS:
+        raise GraphError(
+            f"{str(path)!r} has the ending {ending!r}, which is not a known graph format; known: {', '.join(_ENDINGS)}"
+        )
+    return _ENDINGS[ending]
+
+
+def _module(format: GraphFormat) -> ModuleType:
+    from importlib import import_module
+
+    known = get_args(GraphFormat)
+    if format not in known:
+        hint = did_you_mean(str(format), known)
+        raise GraphError(f"unknown graph format {format!r}{hint}; known: {', '.join(known)}")
+    return import_module(f"alldags.graph.formats.{format}")
