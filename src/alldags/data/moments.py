@@ -99,7 +99,7 @@ class Moments:
         names
             Needed if `covariance` has no labels.
         """
-        from alldags.data.table import covariance_moments
+        from alldags.data.covariance import covariance_moments
 
         return covariance_moments(covariance, n, mean, names)
 

@@ -1,0 +1,118 @@
+"""Cross-products of columns in one pass over the rows, at the speed of the matrix product.
+
+The rows are cut into parts, the parts into chunks; a chunk is copied into a buffer that stays in the cache, shifted
+close to its mean, and multiplied with itself. Parts and chunks depend on the shape of the table alone and are merged
+in their order, so the number of threads does not change a single bit of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+
+import numpy as np
+
+from alldags.data.columns import Column, Columns
+from alldags.data.moments import Moments, merge
+from alldags.typing import FloatArray
+
+PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
+CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
+
+
+def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
+    """Return the moments of all rows; not finite where a value is missing, infinite or too large to square."""
+    origin = first_finite(columns)
+    job = partial(_part_moments, columns, origin, drop_missing)
+    starts = range(0, columns.rows, PART_ROWS)
+    if n_jobs == 1 or len(starts) == 1:
+        total = reduce(merge, map(job, starts))
+    else:
+        with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
+            total = reduce(merge, pool.map(job, starts))
+    return Moments(total.n, origin + total.mean, total.scatter, total.names)
+
+
+def first_finite(columns: Columns) -> FloatArray:
+    """Return a finite value of each column from its first rows, 0 if there is none, shape (m,).
+
+    Means are carried relative to it, so that nothing is lost when they are far larger than the spread.
+    """
+    heads = [np.asarray(head, dtype=np.float64) for head in columns.read(0, min(columns.rows, 1024))]
+    finite = [head[np.isfinite(head)] for head in heads]
+    return np.array([head[0] if head.size else 0.0 for head in finite])
+
+
+def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, start: int) -> Moments:
+    """Return the moments of the part that begins at row `start`, means relative to `origin`."""
+    block = columns.read(start, min(columns.rows, start + PART_ROWS))
+    m, rows = len(block), len(block[0])
+    size = min(rows, max(1, CHUNK_VALUES // m))
+    load = _loader(block, size)
+    total = Moments(0, np.zeros(m), np.zeros((m, m)), columns.names)
+    shift = origin
+    with np.errstate(all="ignore"):  # bad values are looked for in the result, once, instead of in every step
+        for first in range(0, rows, size):
+            values = load(first, min(rows, first + size), shift)
+            part = _chunk_moments(values, shift - origin, columns.names, drop_missing)
+            total = merge(total, part)
+            shift = _next_shift(shift, origin + part.mean)
+    return total
+
+
+def _chunk_moments(values: FloatArray, offset: FloatArray, names: tuple[str, ...], drop_missing: bool) -> Moments:
+    """Return the moments of shifted values, shape (m, rows), with `offset` added to the means."""
+    sums = values @ np.ones(values.shape[1])
+    if drop_missing and not np.isfinite(sums).all():
+        values = values[:, ~np.isnan(values).any(axis=0)]
+        sums = values @ np.ones(values.shape[1])
+    n = values.shape[1]
+    mean = sums / max(n, 1)
+    return Moments(n, offset + mean, values @ values.T - n * np.outer(mean, mean), names)
+
+
+def _next_shift(shift: FloatArray, mean: FloatArray) -> FloatArray:
+    """Shift the next chunk by the mean of this one: neighbouring rows are alike, also where a column drifts."""
+    return mean if np.isfinite(mean).all() else shift
+
+
+# -- copying a chunk into the buffer ---------------------------------------------------------------------------------
+
+
+def _loader(block: list[Column], size: int) -> Callable[[int, int, FloatArray], FloatArray]:
+    """Return ``load(start, stop, shift)``, which gives rows of the block less the shift, shape (m, stop - start)."""
+    table = _row_by_row(block)
+    if table is None:
+        return partial(_load_columns, block, np.empty((len(block), size)))
+    return partial(_load_rows, table, np.empty((size, len(block))))
+
+
+def _load_columns(block: list[Column], buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:
+    values = buffer[:, : stop - start]
+    for column, amount, out in zip(block, shift, values, strict=True):
+        np.subtract(column[start:stop], amount, out=out)
+    return values
+
+
+def _load_rows(table: FloatArray, buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:
+    values = buffer[: stop - start]
+    np.subtract(table[start:stop], shift, out=values)
+    return values.T
+
+
+def _row_by_row(block: list[Column]) -> FloatArray | None:
+    """Return the columns as one view of shape (rows, m) if each row is contiguous in memory, else None.
+
+    Copying such a table column by column would read every cache line m times.
+    """
+    first = block[0]
+    if len(block) == 1 or first.dtype != np.float64 or first.strides[0] < len(block) * first.itemsize:
+        return None
+    place = first.__array_interface__["data"][0]
+    for j, column in enumerate(block):
+        alike = column.dtype == first.dtype and column.strides == first.strides
+        if not alike or column.__array_interface__["data"][0] != place + j * first.itemsize:
+            return None
+    shape = (len(first), len(block))
+    return np.lib.stride_tricks.as_strided(first, shape, (first.strides[0], first.itemsize), writeable=False)

@@ -1,0 +1,156 @@
+"""Tables from files: CSV (also compressed with gzip) and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alldags.data.columns import Column, check_names
+from alldags.errors import DataError, MissingExtraError, did_you_mean
+
+_MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
+_TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+
+def read_table(path: str | Path) -> Any:
+    """Read a table from a CSV or Parquet file, as something that `alldags.fit` and `Moments.from_table` take.
+
+    CSV files have a header line, commas, and nothing, ``NA``, ``NaN`` or ``null`` where a value is missing. They are
+    read by pyarrow if it is installed, otherwise by the standard library, which is slower.
+
+    Parameters
+    ----------
+    path
+        A file whose name ends in ``.csv``, ``.csv.gz`` or ``.parquet``.
+
+    Returns
+    -------
+    table
+        A pyarrow or polars frame, or a mapping from column names to 1-d arrays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from alldags.data.files import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "trial.csv"
+    ...     _ = file.write_text("dose,score\\n1,2.5\\n2,4.5\\n")
+    ...     table = read_table(file)
+    >>> [float(value) for value in table["score"].to_numpy()]
+    [2.5, 4.5]
+    """
+    file = Path(path)
+    reader = _reader_for(file)
+    _check_file(file)
+    return reader(file)
+
+
+def _reader_for(file: Path) -> Callable[[Path], Any]:
+    name = file.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
+        return _read_csv_arrow if find_spec("pyarrow") else read_csv_plain
+    if name.endswith((".parquet", ".pq")):
+        return _read_parquet
+    raise DataError(f"cannot tell the format of {file.name!r}; the name must end in .csv, .csv.gz or .parquet")
+
+
+def _check_file(file: Path) -> None:
+    if file.is_dir():
+        raise DataError(f"{str(file)!r} is a folder; give a CSV or Parquet file")
+    if not file.exists():
+        siblings = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+        raise DataError(f"there is no file {str(file)!r}{did_you_mean(file.name, siblings)}")
+    if file.stat().st_size == 0:
+        raise _empty(file)
+
+
+def _empty(file: Path) -> DataError:
+    return DataError(f"the file {str(file)!r} is empty; it needs a line with the column names, then one line per row")
+
+
+# -- with pyarrow or polars ------------------------------------------------------------------------------------------
+
+
+def _read_csv_arrow(file: Path) -> Any:
+    arrow: Any = import_module("pyarrow")
+    arrow_csv: Any = import_module("pyarrow.csv")
+    try:
+        return arrow_csv.read_csv(file)
+    except (arrow.ArrowInvalid, OSError) as error:
+        if "Empty CSV file" in str(error):
+            raise _empty(file) from error
+        read_csv_plain(file)  # raises with the number of the line, where the fault is one of form
+        raise DataError(f"cannot read {str(file)!r}: {error}") from error
+
+
+def _read_parquet(file: Path) -> Any:
+    for module, function in (("pyarrow.parquet", "read_table"), ("polars", "read_parquet")):
+        if find_spec(module.partition(".")[0]):
+            try:
+                return getattr(import_module(module), function)(file)
+            except Exception as error:  # each library has its own errors for a damaged file
+                raise DataError(f"{str(file)!r} is not a readable Parquet file: {error}") from error
+    raise MissingExtraError(
+        "Parquet files need the package 'pyarrow' or 'polars', which are not installed; run: "
+        "pip install 'alldags[files]', or convert the file to CSV"
+    )
+
+
+# -- with the standard library ---------------------------------------------------------------------------------------
+
+
+def read_csv_plain(file: Path) -> dict[str, Column]:
+    """Read a CSV file without other packages; columns that are not all numbers stay text, shape (rows,) each."""
+    try:
+        header, rows = _csv_rows(file)
+    except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
+        raise DataError(f"cannot read {str(file)!r}: {error}") from error
+    names = check_names(header)
+    return {name: _parse([row[j] for row in rows]) for j, name in enumerate(names)}
+
+
+def _csv_rows(file: Path) -> tuple[list[str], list[list[str]]]:
+    opener: Any = gzip.open if file.name.lower().endswith(".gz") else open
+    with opener(file, "rt", encoding="utf-8-sig", newline="") as stream:
+        lines = csv.reader(stream)
+        header = next(_filled(lines), None)
+        if header is None:
+            raise _empty(file)
+        rows = []
+        for row in _filled(lines):
+            if len(row) != len(header):
+                raise DataError(
+                    f"line {lines.line_num} of {str(file)!r} has {len(row)} fields, the header has {len(header)}; "
+                    "every line needs the same number of commas"
+                )
+            rows.append(row)
+    return header, rows
+
+
+def _filled(lines: Iterator[list[str]]) -> Iterator[list[str]]:
+    return (row for row in lines if row)
+
+
+def _parse(fields: Sequence[str]) -> Column:
+    try:
+        return np.array(fields, dtype=np.float64)
+    except ValueError:
+        pass
+    try:
+        return np.array([_number(field) for field in fields])
+    except ValueError:
+        return np.array(fields, dtype=np.str_)
+
+
+def _number(field: str) -> float:
+    if field in _MISSING:
+        return np.nan
+    return _TRUTH[field] if field in _TRUTH else float(field)
