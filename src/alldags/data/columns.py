@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -77,10 +79,13 @@ def check_names(names: Iterable[Any]) -> tuple[str, ...]:
                 f"column names must be strings, got {name!r}; rename the columns, in pandas for example with "
                 "table.columns = table.columns.map(str)"
             )
-    repeated = [f"{name!r} ({count} times)" for name, count in Counter(checked).items() if count > 1]
-    if repeated:
-        raise DataError(f"column names must be distinct; rename or drop: {', '.join(repeated)}")
+    if len(set(checked)) < len(checked):
+        raise DataError(f"column names must be distinct; rename or drop: {_repeated(checked)}")
     return checked
+
+
+def _repeated(names: Iterable[Any]) -> str:
+    return ", ".join(f"{name!r} ({count} times)" for name, count in Counter(names).items() if count > 1)
 
 
 def choose_names(available: tuple[str, ...], columns: Iterable[str] | None) -> tuple[str, ...]:
@@ -136,11 +141,21 @@ def _slice_array(array: Column, start: int, stop: int) -> Column:
 
 def _plain(array: Column, name: str) -> Column:
     """Return a numeric array without a mask, or raise."""
+    if array.dtype.kind == "O":
+        return _unboxed(array, name)
     if array.dtype.kind not in "biuf":
         raise _not_numbers(name, array.dtype)
     if isinstance(array, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(array), np.nan, array.data)
     return array
+
+
+def _unboxed(objects: Column, name: str) -> Column:
+    """Return an array of Python numbers and None, such as pandas makes of [True, None], as numbers."""
+    if not all(value is None or isinstance(value, Real | Decimal | np.bool_) for value in objects.flat):
+        raise _not_numbers(name, objects.dtype)
+    flat = [np.nan if value is None else float(value) for value in objects.flat]
+    return np.array(flat, dtype=np.float64).reshape(objects.shape)
 
 
 # -- frames ----------------------------------------------------------------------------------------------------------
@@ -149,7 +164,10 @@ def _plain(array: Column, name: str) -> Column:
 def _as_eager_frame(table: Any) -> nw.DataFrame[Any]:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(table, pass_through=True)
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"column names must be distinct; rename or drop: {_repeated(_native_names(table))}") from error
     if isinstance(frame, nw.LazyFrame):
         raise DataError(
             f"the table is lazy ({_type_name(table)}): call .collect() first, or the equivalent that brings it into "
@@ -164,15 +182,14 @@ def _as_eager_frame(table: Any) -> nw.DataFrame[Any]:
 
 
 def _from_frame(frame: nw.DataFrame[Any], columns: Iterable[str] | None) -> Columns:
-    chosen = choose_names(check_names(_frame_names(frame)), columns)
+    chosen = choose_names(check_names(frame.columns), columns)
     rows = len(frame)
+    check_rows(rows)  # before the types: a column without values has none
     return Columns(chosen, rows, tuple(_series_reader(frame.get_column(name), name, rows) for name in chosen))
 
 
-def _frame_names(frame: nw.DataFrame[Any]) -> Iterable[Any]:
-    """Return the names of the native frame: narwhals itself refuses to list repeated ones."""
-    native = frame.to_native()
-    names: Iterable[Any] = native.column_names if hasattr(native, "column_names") else native.columns
+def _native_names(table: Any) -> Iterable[Any]:
+    names: Iterable[Any] = table.column_names if hasattr(table, "column_names") else table.columns
     return names
 
 
@@ -180,8 +197,10 @@ def _series_reader(series: nw.Series[Any], name: str, rows: int) -> Reader:
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
+    if dtype == nw.Object:
+        return partial(_slice_array, _unboxed(series.to_numpy(), name))
     if not (dtype.is_numeric() or dtype == nw.Boolean):
-        if rows and series.null_count() == rows:
+        if series.null_count() == rows:
             return _all_missing
         raise _not_numbers(name, dtype)
     exact = dtype.is_integer() or dtype.is_float()

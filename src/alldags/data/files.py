@@ -20,7 +20,7 @@ _TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FA
 
 
 def read_table(path: str | Path) -> Any:
-    """Read a table from a CSV or Parquet file, as something that `alldags.fit` and `Moments.from_table` take.
+    r"""Read a table from a CSV or Parquet file, as something that `alldags.fit` and `Moments.from_table` take.
 
     CSV files have a header line, commas, and nothing, ``NA``, ``NaN`` or ``null`` where a value is missing. They are
     read by pyarrow if it is installed, otherwise by the standard library, which is slower.
@@ -42,7 +42,7 @@ def read_table(path: str | Path) -> Any:
     >>> from alldags.data.files import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "trial.csv"
-    ...     _ = file.write_text("dose,score\\n1,2.5\\n2,4.5\\n")
+    ...     _ = file.write_text("dose,score\n1,2.5\n2,4.5\n")
     ...     table = read_table(file)
     >>> [float(value) for value in table["score"].to_numpy()]
     [2.5, 4.5]
