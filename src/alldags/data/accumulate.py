@@ -1,8 +1,8 @@
 """Cross-products of columns in one pass over the rows, at the speed of the matrix product.
 
 The rows are cut into parts, the parts into chunks; a chunk is copied into a buffer that stays in the cache, shifted
-close to its mean, and multiplied with itself. Parts and chunks depend on the shape of the table alone and are merged
-in their order, so the number of threads does not change a single bit of the result.
+by a row of its part, and multiplied with itself. Parts and chunks depend on the shape of the table alone and are
+merged in their order, so the number of threads does not change a single bit of the result.
 """
 
 from __future__ import annotations
@@ -51,13 +51,11 @@ def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, star
     size = min(rows, max(1, CHUNK_VALUES // m))
     load = _loader(block, size)
     total = Moments(0, np.zeros(m), np.zeros((m, m)), columns.names)
-    shift = origin
+    shift = _first_row(block, origin)
     with np.errstate(all="ignore"):  # bad values are looked for in the result, once, instead of in every step
         for first in range(0, rows, size):
             values = load(first, min(rows, first + size), shift)
-            part = _chunk_moments(values, shift - origin, columns.names, drop_missing)
-            total = merge(total, part)
-            shift = _next_shift(shift, origin + part.mean)
+            total = merge(total, _chunk_moments(values, shift - origin, columns.names, drop_missing))
     return total
 
 
@@ -72,9 +70,13 @@ def _chunk_moments(values: FloatArray, offset: FloatArray, names: tuple[str, ...
     return Moments(n, offset + mean, values @ values.T - n * np.outer(mean, mean), names)
 
 
-def _next_shift(shift: FloatArray, mean: FloatArray) -> FloatArray:
-    """Shift the next chunk by the mean of this one: neighbouring rows are alike, also where a column drifts."""
-    return mean if np.isfinite(mean).all() else shift
+def _first_row(block: list[Column], default: FloatArray) -> FloatArray:
+    """Return the first row of a part, with `default` where it is not finite.
+
+    Rows of the same part tend to be alike, also where a column drifts, and one extreme row spoils only its own part.
+    """
+    row = np.array([float(column[0]) for column in block])
+    return np.where(np.isfinite(row), row, default)
 
 
 # -- copying a chunk into the buffer ---------------------------------------------------------------------------------
