@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from alldags import Moments
 from alldags.data import accumulate
@@ -121,6 +122,16 @@ def test_number_of_threads_changes_no_bit(rng, layout, n_jobs):
     assert one.n == many.n == len(values)
     assert (one.mean == many.mean).all()
     assert (one.scatter == many.scatter).all()
+
+
+def test_threads_of_blas_change_no_bit_and_are_restored(rng):
+    values = rng.normal(size=(2 * PART_ROWS + 1, 40))
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            results.append(Moments.from_table(values, names=[f"v{j}" for j in range(40)], n_jobs=threads))
+            assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {threads}
+    assert (results[0].scatter == results[1].scatter).all()
 
 
 def test_every_library_gives_identical_moments(rng, make):

@@ -7,15 +7,19 @@ merged in their order, so the number of threads does not change a single bit of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, reduce
+from functools import cache, partial, reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alldags.data.columns import Column, Columns
 from alldags.data.moments import Moments, merge
 from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
@@ -25,13 +29,26 @@ def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mome
     """Return the moments of all rows; not finite where a value is missing, infinite or too large to square."""
     origin = first_finite(columns)
     job = partial(_part_moments, columns, origin, drop_missing)
-    starts = range(0, columns.rows, PART_ROWS)
-    if n_jobs == 1 or len(starts) == 1:
-        total = reduce(merge, map(job, starts))
-    else:
-        with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
-            total = reduce(merge, pool.map(job, starts))
+    total = reduce(merge, _map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
     return Moments(total.n, origin + total.mean, total.scatter, total.names)
+
+
+def _map_parts(job: Callable[[int], Moments], starts: Sequence[int], n_jobs: int) -> Iterator[Moments]:
+    """Yield the moments of each part, in order."""
+    if len(starts) == 1:
+        yield job(starts[0])
+        return
+    # BLAS threads under our threads fight for the cores (3 times slower), and their number could change the last bits
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
+        yield from pool.map(job, starts)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the handle on the threads of BLAS; finding the libraries takes a millisecond, so do it once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def first_finite(columns: Columns) -> FloatArray:
