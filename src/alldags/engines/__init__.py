@@ -12,23 +12,26 @@ from typing import TYPE_CHECKING
 from alldags.errors import EngineError, did_you_mean
 
 if TYPE_CHECKING:
+    from alldags.engines.auto import Auto
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
     from alldags.engines.greedy import K2
     from alldags.nodes import Engine
 
 _HOME = {
+    "Auto": "auto",
     "Exact": "exact",
     "Full": "full",
     "K2": "greedy",
 }
 _NAMES = {
+    "auto": "Auto",
     "exact": "Exact",
     "full": "Full",
     "k2": "K2",
 }
 
-__all__ = ["K2", "Exact", "Full", "resolve"]
+__all__ = ["K2", "Auto", "Exact", "Full", "resolve"]
 
 
 def __getattr__(name: str) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.engines.conjugate import draw_given_sets, known_variance
+from alldags.engines.parallel import run_threads
 from alldags.engines.settings import over_settings
 from alldags.errors import EngineError
 from alldags.nodes import ConjugateSystem, Diagnostics, NodePosterior, NodeProblem, ParentSet, conjugate_system
@@ -228,15 +228,6 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
     return run_threads(job, parts, threads)
 
 
-def run_threads(job: Callable[[int], Any], count: int, threads: int) -> list[Any]:
-    """Run ``job(0), ..., job(count - 1)`` on some threads and return the results in order."""
-    if threads == 1 or count == 1:
-        return [job(i) for i in range(count)]
-    from joblib import Parallel, delayed
-
-    return list(Parallel(n_jobs=threads, backend="threading")(delayed(job)(i) for i in range(count)))
-
-
 # -- the posterior ---------------------------------------------------------------------------------------------------
 
 
@@ -342,7 +333,7 @@ class ExactPosterior(NodePosterior):
         for axis in range(len(listed)):  # sums over subsets, one variable at a time
             grid = np.cumsum(grid, axis=axis)
         allowed = ~free_masks[:, listed] @ (1 << np.arange(len(listed)))
-        return np.minimum(grid.reshape(-1)[allowed] / grid.reshape(-1)[-1], 1.0)
+        return np.asarray(np.minimum(grid.reshape(-1)[allowed] / grid.reshape(-1)[-1], 1.0))
 
     def _disjoint_by_refit(self, mask: BoolArray) -> float:
         without = ExactPosterior(self.problem.without(mask), self.threads)

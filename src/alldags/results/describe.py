@@ -1,0 +1,133 @@
+"""An effect in words, as a small table, as HTML and as plain numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from alldags.results.table import html_table, text_table
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+SCHEMA = "alldags.effect/1"
+
+
+def number(value: float) -> str:
+    """Format a number for a sentence."""
+    return f"{value:.3g}"
+
+
+def percent(value: float) -> str:
+    """Format a probability for a sentence."""
+    if 0 < value < 0.001:
+        return "below 0.1%"
+    if 0.999 < value < 1:
+        return "above 99.9%"
+    return f"{100 * value:.1f}%"
+
+
+def graph_count(log10: float) -> str:
+    """Say how many graphs there are."""
+    return f"{round(10**log10):,}" if log10 < 6 else f"10^{log10:.0f}"
+
+
+def sentence(effect: Effect) -> str:
+    """Return the answer as one plain sentence or two."""
+    low, high = effect.interval(0.95)
+    text = (
+        f"Raising {effect.treatment} by one unit changes {effect.outcome} by {number(effect.mean)} on average "
+        f"(95% interval {number(low)} to {number(high)}), averaged over "
+        f"{graph_count(effect.posterior.log10_graphs)} candidate graphs."
+    )
+    none = effect.probability_no_path
+    if none is not None:
+        text += f" The probability that there is no effect at all is {percent(none)}."
+    return text
+
+
+def rows(effect: Effect) -> list[tuple[str, str]]:
+    """Return the small table under the sentence."""
+    low, high = effect.interval(0.95)
+    low_error, high_error = effect.interval_error(0.95)
+    lines = [
+        ("posterior mean", _with_error(effect.mean, effect.mean_error, effect.mean_bound)),
+        ("standard deviation", number(effect.sd)),
+    ]
+    if effect.sd_structure is not None and effect.sd_coefficients is not None:
+        lines.append(("  from not knowing the graph", number(effect.sd_structure)))
+        lines.append(("  from not knowing the coefficients", number(effect.sd_coefficients)))
+    lines.append(
+        ("95% interval", f"{number(low)} to {number(high)} (± {number(low_error)}, ± {number(high_error)} Monte Carlo)")
+    )
+    lines.append(("P(effect > 0)", percent(effect.probability_positive)))
+    lines.append(("P(effect < 0)", percent(effect.probability_negative)))
+    if effect.probability_no_path is not None:
+        error = effect.probability_no_path_error
+        lines.append(("P(no effect)", percent(effect.probability_no_path) + (f" ± {percent(error)}" if error else "")))
+    lines.append(("rows", f"{effect.posterior.working.rows:,.0f}"))
+    lines.append(("engine", engine_summary(effect)))
+    return lines
+
+
+def _with_error(value: float, error: float, bound: float) -> str:
+    text = number(value)
+    if error > 0:
+        text += f" ± {number(error)} Monte Carlo"
+    if bound > 0:
+        text += f" (parent sets left out: at most ± {number(bound)})"
+    return text
+
+
+def engine_summary(effect: Effect) -> str:
+    """Say which engine was used, and for how many nodes."""
+    used = Counter(effect.posterior.engines_used.values())
+    named = effect.posterior.fits[0].engine.name
+    detail = ", ".join(f"{name}: {count} node{'s' if count > 1 else ''}" for name, count in sorted(used.items()))
+    return f"{named} ({detail})" if detail and (named == "auto" or len(used) > 1) else named
+
+
+def effect_text(effect: Effect) -> str:
+    """Return sentence, table and notes."""
+    from textwrap import fill
+
+    parts = [fill(sentence(effect), 78, break_long_words=False), "", text_table(["", ""], rows(effect)).strip("\n")]
+    parts += [fill(f"note: {note}", 78) for note in effect.posterior.notes]
+    return "\n".join(parts)
+
+
+def effect_html(effect: Effect) -> str:
+    """Return sentence, table and notes as HTML."""
+    notes = "".join(f"<p><small>note: {escape(note)}</small></p>" for note in effect.posterior.notes)
+    return f"<div><p>{escape(sentence(effect))}</p>{html_table(['', ''], rows(effect))}{notes}</div>"
+
+
+def effect_dict(effect: Effect, level: float = 0.95) -> dict[str, Any]:
+    """Return the answer as plain numbers."""
+    low, high = effect.interval(level)
+    return {
+        "schema": SCHEMA,
+        "treatment": effect.treatment,
+        "outcome": effect.outcome,
+        "mean": effect.mean,
+        "mean_error": effect.mean_error,
+        "mean_bound": effect.mean_bound,
+        "sd": _finite(effect.sd),
+        "interval": {"level": level, "low": low, "high": high},
+        "probability_positive": effect.probability_positive,
+        "probability_negative": effect.probability_negative,
+        "probability_no_path": effect.probability_no_path,
+        "sd_structure": effect.sd_structure,
+        "sd_coefficients": _finite(effect.sd_coefficients),
+        "n": effect.posterior.working.rows,
+        "log10_graphs": effect.posterior.log10_graphs,
+        "engine": engine_summary(effect),
+        "warnings": list(effect.posterior.notes),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None

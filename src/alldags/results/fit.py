@@ -1,0 +1,142 @@
+"""`fit`: from a table and candidate graphs to a posterior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from alldags.data.moments import Moments
+from alldags.engines import resolve
+from alldags.errors import AlldagsError, GraphError
+from alldags.graph.candidate import CandidateGraph
+from alldags.nodes import Engine, working_moments
+from alldags.prior import Prior
+from alldags.results.graphfit import GraphFit
+from alldags.results.posterior import Posterior
+from alldags.typing import RandomSource
+
+
+def fit(
+    table: Any,
+    graph: CandidateGraph | Sequence[CandidateGraph],
+    *,
+    weights: Sequence[float] | None = None,
+    prior: Prior | None = None,
+    engine: str | Engine = "auto",
+    rng: RandomSource = None,
+    n_jobs: int = 1,
+    names: Sequence[str] | None = None,
+    drop_missing: bool = False,
+    progress: bool = False,
+) -> Posterior:
+    """Average a linear structural causal model over every candidate graph.
+
+    Parameters
+    ----------
+    table
+        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, or `Moments`.
+        Columns that are not in the graph are ignored.
+    graph
+        The candidate graph; or several, which may disagree about directions, weighed by their evidence.
+    weights
+        Prior weights of several graphs; equal by default.
+    prior
+        By default ``Prior()``.
+    engine
+        How each node's posterior is computed: a name or an engine object, see `alldags.engines`.
+    rng
+        Seed or generator. Exact engines need it only for the draws behind intervals.
+    n_jobs
+        Threads; results do not depend on it.
+    names
+        Column names, if `table` is an array.
+    drop_missing
+        Leave out rows in which a used column is missing.
+    progress
+        Show a progress bar on a terminal when the work is long.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> example = ad.datasets.example()
+    >>> posterior = ad.fit(example.table, example.graph, rng=0)
+    >>> effect = posterior.effect(example.treatment, example.outcome)
+    >>> bool(effect.sd > 0)
+    True
+    """
+    graphs = _graphs(graph)
+    shares = _weights(weights, len(graphs))
+    prior = Prior() if prior is None else prior
+    made = resolve(engine)
+    variables = graphs[0].variables
+    moments = _moments(table, variables, names, drop_missing, n_jobs)
+    working = working_moments(moments, prior, variables)
+    seed = _seed(rng)
+    node_seed, draw_seed = seed.spawn(2)
+    streams = np.random.default_rng(node_seed).spawn(len(graphs))
+    fits = [
+        GraphFit(one, prior, working, made, stream, n_jobs, progress)
+        for one, stream in zip(graphs, streams, strict=True)
+    ]
+    return Posterior(fits, shares, draw_seed, _ignored(table, names, variables))
+
+
+def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
+    graphs = [graph] if isinstance(graph, CandidateGraph) else list(graph)
+    if not graphs:
+        raise GraphError("the list of candidate graphs is empty")
+    for one in graphs:
+        if not isinstance(one, CandidateGraph):
+            raise GraphError(f"graph must be a CandidateGraph or a list of them, got {type(one).__name__}")
+        missing = set(graphs[0].variables) ^ set(one.variables)
+        if missing:
+            raise GraphError(
+                f"all candidate graphs must have the same variables; these are not in all of them: {sorted(missing)}"
+            )
+    return graphs
+
+
+def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
+    if weights is None:
+        return [1.0 / count] * count
+    if len(weights) != count:
+        raise GraphError(f"{count} candidate graphs need {count} weights, got {len(weights)}")
+    for weight in weights:
+        if not (math.isfinite(weight) and weight > 0):
+            raise GraphError(f"weights of candidate graphs must be positive, got {weight!r}; leave that graph out")
+    return [weight / math.fsum(weights) for weight in weights]
+
+
+def _moments(
+    table: Any, variables: Sequence[str], names: Sequence[str] | None, drop_missing: bool, n_jobs: int
+) -> Moments:
+    if isinstance(table, Moments):
+        return table
+    return Moments.from_table(table, variables, names=names, drop_missing=drop_missing, n_jobs=n_jobs)
+
+
+def _ignored(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns are not used."""
+    columns = names if names is not None else getattr(table, "columns", getattr(table, "names", None))
+    if columns is None and isinstance(table, dict):
+        columns = table
+    if hasattr(table, "column_names"):
+        columns = table.column_names
+    extra = [str(name) for name in columns or () if name not in variables]
+    if not extra:
+        return ()
+    shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
+    return (f"columns not in the graph were ignored: {shown}",)
+
+
+def _seed(rng: RandomSource) -> np.random.SeedSequence:
+    if isinstance(rng, np.random.SeedSequence):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        return np.random.SeedSequence(rng.integers(0, 2**63, size=4).tolist())
+    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):
+        raise AlldagsError(f"rng must be a non-negative whole number, a numpy Generator or None, got {rng!r}")
+    return np.random.SeedSequence(None if rng is None else int(rng))
