@@ -67,8 +67,8 @@ class Moments:
         Parameters
         ----------
         table
-            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), or a two-dimensional array with
-            `names`.
+            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, or
+            a two-dimensional array with `names`.
         columns
             Names of the columns to use; all by default.
         names
@@ -76,7 +76,7 @@ class Moments:
         drop_missing
             Leave out the rows in which a used column is missing. Without it missing values are an error.
         n_jobs
-            Threads over which the rows are split; the result does not depend on it.
+            Threads over which the rows are split, -1 for one per processor; the result does not depend on it.
         """
         from alldags.data.table import table_moments
 
