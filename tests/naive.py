@@ -174,7 +174,7 @@ def effect(x, probability, tau, noise, source, target, with_do=True):
     inclusion = np.tensordot(w, present, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_present = np.tensordot(w * means, present, 1) / inclusion
-        mean_absent = np.tensordot(w * means, 1 - present, 1) / (1 - inclusion)
+        mean_absent = np.tensordot(w * means, 1 - present, 1) / np.tensordot(w, 1 - present, 1)
     return NaiveEffect(
         log_evidence,
         float(w @ means),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,13 +83,15 @@ def _node_influences(
 
 
 def _conditional_means(
-    mean_given: object, mean: FloatArray, place: int, posterior: float
+    mean_given: Callable[[int, bool], FloatArray | None], mean: FloatArray, place: int, posterior: float
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Condition on the rarer case and get the other by the law of total expectation, which is stable that way round."""
     rare = posterior < 0.5
-    given: FloatArray | None = mean_given(place, rare)  # type: ignore[operator]
+    given = mean_given(place, rare)
     if given is None:
         return None, None
     p = posterior if rare else 1 - posterior
     other = (mean - p * given) / (1 - p)
-    return (given, other) if rare else (other, given)
+    present, absent = (given, other) if rare else (other, given)
+    absent[place] = 0.0  # an absent edge has no coefficient, not even a rounding error
+    return present, absent
