@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 import alldags
 from alldags.errors import AlldagsError
+
+if TYPE_CHECKING:
+    from alldags.graph.candidate import CandidateGraph
+    from alldags.prior import Prior
+    from alldags.results.posterior import Posterior
 
 app = App(
     name="alldags",
@@ -19,37 +25,65 @@ app = App(
     help_format="plaintext",
 )
 
-GraphFile = Annotated[Path, Parameter(name=["--graph", "-g"], help="Candidate graph: .toml .csv .dot .gml .json .dagitty")]
-PriorName = Annotated[Literal["default", "paper"], Parameter(help="Prior settings; see the documentation page on priors.")]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object instead of text.")]
 
 
-def _prior(name: str, slab_variance: float | None, noise_precision: float | None) -> Any:
-    from alldags.prior import KnownNoise, Prior, UnknownNoise
+@Parameter(name="*")
+@dataclass(frozen=True)
+class FitOptions:
+    """Options shared by all commands that fit.
 
-    paper = name == "paper"
-    noise = KnownNoise(1.0 if noise_precision is None else noise_precision) if paper or noise_precision else None
-    return Prior(
-        slab_variance=1.0 if slab_variance is None else slab_variance,
-        noise=UnknownNoise() if noise is None else noise,
-        units="raw" if paper else "standardized",
-        intercept=not paper,
-    )
+    Parameters
+    ----------
+    graph
+        Candidate graph: .toml .csv .dot .gml .json .dagitty
+    engine
+        auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
+    prior
+        default (unknown noise, standardized units) or paper (known noise, raw units, no intercept).
+    slab_variance
+        Prior variance of a coefficient whose edge is present.
+    noise_precision
+        Take the noise precision as known, with this value.
+    drop_missing
+        Leave out rows with missing values.
+    seed
+        Seed of the draws behind intervals and of sampling engines.
+    n_jobs
+        Threads.
+    """
+
+    graph: Path
+    engine: str = "auto"
+    prior: Literal["default", "paper"] = "default"
+    slab_variance: float = 1.0
+    noise_precision: float | None = None
+    drop_missing: Annotated[bool, Parameter(negative="")] = False
+    seed: int = 0
+    n_jobs: int = 1
 
 
-def _fit(data: Path, graph: Path, prior: Any, engine: str, seed: int, n_jobs: int, drop_missing: bool) -> Any:
+def _prior(options: FitOptions) -> Prior:
+    from alldags.prior import KnownNoise, Prior
+
+    if options.prior == "paper":
+        return Prior.paper(options.slab_variance, 1.0 if options.noise_precision is None else options.noise_precision)
+    if options.noise_precision is None:
+        return Prior(options.slab_variance)
+    return Prior(options.slab_variance, noise=KnownNoise(options.noise_precision))
+
+
+def _fit(data: Path, options: FitOptions) -> Posterior:
     from alldags.data.files import read_table
 
-    table, names = read_table(data)
     return alldags.fit(
-        table,
-        alldags.read_graph(graph),
-        prior=prior,
-        engine=engine,
-        rng=seed,
-        n_jobs=n_jobs,
-        names=names,
-        drop_missing=drop_missing,
+        read_table(data),
+        alldags.read_graph(options.graph),
+        prior=_prior(options),
+        engine=options.engine,
+        rng=options.seed,
+        n_jobs=options.n_jobs,
+        drop_missing=options.drop_missing,
         progress=True,
     )
 
@@ -58,7 +92,8 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
-def _print_notes(posterior: Any) -> None:
+def _print_with_notes(value: object, posterior: Posterior) -> None:
+    print(value)
     for note in posterior.notes:
         print(f"note: {note}", file=sys.stderr)
 
@@ -66,27 +101,13 @@ def _print_notes(posterior: Any) -> None:
 @app.command
 def demo() -> None:
     """Run the built-in example: the answer in words, and why."""
-    from alldags.results.demo import run_demo
+    from alldags.results.demo import demo_text
 
-    print(run_demo())
+    print(demo_text())
 
 
 @app.command
-def effect(
-    data: Path,
-    *,
-    graph: GraphFile,
-    treatment: str,
-    outcome: str,
-    engine: str = "auto",
-    prior: PriorName = "default",
-    slab_variance: float | None = None,
-    noise_precision: float | None = None,
-    drop_missing: bool = False,
-    seed: int = 0,
-    n_jobs: int = 1,
-    as_json: Json = False,
-) -> None:
+def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_json: Json = False) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
     Parameters
@@ -97,21 +118,8 @@ def effect(
         Name of the cause.
     outcome
         Name of the effect.
-    engine
-        auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
-    slab_variance
-        Prior variance of a coefficient whose edge is present.
-    noise_precision
-        Take the noise precision as known, with this value.
-    drop_missing
-        Leave out rows with missing values.
-    seed
-        Seed of the draws behind intervals.
-    n_jobs
-        Threads.
     """
-    posterior = _fit(data, graph, _prior(prior, slab_variance, noise_precision), engine, seed, n_jobs, drop_missing)
-    answer = posterior.effect(treatment, outcome)
+    answer = _fit(data, options).effect(treatment, outcome)
     if as_json:
         _print_json(answer.to_dict())
     else:
@@ -119,51 +127,45 @@ def effect(
 
 
 @app.command
-def effects(
-    data: Path,
-    *,
-    graph: GraphFile,
-    engine: str = "auto",
-    prior: PriorName = "default",
-    slab_variance: float | None = None,
-    noise_precision: float | None = None,
-    drop_missing: bool = False,
-    seed: int = 0,
-    n_jobs: int = 1,
-    as_json: Json = False,
-) -> None:
-    """Print the mean total effect of every variable on every other: row = cause, column = effect."""
-    posterior = _fit(data, graph, _prior(prior, slab_variance, noise_precision), engine, seed, n_jobs, drop_missing)
+def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
+    """Print the mean total effect of every variable on every other: row = cause, column = effect.
+
+    Parameters
+    ----------
+    data
+        Table: CSV or Parquet.
+    """
+    posterior = _fit(data, options)
     matrix = posterior.effects()
     if as_json:
-        _print_json({"schema": "alldags.effects/1", "names": list(matrix.names), "mean": matrix.values.tolist()})
+        _print_json(
+            {
+                "schema": "alldags.effects/1",
+                "names": list(matrix.names),
+                "mean": matrix.values.tolist(),
+                "sd": posterior.effects_sd().values.tolist(),
+                "warnings": list(posterior.notes),
+            }
+        )
     else:
-        print(matrix)
-        _print_notes(posterior)
+        _print_with_notes(matrix, posterior)
 
 
 @app.command
-def edges(
-    data: Path,
-    *,
-    graph: GraphFile,
-    engine: str = "auto",
-    prior: PriorName = "default",
-    slab_variance: float | None = None,
-    noise_precision: float | None = None,
-    drop_missing: bool = False,
-    seed: int = 0,
-    n_jobs: int = 1,
-    as_json: Json = False,
-) -> None:
-    """Print prior and posterior probability of every candidate edge."""
-    posterior = _fit(data, graph, _prior(prior, slab_variance, noise_precision), engine, seed, n_jobs, drop_missing)
+def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
+    """Print prior and posterior probability of every candidate edge.
+
+    Parameters
+    ----------
+    data
+        Table: CSV or Parquet.
+    """
+    posterior = _fit(data, options)
     table = posterior.edge_probabilities()
     if as_json:
-        _print_json({"schema": "alldags.edges/1", "edges": list(table.rows())})
+        _print_json({"schema": "alldags.edges/1", "edges": list(table.rows()), "warnings": list(posterior.notes)})
     else:
-        print(table)
-        _print_notes(posterior)
+        _print_with_notes(table, posterior)
 
 
 @app.command
@@ -186,7 +188,7 @@ def graph(file: Path, *, draw: Path | None = None, as_json: Json = False) -> Non
         print(_graph_text(candidate))
 
 
-def _graph_facts(candidate: Any) -> dict[str, Any]:
+def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
     return {
         "schema": "alldags.graph/1",
         "variables": list(candidate.variables),
@@ -196,7 +198,7 @@ def _graph_facts(candidate: Any) -> dict[str, Any]:
     }
 
 
-def _graph_text(candidate: Any) -> str:
+def _graph_text(candidate: CandidateGraph) -> str:
     from alldags.results.describe import graph_count
     from alldags.results.table import Table
 
@@ -204,22 +206,17 @@ def _graph_text(candidate: Any) -> str:
     lines = [
         f"{len(candidate.variables)} variables, {len(candidate.edges)} candidate edges ({certain} certain), "
         f"{graph_count(candidate.log10_graphs)} graphs",
+        *(f"tier {i}: {', '.join(tier)}" for i, tier in enumerate(candidate.tiers(), start=1)),
     ]
-    lines += [f"tier {i}: {', '.join(tier)}" for i, tier in enumerate(candidate.tiers(), start=1)]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
     return "\n".join([*lines, "", str(table)])
 
 
-def _draw(candidate: Any, target: Path) -> None:
-    from alldags.errors import require
+def _draw(candidate: CandidateGraph, target: Path) -> None:
+    from alldags.results.plot import save_figure
 
-    pyplot: Any = require("matplotlib.pyplot", "plot")
-    axes = candidate.plot()
-    partial = target.with_name(f".{target.name}.part{target.suffix}")
-    axes.figure.savefig(partial, dpi=150, bbox_inches="tight")
-    pyplot.close(axes.figure)
-    partial.replace(target)
+    save_figure(candidate.plot(), target)
 
 
 def main() -> None:

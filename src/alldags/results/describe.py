@@ -51,7 +51,7 @@ def sentence(effect: Effect) -> str:
 def rows(effect: Effect) -> list[tuple[str, str]]:
     """Return the small table under the sentence."""
     low, high = effect.interval(0.95)
-    low_error, high_error = effect.interval_error(0.95)
+    error = max(effect.interval_error(0.95))
     lines = [
         ("posterior mean", _with_error(effect.mean, effect.mean_error, effect.mean_bound)),
         ("standard deviation", number(effect.sd)),
@@ -59,14 +59,12 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
     if effect.sd_structure is not None and effect.sd_coefficients is not None:
         lines.append(("  from not knowing the graph", number(effect.sd_structure)))
         lines.append(("  from not knowing the coefficients", number(effect.sd_coefficients)))
-    lines.append(
-        ("95% interval", f"{number(low)} to {number(high)} (± {number(low_error)}, ± {number(high_error)} Monte Carlo)")
-    )
+    lines.append(("95% interval", f"{number(low)} to {number(high)} (ends ± {error:.1g} Monte Carlo)"))
     lines.append(("P(effect > 0)", percent(effect.probability_positive)))
     lines.append(("P(effect < 0)", percent(effect.probability_negative)))
     if effect.probability_no_path is not None:
-        error = effect.probability_no_path_error
-        lines.append(("P(no effect)", percent(effect.probability_no_path) + (f" ± {percent(error)}" if error else "")))
+        doubt = effect.probability_no_path_error
+        lines.append(("P(no effect)", percent(effect.probability_no_path) + (f" ± {percent(doubt)}" if doubt else "")))
     lines.append(("rows", f"{effect.posterior.working.rows:,.0f}"))
     lines.append(("engine", engine_summary(effect)))
     return lines

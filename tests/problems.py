@@ -1,0 +1,89 @@
+"""Random problems for the tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import naive
+import numpy as np
+
+import alldags as ad
+from alldags.nodes import NodeProblem, node_problem, working_moments
+
+NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
+
+
+@dataclass
+class World:
+    """A table with a candidate graph and a prior, and the same in the terms of the naive twins."""
+
+    rows: np.ndarray
+    probability: np.ndarray
+    prior: ad.Prior
+
+    @property
+    def names(self):
+        return NAMES[: self.rows.shape[1]]
+
+    @property
+    def graph(self):
+        return ad.CandidateGraph.from_matrix(self.probability, self.names)
+
+    @property
+    def naive_rows(self):
+        return naive.contrasts(self.rows) if self.prior.intercept else self.rows
+
+    @property
+    def naive_noise(self):
+        noise = self.prior.noise
+        if isinstance(noise, ad.KnownNoise):
+            return ("known", noise.precision)
+        return ("unknown", noise.shape, noise.rate)
+
+    def fit(self, **options):
+        options = {"prior": self.prior, "rng": 1, "engine": "exact"} | options
+        return ad.fit(self.rows, self.graph, names=self.names, **options)
+
+    def naive_effect(self, source, target):
+        place = self.names.index
+        return naive.effect(
+            self.naive_rows, self.probability, self.prior.slab_variance, self.naive_noise, place(source), place(target)
+        )
+
+
+PRIORS = {
+    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False),
+    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw"),
+    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False),
+    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw"),
+}
+
+
+def random_world(seed: int, prior: ad.Prior, variables: int = 5, rows: int = 25, max_edges: int = 12) -> World:
+    """Make a world with mixed edge probabilities (some certain) whose data follow one of its graphs."""
+    rng = np.random.default_rng(seed)
+    while True:
+        levels = rng.choice([0.0, 0.2, 0.5, 0.9, 1.0], size=(variables, variables), p=[0.15, 0.25, 0.3, 0.2, 0.1])
+        probability = np.triu(levels, 1)
+        if 0 < (probability > 0).sum() <= max_edges and probability[:, -1].any():
+            break
+    x = rng.normal(size=(rows, variables)) + rng.normal(size=variables)
+    for child in range(variables):
+        for parent in range(child):
+            if rng.random() < probability[parent, child]:
+                x[:, child] += rng.normal() * x[:, parent]
+    return World(x, probability, prior)
+
+
+def random_node(seed: int, prior: ad.Prior, k: int, rows: int = 30, certain: int = 0) -> tuple[NodeProblem, World]:
+    """Make one child with k candidate parents, the first `certain` of them certain."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, k + 1)) + 0.6 * rng.normal(size=(rows, 1))
+    x[:, k] += x[:, : (k + 1) // 2] @ rng.normal(size=(k + 1) // 2)
+    probability = np.zeros((k + 1, k + 1))
+    probability[:k, k] = rng.uniform(0.1, 0.9, size=k)
+    probability[:certain, k] = 1.0
+    world = World(x, probability, prior)
+    moments = ad.Moments.from_table(x, names=world.names)
+    working = working_moments(moments, prior, world.names)
+    return node_problem(working, world.graph, prior, world.names[k]), world
