@@ -17,6 +17,7 @@ from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     import networkx as nx
+    from matplotlib.axes import Axes
 
 Edge = tuple[str, str]
 T = TypeVar("T")
@@ -193,6 +194,18 @@ class CandidateGraph:
         from alldags.graph.convert import to_networkx
 
         return to_networkx(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        treatment: str | None = None,
+        outcome: str | None = None,
+        probabilities: Mapping[Edge, float] | Any | None = None,
+    ) -> Axes:
+        """Draw the graph by tiers, edge width and opacity = probability; see `alldags.graph.plot.plot_graph`."""
+        from alldags.graph.plot import plot_graph
+
+        return plot_graph(self, ax, treatment, outcome, probabilities)
 
     def __repr__(self) -> str:
         certain = sum(probability == 1.0 for probability in self.edges.values())
