@@ -167,6 +167,7 @@ def test_cycle_is_shown_whole() -> None:
         (lambda: diamond().without_edge("a", "d"), "no candidate edge 'a' -> 'd' to remove"),
         (lambda: diamond().parents("lonely"), "'lonely'.*did you mean 'lone'"),
         (lambda: diamond().parents(3), "3 is not a variable"),
+        (lambda: diamond().ancestors(["a"]), r"\['a'\] is not a variable"),
     ],
 )  # fmt: skip
 def test_mistakes(build: object, message: str) -> None:

@@ -61,6 +61,12 @@ def test_files_round_trip_and_leave_nothing_behind(tmp_path: Path, ending: str) 
     assert stat.S_IMODE(path.stat().st_mode) & stat.S_IRUSR
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_windows_line_ends(format: str) -> None:
+    graph = ad.CandidateGraph(("two words", "lone", "c"), {("two words", "c"): 0.125})
+    assert parse_graph(format_graph(graph, format).replace("\n", "\r\n"), format) == graph
+
+
 def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "graph.toml"
     write_graph(ad.CandidateGraph(("a",), {}), path)
@@ -309,6 +315,11 @@ def test_mistakes_around_files(tmp_path: Path) -> None:
         read_graph("graph.xlsx")
     with pytest.raises(GraphError, match="ending ''"):
         write_graph(ad.CandidateGraph(("a",), {}), tmp_path / "graph")
+    with pytest.raises(GraphError, match=r"cannot read .*null"):
+        read_graph("no\0.csv")
+    with pytest.raises(GraphError, match=r"cannot read .*directory"):
+        (tmp_path / "folder.csv").mkdir()
+        read_graph(tmp_path / "folder.csv")
     with pytest.raises(GraphError, match=r"cannot read 'no.csv': No such file"):
         read_graph("no.csv")
     with pytest.raises(GraphError, match=r"cannot write .*No such file"):

@@ -239,7 +239,7 @@ class CandidateGraph:
 
     def _check_known(self, *names: str) -> None:
         for name in names:
-            if name not in self._parents:
+            if not isinstance(name, str) or name not in self._parents:
                 raise GraphError(f"{name!r} is not a variable of the graph{did_you_mean(name, self.variables)}")
 
 

@@ -44,6 +44,8 @@ def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> Candid
         raise GraphError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise GraphError(f"{str(path)!r} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    except ValueError as error:  # a null character in the path
+        raise GraphError(f"cannot read {str(path)!r}: {error}") from error
     try:
         return parse_graph(text, format, probability)
     except GraphError as error:

@@ -54,8 +54,9 @@ def _variables(content: Mapping[str, Any], found: Collector) -> tuple[str, ...]:
     if "variables" not in content:
         return tuple(in_tiers or found.variables)
     names = _names(content["variables"], "variables")
+    known = set(names)
     for name in in_tiers:
-        if name not in names:
+        if name not in known:
             raise GraphError(f"{name!r} is in the tiers but not among the variables{did_you_mean(name, names)}")
     return tuple(names)
 
