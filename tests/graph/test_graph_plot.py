@@ -35,8 +35,19 @@ def random_graph(seed: int, m: int, density: float) -> ad.CandidateGraph:
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 14), density=st.floats(0, 1))
 def test_layout_keeps_boxes_apart_and_edges_off_them(seed: int, m: int, density: float) -> None:
-    graph = random_graph(seed, m, density)
+    check_layout(random_graph(seed, m, density))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_layout_of_wide_tiers_with_names_of_all_lengths(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tiers = [[f"{tier}_{i}" + "x" * int(rng.integers(0, 14)) for i in range(6)] for tier in range(4)]
+    check_layout(ad.CandidateGraph.from_tiers(tiers))
+
+
+def check_layout(graph: ad.CandidateGraph) -> None:
     layout = lay_out(graph)
+    m = len(graph.variables)
     index = {name: i for i, name in enumerate(graph.variables)}
     apart = np.abs(layout.centre[:, None] - layout.centre[None]) >= (layout.size[:, None] + layout.size[None]) / 2
     assert (apart.any(axis=2) | np.eye(m, dtype=bool)).all()
@@ -135,7 +146,7 @@ def test_plot_fits_given_axes() -> None:
         assert text.get_window_extent().x1 < axes[1].bbox.x1
 
 
-@pytest.mark.parametrize("names", [["a"], ["$x$ $\\bad{", "_y", "<b>", "%", "a\nb"]])
+@pytest.mark.parametrize("names", [["a"], ["$\\bad{x}$", "_y", "<b>", "%", "a\nb"]])
 def test_odd_names_and_graphs_without_edges(names: list[str]) -> None:
     for graph in (ad.CandidateGraph(tuple(names), {}), ad.CandidateGraph.from_order(names)):
         graph.plot().figure.canvas.draw()

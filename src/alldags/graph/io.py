@@ -38,8 +38,7 @@ def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> Candid
     path = Path(path)
     format = _format_of(path)
     try:
-        # bytes, so that line ends inside names are not translated; -sig, because spreadsheets write a byte-order mark
-        text = path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode()  # bytes, so that line ends inside names are not translated
     except OSError as error:
         raise GraphError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -100,6 +99,7 @@ def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> Can
     if not isinstance(text, str):
         raise GraphError(f"the text of a graph must be a string, got {type(text).__name__}; use read_graph for files")
     default = checked_probability(probability, "an edge that names none")
+    # spreadsheets start text with a byte-order mark
     graph: CandidateGraph = _module(format).parse(text.removeprefix("\ufeff"), default)
     return graph
 
