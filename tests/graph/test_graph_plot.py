@@ -47,6 +47,7 @@ def test_layout_of_wide_tiers_with_names_of_all_lengths(seed: int) -> None:
 
 def check_layout(graph: ad.CandidateGraph) -> None:
     layout = lay_out(graph)
+    low, high = layout.extent()
     m = len(graph.variables)
     index = {name: i for i, name in enumerate(graph.variables)}
     apart = np.abs(layout.centre[:, None] - layout.centre[None]) >= (layout.size[:, None] + layout.size[None]) / 2
@@ -62,7 +63,6 @@ def check_layout(graph: ad.CandidateGraph) -> None:
         for end, point in zip(ends, (curve[0], curve[-1]), strict=True):  # starts and ends on the border
             reach = np.abs(point - layout.centre[end]) / (layout.size[end] / 2)
             assert reach.max() == pytest.approx(1.0, abs=1e-9)
-        low, high = layout.extent()
         assert (points >= low - 0.1).all()
         assert (points <= high + 0.1).all()
 
@@ -120,11 +120,10 @@ def test_plot_draws_every_variable_and_edge() -> None:
     ax.figure.canvas.draw()
 
 
-def test_text_and_legend_fit() -> None:
-    graph = ad.CandidateGraph.from_order(["age", "WWWWMMMM@@", "blood pressure (systolic)"]).with_edge(
-        "age", "WWWWMMMM@@", 1
-    )
-    ax = graph.plot(treatment="age", outcome="blood pressure (systolic)")
+@pytest.mark.parametrize("names", [["age", "WWWWMMMM@@", "blood pressure (systolic)"], ["a", "b"]])
+def test_text_and_legend_fit(names: list[str]) -> None:
+    graph = ad.CandidateGraph.from_order(names)
+    ax = graph.plot(treatment=names[0], outcome=names[-1])
     ax.figure.canvas.draw()
     for text, box in zip(ax.texts, ax.patches, strict=True):
         inner, outer = text.get_window_extent(), box.get_window_extent()

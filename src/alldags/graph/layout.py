@@ -18,7 +18,7 @@ from alldags.typing import BoolArray, FloatArray
 
 LINE = 1.25  # height of a line of text
 PADDING = (0.75, 0.42)  # between text and box, sideways and upwards
-ROW_GAP = 1.5
+ROW_GAP = 2.1
 CLEARANCE = 0.35  # that a curve keeps from boxes
 MAX_LINE, MAX_LINES = 16, 3  # characters and lines of a label
 
