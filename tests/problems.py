@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import naive
 import numpy as np
 
 import alldags as ad
+import naive
 from alldags.nodes import NodeProblem, node_problem, working_moments
 
 NAMES = tuple("abcdefghijklmnopqrstuvwxyz")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import naive
 import numpy as np
 import pytest
-from problems import PRIORS, random_world
 
 import alldags as ad
+import naive
+from problems import PRIORS, random_world
 
 CASES = [(seed, name) for name in PRIORS for seed in range(5)]
 EXACT = {"rel": 1e-9, "abs": 1e-12}

@@ -7,11 +7,11 @@ import pickle
 
 import numpy as np
 import pytest
-from problems import PRIORS, random_node
 
 import alldags as ad
 from alldags import engines
 from alldags.nodes import NodePosterior
+from problems import PRIORS, random_node
 
 ENGINES = sorted(engines._NAMES)
 
@@ -96,7 +96,7 @@ def test_node_without_parents(engine):
 def test_engines_are_small_frozen_values(engine):
     assert pickle.loads(pickle.dumps(engine)) == engine
     assert hash(engine) == hash(pickle.loads(pickle.dumps(engine)))
-    with pytest.raises(AttributeError):
+    with pytest.raises((AttributeError, TypeError)):
         engine.name = "other"
 
 

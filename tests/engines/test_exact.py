@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import naive
 import numpy as np
 import pytest
-from problems import PRIORS, random_node
 
 import alldags as ad
+import naive
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.exact import Exact, ExactPosterior
 from alldags.nodes import Setting, conjugate_system
+from problems import PRIORS, random_node
 
 SHAPES = [(0, 0), (1, 0), (1, 1), (3, 1), (6, 2), (9, 0), (11, 0), (12, 1)]
 

@@ -1,0 +1,231 @@
+"""What users hold: shapes, words, mistakes."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import alldags as ad
+from alldags.results.sample import AtomicSample
+
+
+@pytest.fixture(scope="module")
+def study():
+    return ad.datasets.example()
+
+
+@pytest.fixture(scope="module")
+def posterior(study):
+    return ad.fit(study.table, study.graph, rng=0)
+
+
+@pytest.fixture(scope="module")
+def effect(study, posterior):
+    return posterior.effect(study.treatment, study.outcome)
+
+
+def test_answer_is_near_the_truth(study, effect):
+    low, high = effect.interval(0.99)
+    assert low < study.true_effect < high
+    assert effect.probability_positive > 0.99
+    total = effect.probability_positive + effect.probability_negative + effect.probability_no_path
+    assert total == pytest.approx(1.0)
+    assert effect.probability_above(effect.median) == pytest.approx(0.5, abs=0.01)
+
+
+def test_frames_of_every_library_give_the_same_answer(study, effect):
+    for table in (pd.DataFrame(study.table), pl.DataFrame(study.table), pl.DataFrame(study.table).to_arrow()):
+        assert ad.fit(table, study.graph, rng=0).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
+    moments = ad.Moments.from_table(study.table)
+    assert ad.fit(moments, study.graph).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
+
+
+def test_only_nodes_on_paths_are_fitted(study):
+    posterior = ad.fit(study.table, study.graph, rng=0)
+    assert posterior.engines_used == {}
+    posterior.effect("smoking", "risk").mean  # noqa: B018
+    assert set(posterior.engines_used) == {"tar", "exercise", "risk"}
+
+
+def test_text_fits_eighty_columns_and_says_the_answer(effect):
+    text = str(effect)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Raising smoking by one unit changes risk by 0.856 on average" in text.replace("\n", " ")
+    assert "65,536 candidate graphs" in text.replace("\n", " ")
+    assert "from not knowing the graph" in text
+    assert "<table>" in effect._repr_html_()
+    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.856")
+
+
+def test_dictionary_is_json_with_the_documented_keys(effect):
+    record = json.loads(json.dumps(effect.to_dict(), allow_nan=False))
+    documented = {
+        "schema", "treatment", "outcome", "mean", "sd", "interval", "probability_positive", "probability_negative",
+        "probability_no_path", "sd_structure", "sd_coefficients", "n", "log10_graphs", "engine", "warnings",
+    }  # fmt: skip
+    assert documented <= set(record)
+    assert record["interval"]["level"] == 0.95
+
+
+def test_tables_turn_into_frames(posterior, effect):
+    frame = effect.paths().to_pandas()
+    assert list(frame.columns) == ["path", "mean", "sd", "probability"]
+    assert frame["mean"].sum() == pytest.approx(effect.mean)
+    assert effect.edge_influence().to_polars().height == len(effect.edge_influence())
+    square = posterior.effects()
+    assert square.to_pandas().loc["smoking", "risk"] == square["smoking", "risk"]
+    assert np.asarray(square).shape == (7, 7)
+    assert square.to_table()["cause"][0] == "age"
+    assert "<td>" in square._repr_html_()
+    with pytest.raises(KeyError, match="no variable 'smoke'; did you mean 'smoking'"):
+        square["smoke", "risk"]
+    with pytest.raises(KeyError, match="no column 'means'; did you mean 'mean'"):
+        effect.paths()["means"]
+
+
+def test_largest_paths_come_first_and_the_rest_is_one_row():
+    names = [f"v{i:02d}" for i in range(14)]  # 4,096 paths from first to last
+    rng = np.random.default_rng(0)
+    x = np.cumsum(rng.normal(size=(80, 14)), axis=1)
+    effect = ad.fit(x, ad.CandidateGraph.from_order(names), names=names, engine="exact").effect("v00", "v13")
+    few, all_paths = effect.paths(10), effect.paths(5000)
+    assert len(all_paths) == 4096
+    assert few["path"][-1] == "all other paths"
+    assert few["mean"][:-1] == pytest.approx(sorted(all_paths["mean"], key=abs, reverse=True)[:10])
+    assert math.fsum(few["mean"]) == pytest.approx(effect.mean)
+    assert math.fsum(all_paths["mean"]) == pytest.approx(effect.mean)
+
+
+def test_no_candidate_path_means_exactly_zero(posterior):
+    effect = posterior.effect("risk", "smoking")
+    assert (effect.mean, effect.sd, effect.probability_no_path) == (0.0, 0.0, 1.0)
+    assert effect.interval() == (0.0, 0.0)
+    assert len(effect.paths()) == len(effect.mediators()) == len(effect.edge_influence()) == 0
+    assert effect.do(3.0).sd > 0
+
+
+def test_draws_follow_the_seed(study, effect):
+    again = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    other = ad.fit(study.table, study.graph, rng=1).effect("smoking", "risk")
+    assert np.array_equal(effect.draws(50), again.draws(50))
+    assert not np.array_equal(effect.draws(50), other.draws(50))
+    assert np.array_equal(effect.draws(50, rng=3), again.draws(50, rng=3))
+    assert effect.interval() == again.interval()
+    assert effect.mean == other.mean
+
+
+def test_generator_as_seed_is_reproducible(study):
+    one, two = (
+        ad.fit(study.table, study.graph, rng=np.random.default_rng(4)).effect("smoking", "risk").interval()
+        for _ in range(2)
+    )
+    assert one == two
+
+
+def test_ignored_columns_are_said_once(study):
+    table = pd.DataFrame(study.table).assign(extra=1.0, other="text")
+    posterior = ad.fit(table, study.graph, rng=0)
+    assert posterior.notes == ("columns not in the graph were ignored: 'extra', 'other'",)
+    assert str(posterior.effect("smoking", "risk")).count("ignored") == 1
+
+
+def test_atom_is_honoured_in_quantiles():
+    sample = AtomicSample(np.array([-1.0, 0.0, 0.0, 2.0, 3.0]), atom=0.5)
+    assert sample.below(0.0) == pytest.approx(0.5 / 3)
+    assert sample.above(0.0) == pytest.approx(1.0 / 3)
+    assert sample.quantile(0.5) == 0.0
+    assert sample.quantile(0.1) == -1.0
+    assert sample.quantile(0.99) == 3.0
+    assert AtomicSample(np.zeros(5), atom=1.0).quantile(0.3) == 0.0
+    spread = np.sort(np.random.default_rng(0).normal(size=4000))
+    assert AtomicSample(spread, atom=0.0).quantile_error(0.5) == pytest.approx(1.2533 / math.sqrt(4000), rel=0.2)
+
+
+def test_pictures_are_drawn(effect, posterior, study):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    assert effect.plot(ax) is ax
+    assert "risk" in ax.get_xlabel()
+    posterior.effect("risk", "smoking").plot()
+    posterior.plot()
+    plt.close("all")
+
+
+# -- mistakes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.effect("smoke", "risk"), "treatment 'smoke' is not in the graph; did you mean 'smoking'"),
+        (lambda p: p.effect("smoking", "risky"), "outcome 'risky' is not in the graph; did you mean 'risk'"),
+        (lambda p: p.effect("risk", "risk"), "both 'risk'"),
+        (lambda p: p.effect("smoking", "risk").interval(95), "strictly between 0 and 1, got 95"),
+        (lambda p: p.effect("smoking", "risk").interval_error(0), "strictly between 0 and 1, got 0"),
+        (lambda p: p.effect("smoking", "risk").paths(0), "limit must be at least 1, got 0"),
+        (lambda p: p.top_graphs(0), "size must be at least 1"),
+        (lambda p: p.effect("smoking", "risk").do(1.0).quantile(1.0), "strictly between 0 and 1"),
+    ],
+)
+def test_questions_that_cannot_be_answered(posterior, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(posterior)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rng": -1}, "rng must be a non-negative whole number"),
+        ({"rng": "seed"}, "rng must be"),
+        ({"engine": "exakt"}, "did you mean 'exact'"),
+        ({"weights": [0.5, 0.5]}, "1 candidate graphs need 1 weights, got 2"),
+        ({"graph": []}, "list of candidate graphs is empty"),
+        ({"graph": ["a"]}, "must be a CandidateGraph or a list of them, got str"),
+    ],
+)
+def test_fits_that_cannot_be_made(study, options, message):
+    graph = options.pop("graph", study.graph)
+    with pytest.raises(ad.AlldagsError, match=message):
+        ad.fit(study.table, graph, **options)
+
+
+def test_graphs_must_share_their_variables_and_have_positive_weights(study):
+    small = ad.CandidateGraph.from_order(["smoking", "risk"])
+    with pytest.raises(ad.AlldagsError, match="same variables; these are not in all of them.*'tar'"):
+        ad.fit(study.table, [study.graph, small])
+    with pytest.raises(ad.AlldagsError, match="must be positive, got 0.0; leave that graph out"):
+        ad.fit(study.table, [study.graph, study.graph], weights=[1.0, 0.0])
+
+
+def test_data_must_have_the_graphs_variables(study):
+    table = {name: column for name, column in study.table.items() if name != "tar"}
+    with pytest.raises(ad.AlldagsError, match="'tar'"):
+        ad.fit(table, study.graph)
+    with pytest.raises(ad.AlldagsError, match="'tar'"):
+        ad.fit(ad.Moments.from_table(table), study.graph)
+    constant = dict(study.table) | {"sex": np.ones(500)}
+    with pytest.raises(ad.AlldagsError, match="column 'sex' is constant"):
+        ad.fit(constant, study.graph)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ad.Prior(slab_variance=0), "slab_variance must be a positive finite number, got 0"),
+        (lambda: ad.Prior(noise=1.0), "noise must be KnownNoise"),
+        (lambda: ad.Prior(units="metric"), "units must be one of"),
+        (lambda: ad.KnownNoise(math.inf), "precision must be a positive finite number, got inf"),
+        (lambda: ad.UnknownNoise(shape=-1), "shape must be zero or a positive finite number, got -1"),
+    ],
+)
+def test_priors_check_themselves(make, message):
+    with pytest.raises(ad.AlldagsError, match=message):
+        make()
