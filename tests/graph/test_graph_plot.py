@@ -14,6 +14,7 @@ import alldags as ad
 from alldags.errors import GraphError, MissingExtraError
 from alldags.graph.layout import MAX_LINE, MAX_LINES, lay_out, sampled, untangled, wrapped
 from alldags.graph.plot import line_style
+from alldags.results.table import Table
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
@@ -151,16 +152,32 @@ def test_odd_names_and_graphs_without_edges(names: list[str]) -> None:
         graph.plot().figure.canvas.draw()
 
 
-@pytest.mark.parametrize("kind", ["mapping", "array", "frame"])
+@pytest.mark.parametrize("kind", ["mapping", "array", "frame", "table", "tidy frame"])
 def test_posterior_probabilities_instead(kind: str) -> None:
     graph = ad.CandidateGraph.from_order(["a", "b", "c"])
     posterior = {("a", "b"): 0.99, ("b", "c"): 0.0, ("a", "c"): 0.2}
     matrix = np.array([[0, 0.99, 0.2], [0, 0, 0], [0, 0, 0]])
     frame = pd.DataFrame(matrix, index=list("abc"), columns=list("abc"))
-    ax = graph.plot(probabilities={"mapping": posterior, "array": matrix, "frame": frame}[kind])
+    columns = {"cause": ["a", "b", "a"], "effect": ["b", "c", "c"], "posterior": list(posterior.values())}
+    forms = {
+        "mapping": posterior,
+        "array": matrix,
+        "frame": frame,
+        "table": Table({**columns, "prior": [0.5] * 3}),
+        "tidy frame": pd.DataFrame(columns).rename(columns={"posterior": "probability"}),
+    }
+    ax = graph.plot(probabilities=forms[kind])
     lines = ax.collections[0]
     assert lines.get_linewidths() == pytest.approx([line_style(p, 10.0)[0] for p in (0.2, 0.99)], rel=1e-6)
     assert len(ax.texts) == 3
+
+
+def test_data_do_not_make_an_edge_certain() -> None:
+    graph = ad.CandidateGraph.from_edges({("a", "b"): 0.5, ("b", "c"): 1.0})
+    ax = graph.plot(probabilities={("a", "b"): 1.0 + 1e-12, ("b", "c"): 1.0})
+    uncertain, certain = ax.collections[0].get_edgecolors()
+    assert tuple(certain) == line_style(1.0, 10.0)[1]
+    assert tuple(uncertain[:3]) == line_style(0.5, 10.0)[1][:3]
 
 
 def test_mistakes() -> None:

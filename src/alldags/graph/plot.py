@@ -43,8 +43,10 @@ def plot_graph(
     treatment, outcome
         Variables to highlight.
     probabilities
-        Drawn instead of the graph's own, for example after seeing data: ``{(cause, effect): probability}``, or a
-        square matrix or labelled frame, row = cause.
+        Drawn instead of the graph's own, for example after seeing data: ``posterior.edge_probabilities()`` or another
+        table with the columns ``cause``, ``effect`` and ``posterior`` or ``probability``; or
+        ``{(cause, effect): probability}``; or a square matrix or labelled frame, row = cause. Edges left out are not
+        drawn; only edges that are certain in `graph` are drawn as certain.
 
     Returns
     -------
@@ -77,15 +79,27 @@ def _shown_probabilities(graph: CandidateGraph, probabilities: Any) -> dict[Edge
     """Return the probability to draw for each candidate edge."""
     if probabilities is None:
         return dict(graph.edges)
-    if not isinstance(probabilities, Mapping):
-        names = None if hasattr(probabilities, "columns") else graph.variables
-        drawn = CandidateGraph.from_matrix(probabilities, names)
-    else:
-        drawn = CandidateGraph(graph.variables, probabilities)
+    drawn = _as_graph(graph.variables, probabilities)
     for cause, effect in drawn.edges:
         if (cause, effect) not in graph.edges:
             raise GraphError(f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph")
-    return {edge: drawn.edges.get(edge, 0.0) for edge in graph.edges}
+    # data never make an edge certain: what rounds to 1 is still drawn as uncertain
+    below_one = float(np.nextafter(1.0, 0.0))
+    return {
+        edge: 1.0 if prior == 1.0 else min(drawn.edges.get(edge, 0.0), below_one) for edge, prior in graph.edges.items()
+    }
+
+
+def _as_graph(variables: tuple[str, ...], probabilities: Any) -> CandidateGraph:
+    """Read probabilities from a mapping, a table with one row per edge, or a square matrix; clip rounding above 1."""
+    columns = list(getattr(probabilities, "columns", ()))
+    value = next((name for name in ("posterior", "probability") if name in columns), None)
+    if value is not None and {"cause", "effect"} <= set(columns):
+        edges = zip(probabilities["cause"], probabilities["effect"], strict=True)
+        probabilities = dict(zip(edges, map(float, probabilities[value]), strict=True))
+    if not isinstance(probabilities, Mapping):
+        return CandidateGraph.from_matrix(probabilities, None if columns else variables)
+    return CandidateGraph(variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()})
 
 
 def _roles(graph: CandidateGraph, treatment: str | None, outcome: str | None) -> dict[str, str]:
