@@ -78,19 +78,22 @@ def test_graph_is_checked_and_drawn(folder):
     )
 
 
+QUESTION = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("effect", "nothing.csv", "--graph", "graph.toml", "--treatment", "a", "--outcome", "b"), "nothing.csv"),
-        (("effect", "data.csv", "--graph", "no.toml", "--treatment", "a", "--outcome", "b"), "no.toml"),
-        (("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoke", "--outcome", "risk"), "did you mean 'smoking'"),
-        (("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking"), "outcome"),
-        (("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", "--engine", "no"), "no engine 'no'"),
-        (("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", "--slab-variance", "-1"), "slab_variance"),
+        (("effect", "nothing.csv", *QUESTION[2:]), "nothing.csv"),
+        ((*QUESTION[:3], "no.toml", *QUESTION[4:]), "no.toml"),
+        ((*QUESTION[:5], "smoke", *QUESTION[6:]), "did you mean 'smoking'"),
+        (QUESTION[:6], "outcome"),
+        ((*QUESTION, "--engine", "no"), "no engine 'no'"),
+        ((*QUESTION, "--slab-variance", "-1"), "slab_variance"),
         (("graph", "graph.toml", "--draw", "graph.xyz"), "graph.xyz"),
         (("grahp", "graph.toml"), "grahp"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_line_and_exit_code_two(folder, arguments, message):
     done = run(*arguments, cwd=folder)
     assert done.returncode == 2

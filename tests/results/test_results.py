@@ -59,7 +59,7 @@ def test_text_fits_eighty_columns_and_says_the_answer(effect):
     assert "65,536 candidate graphs" in text.replace("\n", " ")
     assert "from not knowing the graph" in text
     assert "<table>" in effect._repr_html_()
-    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.856")
+    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8556")
 
 
 def test_dictionary_is_json_with_the_documented_keys(effect):
@@ -151,7 +151,7 @@ def test_pictures_are_drawn(effect, posterior, study):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, ax = plt.subplots()
+    _, ax = plt.subplots()
     assert effect.plot(ax) is ax
     assert "risk" in ax.get_xlabel()
     posterior.effect("risk", "smoking").plot()
@@ -199,9 +199,9 @@ def test_fits_that_cannot_be_made(study, options, message):
 
 def test_graphs_must_share_their_variables_and_have_positive_weights(study):
     small = ad.CandidateGraph.from_order(["smoking", "risk"])
-    with pytest.raises(ad.AlldagsError, match="same variables; these are not in all of them.*'tar'"):
+    with pytest.raises(ad.AlldagsError, match=r"same variables; these are not in all of them.*'tar'"):
         ad.fit(study.table, [study.graph, small])
-    with pytest.raises(ad.AlldagsError, match="must be positive, got 0.0; leave that graph out"):
+    with pytest.raises(ad.AlldagsError, match=r"must be positive, got 0\.0; leave that graph out"):
         ad.fit(study.table, [study.graph, study.graph], weights=[1.0, 0.0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,21 +120,24 @@ def _moments(
 
 def _ignored(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> tuple[str, ...]:
     """Say which columns are not used."""
-    columns = names if names is not None else getattr(table, "columns", getattr(table, "names", None))
-    if columns is None and isinstance(table, dict):
-        columns = table
-    if hasattr(table, "column_names"):
-        columns = table.column_names
-    extra = [str(name) for name in columns or () if name not in variables]
+    columns = _column_names(table) if names is None else names
+    extra = [str(name) for name in columns if name not in variables]
     if not extra:
         return ()
     shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
     return (f"columns not in the graph were ignored: {shown}",)
 
 
+def _column_names(table: Any) -> list[Any]:
+    for attribute in ("names", "column_names", "columns"):  # Moments, pyarrow, pandas and polars
+        if hasattr(table, attribute):
+            return list(getattr(table, attribute))
+    return list(table) if isinstance(table, Mapping) else []
+
+
 def _seed(rng: RandomSource) -> np.random.SeedSequence:
     if isinstance(rng, np.random.SeedSequence):
-        return rng
+        return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key)
     if isinstance(rng, np.random.Generator):
         return np.random.SeedSequence(rng.integers(0, 2**63, size=4).tolist())
     if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0):

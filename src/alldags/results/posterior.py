@@ -103,7 +103,8 @@ class Posterior:
 
     def stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""
-        return np.random.default_rng(self._seed)
+        fresh = np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key)  # spawning counts children
+        return np.random.default_rng(fresh)
 
     @property
     def notes(self) -> tuple[str, ...]:
