@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 _BLUE, _DARK, _RUST = "#2b6cb0", "#1a365d", "#c05621"
+_VISIBLE = 5e-4  # an atom that rounds to 0.0% is not drawn
 
 
 def plot_effect(effect: Effect, ax: Axes | None = None) -> Axes:
@@ -33,7 +34,7 @@ def plot_effect(effect: Effect, ax: Axes | None = None) -> Axes:
     if len(values) > 1 and values.std() > 0:
         _draw_density(axes, values, 1.0 - atom)
     _draw_interval(axes, effect)
-    if atom > 0:
+    if atom >= _VISIBLE:
         _draw_atom(axes, atom)
     axes.axvline(0.0, color="0.75", linewidth=0.8, zorder=0)
     axes.set_xlabel(f"total effect of {effect.treatment} on {effect.outcome}")
@@ -86,8 +87,8 @@ def _draw_atom(axes: Any, atom: float) -> None:
     right.tick_params(axis="y", colors=_RUST)
     right.spines[["top", "left"]].set_visible(False)
     right.annotate(
-        f"no effect: {atom:.1%}", (0.0, atom), xytext=(6, -2), textcoords="offset points", color=_RUST, va="top",
-        fontsize="small",
+        f"no effect: {atom:.1%}", (0.0, max(atom, 0.08)), xytext=(6, -2), textcoords="offset points",
+        color=_RUST, va="top", fontsize="small",
     )  # fmt: skip
 
 

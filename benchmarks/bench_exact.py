@@ -1,0 +1,95 @@
+"""Exact enumeration: cost per parent set, threads, memory, import and demo.
+
+Ratios are to a compiled loop of one exponential and one square root per step, timed in the same run.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+from numba import njit
+
+import alldags as ad
+from alldags.engines.exact import free_moments, free_system
+from alldags.nodes import conjugate_system, node_problem, working_moments
+from benchmarks.report import Row, cpu_seconds
+
+
+@njit(cache=True, error_model="numpy")
+def yardstick(steps: int) -> float:
+    total = 0.0
+    for i in range(steps):
+        total += math.exp(-1e-7 * i) * math.sqrt(float(i))
+    return total
+
+
+def make_system(k: int, prior: ad.Prior, n: int = 200):
+    rng = np.random.default_rng(k)
+    x = rng.normal(size=(n, k + 1)) + 0.5 * rng.normal(size=(n, 1))
+    x[:, k] += x[:, :3].sum(axis=1) * 0.3
+    names = [f"v{i}" for i in range(k + 1)]
+    graph = ad.CandidateGraph.from_edges({(name, names[-1]): 0.5 for name in names[:-1]}, variables=names)
+    working = working_moments(ad.Moments.from_table(x, names=names), prior, names)
+    problem = node_problem(working, graph, prior, names[-1])
+    return free_system(problem, conjugate_system(problem))
+
+
+def run() -> list[Row]:
+    rows = []
+    k = 22
+    yardstick(10)
+    for name, prior in (("known noise", ad.Prior.paper()), ("unknown noise", ad.Prior())):
+        system = make_system(k, prior)
+        for what, second, bar in (("mean + inclusion", False, 3.0), ("with second moments", True, 12.0)):
+            free_moments(make_system(12, prior), second, 1)
+            unit = cpu_seconds(lambda: yardstick(1 << k))
+            cost = cpu_seconds(lambda system=system, second=second: free_moments(system, second, 1))
+            note = f"{cost / 2**k * 1e9:.1f} ns a set; yardstick {unit / 2**k * 1e9:.1f} ns"
+            rows.append(
+                Row(f"k = {k}, {name}, {what}", cost / unit, "x", bar if name == "known noise" else None, note=note)
+            )
+    rows += [*threads_and_memory(), *start_up()]
+    return rows
+
+
+def threads_and_memory() -> list[Row]:
+    system = make_system(25, ad.Prior.paper())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    walls = {}
+    for threads in (1, 2):
+        best = math.inf
+        for _ in range(3):
+            start = time.perf_counter()
+            free_moments(system, False, threads)
+            best = min(best, time.perf_counter() - start)
+        walls[threads] = best
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return [
+        Row("k = 25, two threads against one", walls[1] / walls[2], "x", 1.7, ">=", f"one thread {walls[1]:.2f} s"),
+        Row("k = 25, growth of peak memory", grown, "MB", 10.0),
+    ]
+
+
+def start_up() -> list[Row]:
+    def child_seconds(*command: str) -> float:
+        """CPU seconds of a child process: wall time says more about the neighbours."""
+        best = math.inf
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return best
+
+    empty = child_seconds("-c", "pass")
+    light = child_seconds("-c", "import alldags") - empty
+    demo = child_seconds("-c", "from alldags.cli import main; main()", "demo")
+    return [
+        Row("import alldags", light, "s", 0.3, note="CPU, Python's own start taken off"),
+        Row("alldags demo, second run", demo, "s", 2.0, note="CPU"),
+    ]
