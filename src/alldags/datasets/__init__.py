@@ -6,14 +6,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
+    from alldags.datasets.public import LBIDD_SETS, TreatmentData, ihdp, lbidd
     from alldags.datasets.smoking import Example, example
 
 _HOME = {
     "Example": "smoking",
+    "LBIDD_SETS": "public",
+    "PaperSample": "paper",
+    "TreatmentData": "public",
     "example": "smoking",
+    "ihdp": "public",
+    "lbidd": "public",
+    "paper_graph": "paper",
+    "paper_sample": "paper",
 }
 
-__all__ = ["Example", "example"]
+__all__ = [
+    "LBIDD_SETS",
+    "Example",
+    "PaperSample",
+    "TreatmentData",
+    "example",
+    "ihdp",
+    "lbidd",
+    "paper_graph",
+    "paper_sample",
+]
 
 
 def __getattr__(name: str) -> object:
