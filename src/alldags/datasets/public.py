@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -20,9 +20,10 @@ from alldags.typing import FloatArray, IntArray
 ENVIRONMENT = "ALLDAGS_DATA"
 TREATMENT, OUTCOME = "treatment", "outcome"
 
-IHDP_COLUMNS = tuple(
-    "bw b.head preterm birth.o nnhealth momage sex twin b.marr mom.lths mom.hs mom.scoll cig first booze drugs "
-    "work.dur prenatal ark ein har mia pen tex was".split()
+IHDP_COLUMNS = (
+    *("bw", "b.head", "preterm", "birth.o", "nnhealth", "momage"),
+    *("sex", "twin", "b.marr", "mom.lths", "mom.hs", "mom.scoll", "cig", "first", "booze", "drugs", "work.dur"),
+    *("prenatal", "ark", "ein", "har", "mia", "pen", "tex", "was"),
 )
 
 LBIDD_SETS = (
@@ -115,7 +116,8 @@ class TreatmentData:
         index = np.asarray(rows)
         fields = ("covariates", "treatment", "outcome", "outcome0", "outcome1", "mean0", "mean1")
         parts = {field: getattr(self, field) for field in fields}
-        return replace(self, **{field: None if part is None else part[index] for field, part in parts.items()})
+        taken: dict[str, Any] = {field: None if part is None else part[index] for field, part in parts.items()}
+        return replace(self, **taken)
 
 
 # -- finding the files -----------------------------------------------------------------------------------------------
@@ -229,10 +231,8 @@ def ihdp(replication: int = 1, folder: str | os.PathLike[str] | None = None) -> 
 
 def _ihdp_from_npz(arrays: dict[str, Any], replication: int) -> TreatmentData:
     treatment = arrays["t"].astype(float)
-    column: Callable[[str], FloatArray] = lambda key: arrays[key][:, replication - 1].astype(float)  # noqa: E731
-    return _ihdp(
-        replication, arrays["x"], treatment, column("yf"), column("ycf"), column("mu0"), column("mu1")
-    )
+    column = {key: arrays[key][:, replication - 1].astype(float) for key in ("yf", "ycf", "mu0", "mu1")}
+    return _ihdp(replication, arrays["x"], treatment, column["yf"], column["ycf"], column["mu0"], column["mu1"])
 
 
 def _ihdp_from_csv(path: Path, replication: int) -> TreatmentData:
@@ -318,8 +318,9 @@ def _lbidd_from_csv(identifier: str, folder: str | os.PathLike[str] | None) -> T
     covariates = pandas.read_parquet(find_file("lbidd/covariates.parquet", folder)).set_index("sample_id")
     x = covariates.loc[factual.index]
     both = both.loc[factual.index]
-    arrays = [part.to_numpy(dtype=float) for part in (x, factual["z"], both["y0"], both["y1"])]
-    return _lbidd(identifier, *arrays, tuple(map(str, x.columns)))
+    columns = tuple(map(str, x.columns))
+    x, z, y0, y1 = (part.to_numpy(dtype=float) for part in (x, factual["z"], both["y0"], both["y1"]))
+    return _lbidd(identifier, x, z, y0, y1, columns)
 
 
 def _lbidd(

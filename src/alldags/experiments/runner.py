@@ -1,0 +1,250 @@
+"""Run replications in parallel, keep each finished block, resume after a kill.
+
+A block of replications is worked on by one worker and written, under a temporary name that is then renamed, to one
+file. A file is therefore complete or absent: a run that is killed loses only the blocks in flight, and the next run in
+the same folder does only what is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from alldags.errors import AlldagsError
+
+RESULTS, SETTINGS, PARTS = "results.csv", "run.json", "parts"
+
+
+class Task(NamedTuple):
+    """One replication: `group` is a setting of the experiment (a value of p, a data set)."""
+
+    group: str
+    replication: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One estimate of one method on one data set."""
+
+    group: str
+    replication: int
+    size: int
+    prior: str
+    method: str
+    estimate: float
+    truth: float
+    low: float = math.nan
+    high: float = math.nan
+    seconds: float = math.nan
+
+    @property
+    def task(self) -> Task:
+        """The replication it belongs to."""
+        return Task(self.group, self.replication)
+
+    @property
+    def squared_error(self) -> float:
+        """Squared distance of estimate and truth."""
+        return (self.estimate - self.truth) ** 2
+
+
+_FIELDS = tuple(field.name for field in fields(Result))
+_INTEGERS, _TEXTS = ("replication", "size"), ("group", "prior", "method")
+
+Work = Callable[[Task], list[Result]]
+
+
+def run_tasks(
+    work: Work,
+    tasks: Sequence[Task],
+    folder: Path,
+    *,
+    settings: dict[str, Any],
+    block: int = 1,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Result]:
+    """Do the tasks that `folder` has no results of yet, and return the results of all.
+
+    Parameters
+    ----------
+    work
+        Takes a task, returns its results; must be picklable and depend on nothing but the task.
+    tasks
+        What is to be done.
+    folder
+        Where results are kept.
+    settings
+        Everything the results depend on; a folder with results of other settings is refused.
+    block
+        Tasks per unit of work and per file.
+    n_jobs
+        As in joblib: None is what ``joblib.parallel_config`` says, else 1.
+    progress
+        Show a progress bar on stderr; by default when that is a terminal.
+    """
+    parts = folder / PARTS
+    parts.mkdir(parents=True, exist_ok=True)
+    check_settings(folder, settings)
+    _remove_unfinished(parts)
+    done = {result.task for result in load_results(folder)}
+    waiting = [task for task in tasks if task not in done]
+    blocks = list(split_blocks(waiting, block))
+    with progress_bar(len(tasks), len(tasks) - len(waiting), progress) as advance:
+        for finished, results in _parallel(work, blocks, n_jobs):
+            write_part(parts, finished, results)
+            advance(len(finished))
+    wanted = set(tasks)
+    merge_parts(folder)
+    return sorted((r for r in load_results(folder) if r.task in wanted), key=_order)
+
+
+def _parallel(
+    work: Work, blocks: Sequence[tuple[Task, ...]], n_jobs: int | None
+) -> Iterable[tuple[tuple[Task, ...], list[Result]]]:
+    from joblib import Parallel, delayed
+
+    jobs = (delayed(work_block)(work, block) for block in blocks)
+    done: Iterable[tuple[tuple[Task, ...], list[Result]]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        jobs
+    )
+    return done
+
+
+def work_block(work: Work, block: tuple[Task, ...]) -> tuple[tuple[Task, ...], list[Result]]:
+    """Do the tasks of one block, in the worker."""
+    return block, [result for task in block for result in work(task)]
+
+
+def split_blocks(tasks: Sequence[Task], size: int) -> Iterator[tuple[Task, ...]]:
+    """Cut the tasks into blocks of at most `size`."""
+    if size < 1:
+        raise AlldagsError(f"a block needs at least one task, got {size}")
+    for start in range(0, len(tasks), size):
+        yield tuple(tasks[start : start + size])
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def check_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings into a new folder; refuse a folder whose results were made with others."""
+    path = folder / SETTINGS
+    wanted = json.loads(json.dumps(settings))
+    if not path.exists():
+        _write_atomically(path, json.dumps(wanted, indent=1) + "\n")
+        return
+    found = json.loads(path.read_text())
+    different = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
+    if different:
+        key = different[0]
+        raise AlldagsError(
+            f"the folder {str(folder)!r} has results with {key} = {found.get(key)!r}, now it is {wanted.get(key)!r}; "
+            "choose another folder, or delete this one"
+        )
+
+
+def write_part(parts: Path, block: Sequence[Task], results: Sequence[Result]) -> Path:
+    """Write the results of one finished block to a file of its own, all or nothing."""
+    group = "".join(letter if letter.isalnum() else "-" for letter in block[0].group)
+    path = parts / f"{group}-{block[0].replication:05d}-{os.urandom(4).hex()}.csv"
+    _write_atomically(path, _to_csv(results))
+    return path
+
+
+def merge_parts(folder: Path) -> Path:
+    """Merge all parts into one file, then remove them; a kill in between loses nothing and doubles nothing."""
+    merged = sorted((folder / PARTS).glob("*.csv"))  # listed first: what appears later stays
+    results = sorted(load_results(folder), key=_order)
+    _write_atomically(folder / RESULTS, _to_csv(results))
+    for path in merged:
+        path.unlink()
+    return folder / RESULTS
+
+
+def load_results(folder: Path) -> list[Result]:
+    """Return all results kept in a folder, each once."""
+    paths = [folder / RESULTS, *sorted((folder / PARTS).glob("*.csv"))]
+    found = {_order(result): result for path in paths if path.exists() for result in _from_csv(path)}
+    return list(found.values())
+
+
+def _to_csv(results: Sequence[Result]) -> str:
+    lines = [",".join(_FIELDS)]
+    lines += [",".join(_text(value) for value in asdict(result).values()) for result in results]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(float(value))  # the shortest text that reads back as the same number
+    text = str(value)
+    if any(mark in text for mark in ',"\n'):
+        raise AlldagsError(f"names in results must not contain commas, quotes or line ends, got {text!r}")
+    return text
+
+
+def _from_csv(path: Path) -> Iterator[Result]:
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            values: dict[str, Any] = {
+                name: text if name in _TEXTS else int(text) if name in _INTEGERS else float(text)
+                for name, text in row.items()
+            }
+            yield Result(**values)
+
+
+def _order(result: Result) -> tuple[str, int, int, str, str]:
+    return result.group, result.replication, result.size, result.prior, result.method
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _remove_unfinished(parts: Path) -> None:
+    for path in parts.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+# -- progress --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress_bar(total: int, done: int, show: bool | None = None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that moves the bar by a number of tasks; the bar shows the time left, on stderr."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("replications"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    visible = console.is_terminal if show is None else show
+    with Progress(*columns, console=console, disable=not visible, speed_estimate_period=300) as bar:
+        row = bar.add_task("", total=total, completed=done)
+        yield lambda count: bar.advance(row, count)

@@ -1,0 +1,163 @@
+"""The paper's semi-synthetic experiments: IHDP and LBIDD.
+
+The paper does not say how it prepared these data for a model without intercepts and with a known noise precision. Here,
+for the paper's prior, every column is centred, covariates are divided by their standard deviation (in LBIDD they run
+from -1 to 9999), treatment and outcome keep their units, and ``Prior.paper()`` (tau = s = 1) is applied to the result.
+The default prior is applied to the columns as they are; it centres and scales by itself. Columns that are constant in
+a subsample are left out of it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
+from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
+from alldags.experiments.estimate import array_moments, mean_effect
+from alldags.experiments.methods import PRIORS, child_rng, make_engine
+from alldags.experiments.runner import Result, Task
+from alldags.typing import FloatArray, IntArray
+
+IHDP_GROUP = "IHDP"
+_LEAST_ARM = 2  # rows of each arm in the smallest subsample; with fewer some methods are not defined
+
+
+@dataclass(frozen=True, slots=True)
+class SemiSynthetic:
+    """Settings of a semi-synthetic experiment; called with a task, it does the replication.
+
+    Parameters
+    ----------
+    sizes
+        Sizes of nested subsamples of rows, drawn without replacement; a size of at least the number of rows stands
+        for all of them.
+    methods
+        Names of Bayesian methods, run with every prior.
+    baselines
+        Names of the others.
+    priors
+        Names of priors.
+    draws
+        Posterior draws for an interval.
+    interval_sizes
+        Least size at which intervals are made; they are the expensive part where there are many covariates.
+    full_only
+        Groups of which only the full size is wanted.
+    full_once
+        Whether all replications have the same full data, so that it is done in replication 0 only.
+    folder
+        Data folder.
+    seed
+        Of everything.
+    """
+
+    sizes: tuple[int, ...]
+    methods: tuple[str, ...]
+    baselines: tuple[str, ...]
+    priors: tuple[str, ...] = ("paper", "default")
+    draws: int = 2000
+    interval_sizes: int = 0
+    full_only: tuple[str, ...] = ()
+    full_once: bool = False
+    folder: str | None = None
+    seed: int = 0
+
+    def __call__(self, task: Task) -> list[Result]:
+        """Do one replication; ``task.group`` is ``"IHDP"`` or an LBIDD identifier."""
+        data = load(task, self.folder)
+        order = nested_rows(data.treatment, min(self.sizes), child_rng(self.seed, task.group, task.replication))
+        results = []
+        for size in self._sizes(task, data.n):
+            part = data if size == data.n else data.take(order[:size])
+            for prior, method, estimate, seconds in self._estimates(part, task):
+                results.append(
+                    Result(
+                        *task, size, prior, method, estimate.value, data.effect, estimate.low, estimate.high, seconds
+                    )
+                )
+        return results
+
+    def _sizes(self, task: Task, n: int) -> list[int]:
+        sizes = sorted({min(size, n) for size in self.sizes})
+        if task.group in self.full_only:
+            sizes = [n]
+        if self.full_once and task.replication > 0:
+            sizes = [size for size in sizes if size < n]
+        return sizes
+
+    def _estimates(self, data: TreatmentData, task: Task) -> Iterator[tuple[str, str, Estimate, float]]:
+        draws = self.draws if data.n >= self.interval_sizes else 0
+        for prior in self.priors:
+            for method in self.methods:
+                rng = child_rng(self.seed, task.group, task.replication, data.n, prior, method)
+                start = time.perf_counter()
+                estimate = bayes_estimate(data, prior, method, rng, draws)
+                yield prior, method, estimate, time.perf_counter() - start
+        varying = drop_constant(data)
+        for method in self.baselines:
+            start = time.perf_counter()
+            estimate = BASELINE_FUNCTIONS[method](varying.covariates, varying.treatment, varying.outcome)
+            yield "none", method, estimate, time.perf_counter() - start
+
+
+def load(task: Task, folder: str | None) -> TreatmentData:
+    """Return the data set of a task: IHDP replications count from 1, LBIDD has one data set per group."""
+    if task.group == IHDP_GROUP:
+        return ihdp(task.replication + 1, folder)
+    return lbidd(task.group, folder)
+
+
+def nested_rows(treatment: FloatArray, smallest: int, rng: np.random.Generator) -> IntArray:
+    """Return the rows in a random order in which the first `smallest` have at least two of each arm."""
+    least = min(_LEAST_ARM, smallest // 2)
+    while True:
+        order = rng.permutation(len(treatment))
+        treated = int(treatment[order[:smallest]].sum())
+        if min(treated, smallest - treated) >= least:
+            return order
+
+
+def bayes_estimate(data: TreatmentData, prior: str, method: str, rng: np.random.Generator, draws: int) -> Estimate:
+    """Return the posterior mean of the effect and, if `draws` is not 0, its 95% interval."""
+    part = drop_constant(data)
+    if prior == "paper":
+        part = centred(part)
+    moments = array_moments(part.array(), part.names)
+    graph, engine = part.graph(), make_engine(method)
+    if draws == 0:
+        return Estimate(mean_effect(moments, graph, PRIORS[prior](), engine, rng, TREATMENT, OUTCOME))
+    from alldags.results.fit import fit
+
+    effect = fit(moments, graph, prior=PRIORS[prior](), engine=engine, rng=rng).effect(TREATMENT, OUTCOME)
+    low, high = np.quantile(effect.draws(draws, rng=rng), [0.025, 0.975])
+    return Estimate(float(effect.mean), float(low), float(high))
+
+
+def drop_constant(data: TreatmentData) -> TreatmentData:
+    """Return the data without covariates that do not vary."""
+    varying = np.ptp(data.covariates, axis=0) > 0
+    columns = tuple(name for name, kept in zip(data.columns, varying, strict=True) if kept)
+    return replace(data, covariates=data.covariates[:, varying], columns=columns)
+
+
+def centred(data: TreatmentData) -> TreatmentData:
+    """Return the data with every column centred and the covariates, which must vary, scaled to unit variance."""
+    x = data.covariates - data.covariates.mean(axis=0)
+    return replace(
+        data,
+        covariates=x / x.std(axis=0, ddof=1),
+        treatment=data.treatment - data.treatment.mean(),
+        outcome=data.outcome - data.outcome.mean(),
+    )
+
+
+def both_effects(folder: str | None, replications: int) -> tuple[FloatArray, FloatArray]:
+    """Return ``mean(y1 - y0)`` and ``mean(mu1 - mu0)`` of the first IHDP replications, shape (replications,) each."""
+    sets = [ihdp(index + 1, folder) for index in range(replications)]
+    means = [data.effect_of_means for data in sets]
+    return np.array([data.effect for data in sets]), np.array([math.nan if m is None else m for m in means])
