@@ -173,7 +173,7 @@ def test_download_with_wrong_checksum(no_folder, server, monkeypatch):
     web, address = server
     fake_ihdp(web / "one.csv")
     monkeypatch.setattr(public, "_registry", lambda: {"ihdp/ihdp_npci_1.csv": ("0" * 64, f"{address}/one.csv")})
-    with pytest.raises(ad.AlldagsError, match="could not download .*hash.* set ALLDAGS_DATA"):
+    with pytest.raises(ad.AlldagsError, match=r"could not download .*hash.* set ALLDAGS_DATA"):
         ad.datasets.ihdp(1)
 
 
@@ -188,7 +188,7 @@ def test_download_that_fails_says_where_to_get_the_file(no_folder, server, monke
 
 
 def test_unpublished_replication_says_where_it_comes_from(no_folder):
-    with pytest.raises(ad.AlldagsError, match="replications 1 to 50 can be downloaded; 51 to 1000 .*vdorie/npci"):
+    with pytest.raises(ad.AlldagsError, match=r"replications 1 to 50 can be downloaded; 51 to 1000 .*vdorie/npci"):
         ad.datasets.ihdp(51)
 
 
@@ -215,7 +215,7 @@ def test_folder_that_does_not_exist(tmp_path):
 
 
 def test_file_that_is_missing_in_the_folder(tmp_path):
-    with pytest.raises(ad.AlldagsError, match="there is no file 'ihdp/ihdp_npci_2.csv' in .* get it from https"):
+    with pytest.raises(ad.AlldagsError, match=r"there is no file 'ihdp/ihdp_npci_2.csv' in .* get it from https"):
         ad.datasets.ihdp(2, tmp_path)
 
 

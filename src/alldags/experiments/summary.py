@@ -32,7 +32,8 @@ class Summary:
         Of the squared error.
     difference, difference_error
         Mean and standard error of the paired difference of squared errors, this method less Bayes optimal (with the
-        same prior; with the paper's for methods without a prior). Positive: Bayes optimal is better.
+        same prior; methods without a prior, and Bayes optimal with another prior, against Bayes optimal with the
+        paper's). Positive: Bayes optimal is better.
     coverage, length
         Share of 95% intervals that contain the truth, and their mean length; nan without intervals.
     seconds
@@ -71,8 +72,9 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
 
 
 def _reference(cells: dict[Key, dict[int, Result]], key: Key) -> dict[int, Result]:
-    group, size, prior, _ = key
-    return cells.get((group, size, "paper" if prior == "none" else prior, REFERENCE), {})
+    group, size, prior, method = key
+    same = prior != "none" and method != REFERENCE
+    return cells.get((group, size, prior if same else "paper", REFERENCE), {})
 
 
 def _summarize_cell(key: Key, cell: dict[int, Result], reference: dict[int, Result]) -> Summary:
@@ -155,7 +157,7 @@ def mean_cell(row: Summary) -> str:
 
 def difference_cell(row: Summary) -> str:
     """Return the paired difference; a star where Bayes optimal loses by more than two standard errors."""
-    if row.method == REFERENCE or math.isnan(row.difference):
+    if (row.method, row.prior) == (REFERENCE, "paper") or math.isnan(row.difference):
         return ""
     star = " *" if beaten([row]) else ""
     return with_error(row.difference, row.difference_error, sign=True) + star

@@ -25,9 +25,9 @@ from alldags.experiments.summary import (
 from alldags.typing import FloatArray
 
 _DIFFERENCE = (
-    "Paired difference of squared errors, method less Bayes optimal with the same prior (with the paper's for methods "
-    "without one), ± standard error; positive: Bayes optimal is better; a star: it loses by more than two standard "
-    "errors."
+    "Paired difference of squared errors, method less Bayes optimal with the same prior (methods without a prior, and "
+    "Bayes optimal with the default prior: less Bayes optimal with the paper's), ± standard error. Positive: the "
+    "method is worse than Bayes optimal; a star: it is better by more than two standard errors."
 )
 
 

@@ -1,0 +1,125 @@
+"""``reproduce`` from end to end, with few replications."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.experiments.command import reproduce
+from alldags.experiments.methods import make_engine
+from alldags.experiments.runner import load_results
+
+FAST = ["bayes", "k2", "full"]
+
+
+def check_files(report, figures):
+    names = {path.name for path in report.files}
+    assert names == {
+        "results.csv",
+        "summary.csv",
+        "tables.md",
+        *(f"{f}.{kind}" for f in figures for kind in ("png", "svg")),
+    }
+    assert all(path.stat().st_size > 0 for path in report.files)
+    assert (report.folder / "tables.md").read_text() == report.text
+    assert (report.folder / f"{figures[0]}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_small(tmp_path):
+    report = reproduce("small", replicates=30, out=tmp_path, methods=FAST, n_jobs=1)
+    check_files(report, ["curves"])
+    assert "tau = 1 and noise precision s = 1" in report.text
+    assert "(30 data sets per size)" in report.text
+    assert "n = 1000" in report.text
+    results = load_results(tmp_path)
+    assert len(results) == 30 * 6 * 4
+    by_data = {(r.replication, r.size): set() for r in results}
+    for result in results:
+        by_data[result.replication, result.size].add(result.truth)
+    assert all(len(truths) == 1 for truths in by_data.values())
+
+
+def test_more_replicates_add_to_a_run(tmp_path):
+    first = reproduce("small", replicates=3, sizes=[10], out=tmp_path, methods=FAST)
+    second = reproduce("small", replicates=5, sizes=[10], out=tmp_path, methods=FAST)
+    assert "(3 data sets per size)" in first.text
+    assert "(5 data sets per size)" in second.text
+
+
+def test_figure_files_are_reproducible(tmp_path):
+    for name in ("a", "b"):
+        reproduce("small", replicates=4, sizes=[10, 20], out=tmp_path / name, methods=FAST)
+    assert (tmp_path / "a/curves.svg").read_bytes() == (tmp_path / "b/curves.svg").read_bytes()
+
+
+def test_bayes_optimal_wins_on_average(tmp_path, calibrate_scale):
+    """Squared error is what it minimises, under the very prior the data come from."""
+    from alldags.experiments.summary import beaten, summarize
+
+    reproduce("small", replicates=150 * calibrate_scale, sizes=[10, 100], out=tmp_path, methods=FAST)
+    rows = summarize(load_results(tmp_path))
+    assert beaten(rows, errors=4) == []
+    (full,) = [row for row in rows if (row.method, row.size) == ("full", 100)]
+    assert full.difference > 2 * full.difference_error
+
+
+def test_large(tmp_path):
+    report = reproduce("large", replicates=1, sizes=[20], out=tmp_path, methods=["k2", "full"])
+    check_files(report, ["curves"])
+    assert {result.group for result in load_results(tmp_path)} == {"p=0.3", "p=0.5", "p=0.7"}
+
+
+def test_ihdp(tmp_path, public_data):
+    report = reproduce("ihdp", replicates=2, sizes=[747], out=tmp_path, data=public_data, methods=["full", "ipw"])
+    check_files(report, ["curves", "errors"])
+    assert "against mean(mu1 - mu0)" in report.text
+    assert "95% intervals" in report.text
+
+
+def test_lbidd(tmp_path, public_data):
+    report = reproduce("lbidd", replicates=2, sizes=[200, 1000], out=tmp_path, data=public_data, methods=["k2", "ipw"])
+    check_files(report, ["curves"])
+    assert "does not name them" in report.text
+    assert len({r.group for r in load_results(tmp_path)}) == 10
+    assert "a3c4c668" in report.text
+
+
+def test_every_method_has_an_engine_that_runs(rng):
+    from alldags.experiments.estimate import array_moments, mean_effect
+    from alldags.experiments.methods import ENGINE_METHODS
+
+    sample = ad.datasets.paper_sample(ad.datasets.paper_graph(2, 2), 2000, 8)
+    moments = array_moments(sample.table, sample.names)
+    for name in ENGINE_METHODS:
+        found = mean_effect(moments, sample.graph, ad.Prior.paper(), make_engine(name), rng)
+        assert found == pytest.approx(sample.effect(), abs=0.2), name  # ten standard errors and more
+        assert np.isfinite(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("smal",), "there is no experiment 'smal'; did you mean 'small'"),
+        (("small", 0), "replicates must be at least 1, got 0"),
+        (("small", 1, [2]), r"sizes must be sample sizes of at least 4, got \[2\]"),
+        (("small", 1, []), "sizes must be sample sizes"),
+        (("ihdp", 1001), "IHDP has 1000 replications, got replicates = 1001"),
+    ],
+)
+def test_mistakes_are_named(arguments, message, tmp_path):
+    with pytest.raises(ad.AlldagsError, match=message):
+        reproduce(*arguments, out=tmp_path)
+
+
+def test_unknown_method(tmp_path):
+    with pytest.raises(ad.AlldagsError, match="there is no method 'bays'; did you mean 'bayes'"):
+        reproduce("small", 1, out=tmp_path, methods=["bays"])
+    with pytest.raises(ad.AlldagsError, match="the method 'ipw' has no engine"):
+        make_engine("ipw")
+
+
+def test_another_seed_needs_another_folder(tmp_path):
+    reproduce("small", 1, [10], tmp_path, methods=["full"])
+    with pytest.raises(ad.AlldagsError, match="results with seed = 0, now it is 1"):
+        reproduce("small", 1, [10], tmp_path, seed=1, methods=["full"])
