@@ -64,7 +64,7 @@ def box_figure(results: Sequence[Result], stem: Path, priors: dict[str, str]) ->
         axis.invert_yaxis()
         axis.set_xscale("log")
         axis.set_title(title, fontsize=10)
-        axis.set_xlabel("absolute error (box: quartiles; whiskers: 5% to 95%)")
+    figure.supxlabel("absolute error (box: quartiles, whiskers: 5% to 95%)", fontsize=10)
     for axis in axes[0][1:]:
         axis.tick_params(labelleft=False)
     return _save(figure, stem)
@@ -109,19 +109,23 @@ def _curves(axis: Any, rows: Sequence[Summary], point: Callable[[Summary], Point
 
 
 def _log_axes(axis: Any, sizes: Sequence[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xticks(sizes, [str(size) for size in sizes])
     axis.xaxis.set_minor_locator(NullLocator())
+    low, high = axis.get_ylim()
+    few = high < 30 * low
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
 
 
 def _grid(rows: int, columns: int, height: Sequence[float]) -> tuple[Any, Any]:
     matplotlib: Any = require("matplotlib.figure", "plot")
-    size = (max(6.4, 3.5 * columns), sum(height) + 0.7)
+    size = (max(7.0, 3.6 * columns), sum(height) + 0.7)
     figure = matplotlib.Figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": list(height)})
     return figure, axes
@@ -129,7 +133,10 @@ def _grid(rows: int, columns: int, height: Sequence[float]) -> tuple[Any, Any]:
 
 def _legend(figure: Any, axis: Any) -> None:
     handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)), fontsize=8, frameon=False)
+    columns = int(figure.get_size_inches()[0] / 1.4)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=8, frameon=False
+    )
 
 
 def _save(figure: Any, stem: Path) -> list[Path]:
