@@ -115,6 +115,13 @@ def test_checksums_are_those_of_the_files(public_data):
     assert len(public._registry()) == 50 + 18 + 1
 
 
+def test_what_can_be_loaded(public_data, tmp_path):
+    assert public.ihdp_replications(public_data) == 1000
+    assert public.ihdp_replications(tmp_path) == 50
+    assert len(public.lbidd_sets(public_data)) == 10
+    assert public.lbidd_sets(tmp_path) == ad.datasets.LBIDD_SETS[:-1]
+
+
 # -- what a data set can do -------------------------------------------------------------------------------------------
 
 

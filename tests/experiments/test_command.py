@@ -85,6 +85,13 @@ def test_lbidd(tmp_path, public_data):
     assert "a3c4c668" in report.text
 
 
+def test_missing_data_is_known_before_the_work_begins(tmp_path):
+    (tmp_path / "data").mkdir()
+    with pytest.raises(ad.AlldagsError, match=r"there is no file 'ihdp/ihdp_npci_1.csv'"):
+        reproduce("ihdp", replicates=2, out=tmp_path / "out", data=tmp_path / "data")
+    assert not (tmp_path / "out").exists()
+
+
 def test_every_method_has_an_engine_that_runs(rng):
     from alldags.experiments.estimate import array_moments, mean_effect
     from alldags.experiments.methods import ENGINE_METHODS

@@ -18,6 +18,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray, IntArray
 
 ENVIRONMENT = "ALLDAGS_DATA"
+_IHDP_FILE, _LBIDD_FILE = "ihdp/ihdp_npci_1-1000.npz", "lbidd/lbidd_n1000.npz"
 TREATMENT, OUTCOME = "treatment", "outcome"
 
 IHDP_COLUMNS = (
@@ -223,10 +224,15 @@ def ihdp(replication: int = 1, folder: str | os.PathLike[str] | None = None) -> 
     """
     if not 1 <= replication <= 1000:
         raise DataError(f"IHDP has replications 1 to 1000, got {replication}")
-    together = _local_file("ihdp/ihdp_npci_1-1000.npz", folder)
+    together = _local_file(_IHDP_FILE, folder)
     if together is not None:
         return _ihdp_from_npz(_load_npz(together), replication)
     return _ihdp_from_csv(find_file(f"ihdp/ihdp_npci_{replication}.csv", folder), replication)
+
+
+def ihdp_replications(folder: str | os.PathLike[str] | None = None) -> int:
+    """Return how many replications `ihdp` can load: 1,000 with the local file, else the 50 that can be downloaded."""
+    return 1000 if _local_file(_IHDP_FILE, folder) is not None else 50
 
 
 def _ihdp_from_npz(arrays: dict[str, Any], replication: int) -> TreatmentData:
@@ -289,10 +295,17 @@ def lbidd(name: str = "a3c4c668", folder: str | os.PathLike[str] | None = None) 
     (1000, 177)
     """
     identifier = _complete(name)
-    together = _local_file("lbidd/lbidd_n1000.npz", folder)
+    together = _local_file(_LBIDD_FILE, folder)
     if together is not None:
         return _lbidd_from_npz(_load_npz(together), identifier)
     return _lbidd_from_csv(identifier, folder)
+
+
+def lbidd_sets(folder: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+    """Return the sets `lbidd` can load: all ten with the local file, else the nine that can be downloaded."""
+    if _local_file(_LBIDD_FILE, folder) is not None:
+        return LBIDD_SETS
+    return tuple(name for name in LBIDD_SETS if f"lbidd/scaling_n1000/{name}.csv" in _registry())
 
 
 def _complete(name: str) -> str:

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from alldags.datasets.public import LBIDD_SETS
+from alldags.datasets.public import ENVIRONMENT, LBIDD_SETS, ihdp_replications, lbidd_sets
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.experiments.methods import BASELINES, ENGINE_METHODS, check_methods
 from alldags.experiments.runner import Result, Task, run_tasks
-from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, both_effects
+from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, both_effects, fetch
 from alldags.experiments.summary import summarize, to_csv
 from alldags.experiments.synthetic import Synthetic, group_name
 
@@ -45,6 +45,18 @@ class Report:
     folder: Path
     text: str
     files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the caller asked for; None is the experiment's default."""
+
+    replicates: int | None
+    sizes: tuple[int, ...] | None
+    quick: bool
+    seed: int
+    methods: tuple[str, ...]
+    data: str | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ def reproduce(
     name
         ``"small"``, ``"large"``, ``"ihdp"`` or ``"lbidd"``.
     replicates
-        Data sets per setting; by default 1,000, and for LBIDD 50 subsamples per size.
+        Data sets per setting; by default 1,000 (IHDP: as many as are there), and for LBIDD 50 subsamples per size.
     sizes
         Sample sizes.
     out
@@ -109,11 +121,18 @@ def reproduce(
         raise AlldagsError(f"there is no experiment {name!r}{did_you_mean(name, _PLANS)}; choose from {list(_PLANS)}")
     if replicates is not None and replicates < 1:
         raise AlldagsError(f"replicates must be at least 1, got {replicates}")
-    if sizes is not None:
-        sizes = _checked_sizes(sizes)
-    chosen = check_methods(methods) if methods is not None else (*ENGINE_METHODS, *BASELINES)
-    plan = _PLANS[name](replicates, sizes, quick, seed, chosen, None if data is None else str(data))
+    ask = Request(
+        replicates=replicates,
+        sizes=None if sizes is None else _checked_sizes(sizes),
+        quick=quick,
+        seed=seed,
+        methods=check_methods(methods) if methods is not None else (*ENGINE_METHODS, *BASELINES),
+        data=os.environ.get(ENVIRONMENT) if data is None else str(data),  # workers may have another environment
+    )
+    plan = _PLANS[name](ask)
     folder = Path("alldags-results") / (f"{name}-quick" if quick else name) if out is None else Path(out)
+    if isinstance(plan.work, SemiSynthetic):
+        fetch(plan.tasks, plan.work.folder)
     settings = {"experiment": name, **asdict(plan.work)}
     settings.pop("folder", None)  # where the data are does not change them
     results = run_tasks(
@@ -140,63 +159,42 @@ def _write_report(name: str, plan: Plan, results: list[Result], folder: Path) ->
 # -- the four experiments --------------------------------------------------------------------------------------------
 
 
-def _small(
-    replicates: int | None,
-    sizes: tuple[int, ...] | None,
-    quick: bool,
-    seed: int,
-    methods: tuple[str, ...],
-    _: str | None,
-) -> Plan:
+def _small(ask: Request) -> Plan:
     work = Synthetic(
         n1=2,
         n2=2,
-        sizes=sizes or (10, 20, 50, 100, 300, 1000),
-        methods=_bayesian(methods),
-        extra=tuple(name for name in ("bayes",) if name in methods),
-        seed=seed,
+        sizes=ask.sizes or (10, 20, 50, 100, 300, 1000),
+        methods=_bayesian(ask.methods),
+        extra=tuple(name for name in ("bayes",) if name in ask.methods),
+        seed=ask.seed,
     )
-    count = replicates or (100 if quick else 1000)
+    count = ask.replicates or (100 if ask.quick else 1000)
     return Plan(work, _tasks([group_name(0.5)], count), 10, _synthetic_intro(work, "0.5"), _synthetic_report)
 
 
-def _large(
-    replicates: int | None,
-    sizes: tuple[int, ...] | None,
-    quick: bool,
-    seed: int,
-    methods: tuple[str, ...],
-    _: str | None,
-) -> Plan:
+def _large(ask: Request) -> Plan:
     work = Synthetic(
         n1=30,
         n2=30,
-        sizes=sizes or ((10, 100, 1000) if quick else (10, 30, 60, 100, 300, 1000)),
-        methods=_bayesian(methods),
-        seed=seed,
+        sizes=ask.sizes or ((10, 100, 1000) if ask.quick else (10, 30, 60, 100, 300, 1000)),
+        methods=_bayesian(ask.methods),
+        seed=ask.seed,
     )
     groups = [group_name(p) for p in (0.3, 0.5, 0.7)]
-    count = replicates or (10 if quick else 1000)
+    count = ask.replicates or (10 if ask.quick else 1000)
     return Plan(work, _tasks(groups, count), 1, _synthetic_intro(work, "0.3, 0.5, 0.7"), _synthetic_report)
 
 
-def _ihdp(
-    replicates: int | None,
-    sizes: tuple[int, ...] | None,
-    quick: bool,
-    seed: int,
-    methods: tuple[str, ...],
-    data: str | None,
-) -> Plan:
-    count = replicates or (20 if quick else 1000)
+def _ihdp(ask: Request) -> Plan:
+    count = ask.replicates or (20 if ask.quick else ihdp_replications(ask.data))
     if count > 1000:
         raise AlldagsError(f"IHDP has 1000 replications, got replicates = {count}")
     work = SemiSynthetic(
-        sizes=sizes or ((100, 747) if quick else (50, 100, 200, 400, 747)),
-        methods=_bayesian(methods),
-        baselines=_others(methods),
-        folder=data,
-        seed=seed,
+        sizes=ask.sizes or ((100, 747) if ask.quick else (50, 100, 200, 400, 747)),
+        methods=_bayesian(ask.methods),
+        baselines=_others(ask.methods),
+        folder=ask.data,
+        seed=ask.seed,
     )
     intro = (
         "IHDP, 747 children, 25 covariates. Replication r is data set r; smaller sizes are nested random subsamples of "
@@ -205,26 +203,19 @@ def _ihdp(
     return Plan(work, _tasks([IHDP_GROUP], count), 2, intro, _ihdp_report)
 
 
-def _lbidd(
-    replicates: int | None,
-    sizes: tuple[int, ...] | None,
-    quick: bool,
-    seed: int,
-    methods: tuple[str, ...],
-    data: str | None,
-) -> Plan:
+def _lbidd(ask: Request) -> Plan:
     work = SemiSynthetic(
-        sizes=sizes or ((200, 1000) if quick else (100, 200, 400, 700, 1000)),
-        methods=_bayesian(methods),
-        baselines=_others(methods),
+        sizes=ask.sizes or ((200, 1000) if ask.quick else (100, 200, 400, 700, 1000)),
+        methods=_bayesian(ask.methods),
+        baselines=_others(ask.methods),
         interval_sizes=1000,
         draws=1000,
-        full_only=tuple(name for name in LBIDD_SETS if name not in LBIDD_CURVES),
+        full_only=tuple(name for name in lbidd_sets(ask.data) if name not in LBIDD_CURVES),
         full_once=True,
-        folder=data,
-        seed=seed,
+        folder=ask.data,
+        seed=ask.seed,
     )
-    count = replicates or (2 if quick else 50)
+    count = ask.replicates or (2 if ask.quick else 50)
     tasks = (*_tasks(LBIDD_CURVES, count), *_tasks(work.full_only, 1))
     intro = (
         "LBIDD, 1,000 rows, 177 covariates. The paper picked two sets at random and does not name them; the curves "
@@ -235,7 +226,7 @@ def _lbidd(
     return Plan(work, tasks, 1, intro, _lbidd_report)
 
 
-_PLANS: dict[str, Callable[..., Plan]] = dict(zip(get_args(Name), (_small, _large, _ihdp, _lbidd), strict=True))
+_PLANS: dict[str, Callable[[Request], Plan]] = dict(zip(get_args(Name), (_small, _large, _ihdp, _lbidd), strict=True))
 
 _SEMI_INTRO = (
     "Paper's prior: every column centred, covariates scaled to unit variance, treatment and outcome in their units, "

@@ -133,10 +133,8 @@ def _grid(rows: int, columns: int, height: Sequence[float]) -> tuple[Any, Any]:
 
 def _legend(figure: Any, axis: Any) -> None:
     handles, labels = axis.get_legend_handles_labels()
-    columns = int(figure.get_size_inches()[0] / 1.4)
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=8, frameon=False
-    )
+    columns = min(len(labels), int(figure.get_size_inches()[0] / 1.4))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
 
 
 def _save(figure: Any, stem: Path) -> list[Path]:

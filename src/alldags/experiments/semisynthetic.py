@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,6 +110,12 @@ def load(task: Task, folder: str | None) -> TreatmentData:
     if task.group == IHDP_GROUP:
         return ihdp(task.replication + 1, folder)
     return lbidd(task.group, folder)
+
+
+def fetch(tasks: Iterable[Task], folder: str | None) -> None:
+    """Load every data set once, so that what is missing is known, and downloaded, before the work begins."""
+    for task in dict.fromkeys(task if task.group == IHDP_GROUP else Task(task.group, 0) for task in tasks):
+        load(task, folder)
 
 
 def nested_rows(treatment: FloatArray, smallest: int, rng: np.random.Generator) -> IntArray:

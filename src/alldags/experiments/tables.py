@@ -60,7 +60,7 @@ def verdict(rows: Sequence[Summary]) -> str:
         return ""
     worse = beaten(compared)
     if not worse:
-        least = min((row.difference / row.difference_error for row in compared))
+        least = min(row.difference / row.difference_error for row in compared)
         return (
             f"In none of {len(compared)} comparisons is another method better than Bayes optimal by more than two "
             f"standard errors of the paired difference (the closest is {least:+.1f} standard errors).\n"
