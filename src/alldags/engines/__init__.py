@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
     from alldags.engines.greedy import K2
+    from alldags.engines.variational import Variational
     from alldags.nodes import Engine
 
 _HOME = {
@@ -23,15 +24,17 @@ _HOME = {
     "Exact": "exact",
     "Full": "full",
     "K2": "greedy",
+    "Variational": "variational",
 }
 _NAMES = {
     "auto": "Auto",
     "exact": "Exact",
     "full": "Full",
     "k2": "K2",
+    "vb": "Variational",
 }
 
-__all__ = ["K2", "Auto", "Exact", "Full", "resolve"]
+__all__ = ["K2", "Auto", "Exact", "Full", "Variational", "resolve"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,231 @@
+"""One node of a scale-mixture engine: its arrays, the constants of its bound, and a normal posterior."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from alldags.engines.scale_mixtures import ScaleMixture
+from alldags.errors import EngineError
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
+from alldags.prior import KnownNoise
+from alldags.typing import FloatArray
+
+NOT_USED = (
+    "scale mixtures do not use edge probabilities: certain edges have the slab as prior, all others the "
+    "mixing distribution"
+)
+FIRST_SETTING = "scale mixtures do not learn the hyperparameters of the slab: the first value of each is used"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeArrays:
+    """A node's problem as the scale-mixture engines take it.
+
+    Parameters
+    ----------
+    gram, shift
+        Data's part of the coefficients' precision, shape (k, k), and shift, shape (k,); in units of the noise if it
+        is known.
+    total
+        Sum of squares of the child, in units of the noise if it is known.
+    known
+        Whether the noise precision is known.
+    noise_precision
+        That precision; 1 if unknown.
+    shape, rate
+        ``a0 + n/2`` and ``b0`` of the unknown noise precision; 0 if known.
+    fixed
+        Prior precisions of certain edges, 0 for all others, shape (k,).
+    """
+
+    gram: FloatArray
+    shift: FloatArray
+    total: float
+    known: bool
+    noise_precision: float
+    shape: float
+    rate: float
+    fixed: FloatArray
+
+    @property
+    def free(self) -> int:
+        """Number of coefficients with the mixing distribution as prior."""
+        return int((self.fixed == 0.0).sum())
+
+
+def node_arrays(problem: NodeProblem) -> NodeArrays:
+    """Cut what the engines need out of a problem; of several settings the first is used."""
+    setting = problem.settings[0]
+    if setting.slab != "independent" and problem.certain.any():
+        raise EngineError(
+            f"{problem.child!r} has certain edges with a g-prior slab, which scale mixtures cannot take; use an "
+            "independent slab or the engine 'exact'"
+        )
+    known = isinstance(setting.noise, KnownNoise)
+    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+    return NodeArrays(
+        gram=s * problem.gram,
+        shift=s * problem.cross,
+        total=s * problem.total,
+        known=known,
+        noise_precision=s,
+        shape=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.shape + 0.5 * problem.n,
+        rate=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.rate,
+        fixed=np.where(problem.certain, 1.0 / setting.slab_variance, 0.0),
+    )
+
+
+def low_rank_factor(arrays: NodeArrays, n: float) -> tuple[FloatArray, FloatArray]:
+    """Return ``(F, y)`` with ``gram = F F'`` and ``shift = F y`` if the rank is below k, else ``(gram, shift)``.
+
+    A pivoted Cholesky factor: cross-products of n < k rows have at most rank n.
+    """
+    k = len(arrays.shift)
+    if n >= k:
+        return arrays.gram, arrays.shift
+    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dpstrf
+
+    lower, pivot, rank, _ = dpstrf(arrays.gram, lower=1)
+    if rank in (0, k):
+        return arrays.gram, arrays.shift
+    order = pivot - 1
+    factor = np.empty((k, rank))
+    factor[order] = np.tril(lower)[:, :rank]
+    return factor, solve_triangular(lower[:rank, :rank], arrays.shift[order[:rank]], lower=True)
+
+
+def bound_constant(prior: ScaleMixture, arrays: NodeArrays, problem: NodeProblem) -> float:
+    """Return what the kernels leave out of the evidence lower bound, except for the global scale's part."""
+    return arrays.free * _coefficient_constant(prior) + _noise_constant(arrays, problem)
+
+
+def _coefficient_constant(prior: ScaleMixture) -> float:
+    if prior.mixing == "neg":
+        kappa, nu = prior.kappa, prior.nu
+        gamma = kappa * math.log(nu) + math.log(kappa) - (kappa + 1.0) * math.log1p(kappa)
+        return 0.5 * math.log(2.0 * math.pi) - math.log(2.0) + gamma + 0.5
+    if prior.mixing == "laplace":
+        return 0.5 * math.log(prior.alpha) - math.log(2.0) + 0.5 * math.log(2.0 * math.pi)
+    if prior.mixing == "student-t":
+        a = prior.shape
+        return a * math.log(prior.rate) - math.lgamma(a) + math.lgamma(a + 0.5)
+    return -math.log(math.pi) - (0.0 if prior.learn_global else math.log(prior.global_scale))
+
+
+def _noise_constant(arrays: NodeArrays, problem: NodeProblem) -> float:
+    if arrays.known:
+        return 0.5 * problem.n * math.log(arrays.noise_precision / (2.0 * math.pi))
+    constant = math.lgamma(arrays.shape) - 0.5 * problem.n * math.log(2.0 * math.pi)
+    prior_shape = arrays.shape - 0.5 * problem.n
+    if prior_shape > 0 and arrays.rate > 0:
+        constant += prior_shape * math.log(arrays.rate) - math.lgamma(prior_shape)
+    return constant
+
+
+def standing_warnings(problem: NodeProblem) -> tuple[str, ...]:
+    """Return the sentences that are the same for every node of a fit."""
+    sentences = (NOT_USED,) if problem.free else ()
+    return (*sentences, FIRST_SETTING) if len(problem.settings) > 1 else sentences
+
+
+# -- the posterior of `Variational` and `EM` -------------------------------------------------------------------------
+
+
+class NormalPosterior(NodePosterior):
+    """Normal coefficients, or normal-gamma coefficients and noise precision, given prior precisions ``w``.
+
+    The coefficients have mean ``m`` and covariance ``A^-1`` times the noise variance, ``A = gram + diag(w)``.
+
+    Parameters
+    ----------
+    problem, arrays
+        The node.
+    weight
+        ``w``, shape (k,); infinite for a coefficient that is exactly zero.
+    mean
+        ``m``, shape (k,).
+    diagnostics
+        Of the engine.
+    """
+
+    def __init__(
+        self, problem: NodeProblem, arrays: NodeArrays, weight: FloatArray, mean: FloatArray, diagnostics: Diagnostics
+    ) -> None:
+        self.problem = problem
+        self.arrays = arrays
+        self.weight = weight
+        self.diagnostics = diagnostics
+        self._mean = mean
+
+    @property
+    def mean(self) -> FloatArray:
+        return self._mean
+
+    @property
+    def shrinkage(self) -> FloatArray:
+        """Share of the data in each coefficient, ``d / (d + w)``, shape (k,): 1 = not shrunk, 0 = pressed to zero.
+
+        ``d`` is the precision that the data alone would give the coefficient if the parents were uncorrelated, ``w``
+        the prior precision that the engine found. It ranks edges; it is *not* the probability that an edge is present.
+        """
+        return shrinkage_weight(np.diag(self.arrays.gram), self.weight)
+
+    @cached_property
+    def _scaled_factor(self) -> tuple[FloatArray, FloatArray]:
+        """``D = w^-1/2`` and the Cholesky factor of ``D gram D + I``, which exists for infinite weights too."""
+        d = 1.0 / np.sqrt(self.weight)
+        matrix = self.arrays.gram * np.outer(d, d) + np.eye(len(d))
+        return d, np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of the coefficients, shape (k, k); infinite if it does not exist."""
+        from scipy.linalg import solve_triangular
+
+        d, lower = self._scaled_factor
+        half = solve_triangular(lower, np.diag(d), lower=True, check_finite=False)
+        inverse = half.T @ half
+        scale = 1.0 if self.arrays.known else self.noise_variance
+        return np.asarray(scale * inverse if math.isfinite(scale) else np.where(inverse == 0.0, 0.0, math.inf))
+
+    @property
+    def second_moment(self) -> FloatArray:
+        return np.asarray(self.covariance + np.outer(self.mean, self.mean))
+
+    @cached_property
+    def _residual_rate(self) -> float:
+        """Rate of the noise precision's gamma factor."""
+        whole = self.arrays.rate + 0.5 * self.arrays.total
+        return max(whole - 0.5 * float(self.arrays.shift @ self.mean), 1e-15 * whole)
+
+    @property
+    def noise_variance(self) -> float:
+        if self.arrays.known:
+            return 1.0 / self.arrays.noise_precision
+        return self._residual_rate / (self.arrays.shape - 1.0) if self.arrays.shape > 1.0 else math.inf
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        from scipy.linalg import solve_triangular
+
+        d, lower = self._scaled_factor
+        normals = rng.standard_normal((size, len(d)))
+        if self.arrays.known:
+            variance = np.full(size, self.noise_variance)
+            scale = np.ones(size)
+        else:
+            scale = variance = self._residual_rate / rng.standard_gamma(self.arrays.shape, size=size)
+        noise = solve_triangular(lower, normals.T, lower=True, trans="T", check_finite=False).T
+        return np.asarray(self.mean + np.sqrt(scale)[:, None] * d * noise), np.asarray(variance)
+
+
+def shrinkage_weight(data: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return ``data / (data + prior)`` of two precisions, 0 where the prior's is infinite."""
+    with np.errstate(invalid="ignore"):
+        share: Any = np.where(np.isinf(prior), 0.0, data / (data + prior))
+    return np.asarray(share)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import alldags as ad
+import naive_scale_mixtures as naive
+from alldags.engines.kernels import mixing as kernel
+from alldags.engines.scale_mixture_node import NOT_USED, low_rank_factor, node_arrays
+from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density
+from alldags.engines.variational import Variational, _fit_group
+from alldags.errors import AlldagsWarning, EngineError
+from alldags.prior import KnownNoise, UnknownNoise
+
+PRIORS = {
+    "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},
+    "laplace": {"mixing": "laplace", "alpha": 3.0},
+    "student-t": {"mixing": "student-t", "shape": 1.2, "rate": 0.4},
+    "horseshoe": {"mixing": "horseshoe", "global_scale": 0.6, "learn_global": False},
+    "horseshoe-learned": {"mixing": "horseshoe", "global_scale": 0.6},
+}
+RNG = np.random.default_rng(0)  # engines here use no random numbers
+
+
+@pytest.fixture(params=PRIORS)
+def prior(request):
+    return PRIORS[request.param]
+
+
+@pytest.fixture(params=naive.NOISES)
+def noise(request):
+    return naive.NOISES[request.param]
+
+
+# -- the mixing distributions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
+@pytest.mark.parametrize("theta", [0.01, 0.3, 4.0])
+def test_prior_density_is_the_integral_over_the_variance(name, theta):
+    settings = ScaleMixture(**PRIORS[name])
+    assert math.exp(log_prior_density(theta, settings)) == pytest.approx(
+        naive.density_by_integration(theta, settings), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
+@pytest.mark.parametrize("e", [1e-4, 0.2, 7.0])
+def test_weight_is_the_mean_of_the_mixing_factor(name, e):
+    settings = ScaleMixture(**PRIORS[name])
+    weight, slope = kernel.weight_and_slope(settings.code, e, *settings.pair)
+    assert weight == pytest.approx(naive.mixing_weight(e, settings, settings.pair[0]), rel=1e-8)
+    h = 1e-5
+    above = kernel.weight_and_slope(settings.code, e * math.exp(h), *settings.pair)[0]
+    below = kernel.weight_and_slope(settings.code, e * math.exp(-h), *settings.pair)[0]
+    assert slope == pytest.approx(math.log(above / below) / (2 * h), abs=1e-8)
+
+
+def test_closed_form_of_the_inner_updates_at_the_papers_hyperparameters():
+    # (nu/e) u^2 + u/2 = kappa + 1/2; for kappa, nu -> 0 the weight is 1/e, as in automatic relevance determination
+    assert kernel.weight_and_slope(kernel.NEG, 2.0, 1e-6, 1e-6)[0] == pytest.approx(0.5, rel=1e-5)
+    settings = ScaleMixture(kappa=1e-6, nu=1e-6)
+    assert kernel.weight_and_slope(kernel.NEG, 1e-5, 1e-6, 1e-6)[0] == pytest.approx(
+        naive.mixing_weight(1e-5, settings, 0.0), rel=1e-9
+    )
+
+
+# -- the bound -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
+def test_bound_equals_its_definition(name, noise, rng):
+    problem = naive.random_problem(rng, n=25, k=3, noise=noise)
+    engine = Variational(**PRIORS[name], tolerance=1e-12)
+    fit = engine(problem, RNG)
+    # at the fixed point the mixing factors were updated at the current second moments
+    unit = 1.0 if fit.arrays.known else fit.arrays.shape / fit._residual_rate
+    inverse = np.linalg.inv(fit.arrays.gram + np.diag(fit.weight))
+    e = np.diag(inverse) + unit * fit.mean**2
+    assert fit.diagnostics.bound == pytest.approx(naive.literal_bound(problem, engine, e), abs=2e-7)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("signal", [0.0, 0.5, 2.0])
+def test_bound_is_below_the_log_evidence(prior, noise, k, signal, rng):
+    problem = naive.random_problem(rng, n=12, k=k, noise=noise, signal=signal)
+    engine = Variational(**prior)
+    evidence = naive.integrate_node(problem, engine).log_evidence
+    gap = evidence - engine(problem, RNG).diagnostics.bound
+    # mean field loses at most a few nats per variance; a missing constant (log pi, log 2, ...) per factor would show
+    # as a negative gap or in `test_bound_equals_its_definition`
+    assert 0.0 < gap < 1.5 * k + 2.0
+
+
+def test_bound_is_exact_when_every_edge_is_certain(noise, rng):
+    problem = naive.random_problem(rng, n=12, k=2, noise=noise, certain=(0, 1))
+    full = ad.engines.Full()(problem, RNG)
+    fit = Variational()(problem, RNG)
+    assert fit.diagnostics.bound == pytest.approx(full.log_evidence, abs=1e-9)
+    np.testing.assert_allclose(fit.mean, full.mean, atol=1e-12)
+    np.testing.assert_allclose(fit.second_moment, full.second_moment, atol=1e-12)
+    assert fit.noise_variance == pytest.approx(full.noise_variance)
+    assert fit.diagnostics.warnings == ()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bound_never_falls(prior, noise, seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 30))
+    problem = naive.random_problem(
+        rng,
+        n=int(rng.integers(4, 60)),
+        k=k,
+        noise=noise,
+        certain=range(k // 5),
+        correlation=float(rng.uniform(0, 0.99)),
+    )
+    fit = Variational(**prior, plain_rounds=int(rng.integers(0, 12)))(problem, RNG)
+    # rounding: the bound is a difference of numbers of the size of the child's sum of squares
+    rounding = 1e-13 * (1.0 + problem.n + fit.arrays.total)
+    assert np.diff(fit.diagnostics.history).min() > -rounding
+    assert fit.diagnostics.converged
+
+
+# -- the fixed point -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kappa", "nu"), [(1e-6, 1e-6), (2.0, 0.5)])
+def test_fixed_point_is_the_papers(kappa, nu, rng):
+    problem = naive.random_problem(rng, n=60, k=6, noise=KnownNoise(1.3))
+    theta, sigma, _ = naive.paper_iteration(problem, kappa, nu, rounds=20000)
+    fit = Variational(kappa=kappa, nu=nu, tolerance=1e-11)(problem, RNG)
+    np.testing.assert_allclose(fit.mean, theta, atol=1e-6)
+    np.testing.assert_allclose(fit.covariance, sigma, atol=1e-6)
+
+
+def test_fixed_point_solves_the_updates(prior, noise, rng):
+    problem = naive.random_problem(rng, n=20, k=5, noise=noise)
+    engine = Variational(**prior, tolerance=1e-12, max_rounds=20000)
+    fit = engine(problem, RNG)
+    unit = 1.0 if fit.arrays.known else fit.arrays.shape / fit._residual_rate
+    inverse = np.linalg.inv(fit.arrays.gram + np.diag(fit.weight))
+    e = np.diag(inverse) + unit * fit.mean**2
+    p, q = engine.pair
+    if prior.get("mixing") == "horseshoe" and engine.learn_global:
+        p = _global_precision(fit.weight, e, engine.global_scale)
+    expected = [kernel.weight_and_slope(engine.code, value, p, q)[0] for value in e]
+    np.testing.assert_allclose(fit.weight, expected, rtol=2e-4)
+    np.testing.assert_allclose(fit.mean, inverse @ fit.arrays.shift, atol=1e-10)
+
+
+def _global_precision(weight, e, scale):
+    """Literal alternation of the factors of global variance and auxiliary variable, given g x = weight."""
+    g = 1.0
+    for _ in range(10000):
+        auxiliary = 1.0 / (scale**-2 + g)
+        g = (0.5 * (len(e) + 1) - 0.5 * float(weight @ e)) / auxiliary  # g (aux + sum x e / 2) = (k + 1)/2
+    return g
+
+
+def test_slow_plain_iteration_and_accelerated_rounds_agree(rng):
+    x, y = naive.large_graph_rows(rng, n=300)
+    problem = naive.problem_from_rows(x, y, KnownNoise(1.0))
+    theta, _, rounds = naive.paper_iteration(problem, 1e-6, 1e-6, rounds=5000, tolerance=1e-7)
+    fit = Variational()(problem, RNG)
+    assert rounds > 300
+    assert fit.diagnostics.rounds < 60
+    np.testing.assert_allclose(fit.mean, theta, atol=1e-4)
+
+
+def test_low_rank_form_equals_the_full_one(prior, noise, rng):
+    problem = naive.random_problem(rng, n=8, k=15, noise=noise, certain=(3,), correlation=0.2)
+    node = node_arrays(problem)
+    factor, y = low_rank_factor(node, problem.n)
+    assert factor.shape == (15, 8)
+    np.testing.assert_allclose(factor @ factor.T, node.gram, atol=1e-10)
+    np.testing.assert_allclose(factor @ y, node.shift, atol=1e-10)
+    engine = Variational(**prior, tolerance=1e-9, max_rounds=5000)
+    low = engine(problem, RNG)
+    # n = k rows by name only: takes the k x k form
+    object.__setattr__(problem, "n", 15.0)
+    full_node = node_arrays(problem)
+    object.__setattr__(full_node, "shape", node.shape)
+    (full,) = _fit_group(engine, [problem], [full_node])
+    np.testing.assert_allclose(low.mean, full.mean, atol=1e-5)
+    np.testing.assert_allclose(low.covariance, np.asarray(full.covariance), atol=1e-4)
+
+
+def test_many_nodes_at_once_equal_one_by_one(rng):
+    problems = [
+        naive.random_problem(rng, n=n, k=k, noise=noise)
+        for n, k, noise in [
+            (20, 4, KnownNoise()),
+            (5, 9, UnknownNoise()),
+            (20, 1, UnknownNoise(2, 1)),
+            (6, 8, KnownNoise(3)),
+        ]
+    ]
+    engine = Variational()
+    for together, problem in zip(engine.fit_many(problems), problems, strict=True):
+        alone = engine(problem, RNG)
+        np.testing.assert_array_equal(together.mean, alone.mean)
+        assert together.problem is problem
+        assert together.diagnostics.bound == alone.diagnostics.bound
+
+
+# -- the posterior ---------------------------------------------------------------------------------------------------
+
+
+def test_draws_have_the_posteriors_moments(prior, noise, rng):
+    problem = naive.random_problem(rng, n=15, k=3, noise=noise)
+    fit = Variational(**prior)(problem, RNG)
+    size = 200_000
+    theta, variance = fit.draw(size, np.random.default_rng(1))
+    assert theta.shape == (size, 3)
+    sd = np.sqrt(np.diag(fit.covariance))
+    np.testing.assert_allclose(theta.mean(axis=0), fit.mean, atol=5 / math.sqrt(size) * sd.max())
+    np.testing.assert_allclose(np.cov(theta.T) / np.outer(sd, sd), fit.covariance / np.outer(sd, sd), atol=0.03)
+    np.testing.assert_allclose(fit.second_moment, fit.covariance + np.outer(fit.mean, fit.mean))
+    assert variance.mean() == pytest.approx(fit.noise_variance, rel=0.02)
+
+
+def test_shrinkage_is_documented_weight_and_inclusion_is_not_defined(rng):
+    problem = naive.random_problem(rng, n=50, k=4, noise=KnownNoise(2.0), certain=(1,))
+    fit = Variational()(problem, RNG)
+    np.testing.assert_allclose(fit.shrinkage, 2 * np.diag(problem.gram) / (2 * np.diag(problem.gram) + fit.weight))
+    assert fit.weight[1] == 1.0
+    assert fit.inclusion is None
+    assert fit.log_evidence is None
+    assert fit.second_moment_between is None
+    assert fit.top_parent_sets(3) is None
+
+
+def test_a_node_without_parents(noise):
+    y = np.array([1.0, -2.0, 0.5])
+    problem = naive.problem_from_rows(np.zeros((3, 0)), y, noise)
+    fit = Variational()(problem, RNG)
+    full = ad.engines.Full()(problem, RNG)
+    assert fit.mean.shape == (0,)
+    assert fit.noise_variance == pytest.approx(full.noise_variance)
+    assert fit.draw(4, RNG)[0].shape == (4, 0)
+
+
+def test_diagnostics_tell_start_rounds_and_history(rng):
+    problem = naive.random_problem(rng, n=20, k=3, noise=KnownNoise(), certain=(0,))
+    found = Variational()(problem, RNG).diagnostics
+    assert found.engine == "vb"
+    assert found.history.shape == (found.rounds + 1,)
+    assert found.history[-1] == found.bound
+    np.testing.assert_allclose(found.start, 1.0, rtol=1e-5)  # E[theta^2] = slab variance = 1
+    assert found.warnings == (NOT_USED,)
+
+
+def test_several_settings_use_the_first_and_say_so(rng):
+    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise())
+    from dataclasses import replace
+
+    both = replace(problem, settings=(problem.settings[0], replace(problem.settings[0], slab_variance=9.0)))
+    fit = Variational()(both, RNG)
+    np.testing.assert_array_equal(fit.mean, Variational()(problem, RNG).mean)
+    assert any("hyperparameters of the slab" in sentence for sentence in fit.diagnostics.warnings)
+
+
+# -- mistakes --------------------------------------------------------------------------------------------------------
+
+
+def test_no_convergence_warns_and_says_what_to_change(rng):
+    problem = naive.random_problem(rng, n=20, k=6, noise=KnownNoise())
+    with pytest.warns(AlldagsWarning, match=r"'y' did not converge in 2 rounds .* raise max_rounds"):
+        fit = Variational(max_rounds=2)(problem, RNG)
+    assert not fit.diagnostics.converged
+    assert any("raise max_rounds" in sentence for sentence in fit.diagnostics.warnings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mixing": "cauchy"}, "mixing must be one of .*'horseshoe'.*, got 'cauchy'"),
+        ({"kappa": 0.0}, "kappa must be a positive finite number, got 0.0"),
+        ({"nu": math.inf}, "nu must be a positive finite number, got inf"),
+        ({"mixing": "laplace", "kappa": 2.0}, "kappa has no meaning for mixing='laplace', which has .*alpha"),
+        ({"tolerance": -1.0}, "tolerance must be a positive finite number, got -1.0"),
+        ({"max_rounds": 0}, "max_rounds must be at least 1, got 0"),
+        ({"plain_rounds": -1}, "plain_rounds must be zero or more, got -1"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(EngineError, match=message):
+        Variational(**settings)
+
+
+def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
+    from dataclasses import replace
+
+    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
+    problem = replace(problem, settings=(replace(problem.settings[0], slab="g"),))
+    with pytest.raises(EngineError, match="'y' has certain edges with a g-prior slab"):
+        Variational()(problem, RNG)
+
+
+def test_the_string_stands_for_the_papers_settings():
+    engine = ad.engines.resolve("vb")
+    assert engine == Variational(mixing="neg", kappa=1e-6, nu=1e-6)
+    assert engine.name == "vb"
