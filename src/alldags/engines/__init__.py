@@ -13,28 +13,34 @@ from alldags.errors import EngineError, did_you_mean
 
 if TYPE_CHECKING:
     from alldags.engines.auto import Auto
+    from alldags.engines.em import EM
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
     from alldags.engines.greedy import K2
+    from alldags.engines.scale_mixture_gibbs import ScaleMixtureGibbs
     from alldags.engines.variational import Variational
     from alldags.nodes import Engine
 
 _HOME = {
     "Auto": "auto",
+    "EM": "em",
     "Exact": "exact",
     "Full": "full",
     "K2": "greedy",
+    "ScaleMixtureGibbs": "scale_mixture_gibbs",
     "Variational": "variational",
 }
 _NAMES = {
     "auto": "Auto",
     "exact": "Exact",
+    "em": "EM",
     "full": "Full",
+    "gibbs": "ScaleMixtureGibbs",
     "k2": "K2",
     "vb": "Variational",
 }
 
-__all__ = ["K2", "Auto", "Exact", "Full", "Variational", "resolve"]
+__all__ = ["EM", "K2", "Auto", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
 
 
 def __getattr__(name: str) -> object:

@@ -128,6 +128,14 @@ def _noise_constant(arrays: NodeArrays, problem: NodeProblem) -> float:
     return constant
 
 
+def check_iteration(tolerance: float, max_rounds: int) -> None:
+    """Check what decides when an iteration stops."""
+    if not (math.isfinite(tolerance) and tolerance > 0):
+        raise EngineError(f"tolerance must be a positive finite number, got {tolerance!r}")
+    if max_rounds < 1:
+        raise EngineError(f"max_rounds must be at least 1, got {max_rounds!r}")
+
+
 def standing_warnings(problem: NodeProblem) -> tuple[str, ...]:
     """Return the sentences that are the same for every node of a fit."""
     sentences = (NOT_USED,) if problem.free else ()

@@ -13,6 +13,7 @@ from alldags.engines.scale_mixture_node import (
     NodeArrays,
     NormalPosterior,
     bound_constant,
+    check_iteration,
     low_rank_factor,
     node_arrays,
     standing_warnings,
@@ -121,14 +122,6 @@ class Variational(ScaleMixture):
                 results = _fit_group(self, [problems[i] for i in index], [nodes[i] for i in index])
                 fits.update(zip(index, results, strict=True))
         return [fits[i] for i in range(len(problems))]
-
-
-def check_iteration(tolerance: float, max_rounds: int) -> None:
-    """Check what decides when an iteration stops."""
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise EngineError(f"tolerance must be a positive finite number, got {tolerance!r}")
-    if max_rounds < 1:
-        raise EngineError(f"max_rounds must be at least 1, got {max_rounds!r}")
 
 
 def _fit_group(
