@@ -266,4 +266,76 @@ def _expect(distribution, function):
     )
 
 
+# -- Gibbs sampling, literally ---------------------------------------------------------------------------------------
+
+
+def draw_mixing(rng, prior, size):
+    """Variances from the mixing distribution (global scale fixed, or one draw of it for all)."""
+    if prior.mixing == "neg":
+        return rng.exponential(2.0 / rng.gamma(prior.kappa, 1.0 / prior.nu, size))
+    if prior.mixing == "laplace":
+        return rng.exponential(2.0 / prior.alpha, size)
+    if prior.mixing == "student-t":
+        return prior.rate / rng.standard_gamma(prior.shape, size)
+    scale = prior.global_scale * (abs(rng.standard_cauchy()) if prior.learn_global else 1.0)
+    return (scale * np.abs(rng.standard_cauchy(size))) ** 2
+
+
+def chain(rng, problem, prior, t, warmup, draws, factor=None):
+    """One Gibbs chain with numpy's linear algebra, drawing in the compiled chain's order; `factor` = (F, y)."""
+    setting = problem.settings[0]
+    known = isinstance(setting.noise, KnownNoise)
+    scale = setting.noise.precision if known else 1.0
+    g, b, total = scale * problem.gram, scale * problem.cross, scale * problem.total
+    k = problem.k
+    t = np.where(problem.certain, setting.slab_variance, t)
+    free = np.flatnonzero(~problem.certain)
+    global_variance = prior.global_scale**2
+    out = []
+    for sweep in range(warmup + draws):
+        a = g + np.diag(1.0 / t)
+        mean = np.linalg.solve(a, b)
+        rate = 0.0 if known else setting.noise.rate + 0.5 * (total - b @ mean)
+        s = 1.0 if known else rng.standard_gamma(setting.noise.shape + problem.n / 2) / rate
+        if factor is None:
+            noise = np.array([rng.standard_normal() for _ in range(k)])
+            theta = mean + np.linalg.solve(np.linalg.cholesky(a).T, noise) / math.sqrt(s)
+        else:
+            f, y = factor
+            u = np.array([math.sqrt(t[i] / s) * rng.standard_normal() for i in range(k)])
+            v = f.T @ u + np.array([rng.standard_normal() for _ in range(len(y))]) / math.sqrt(s)
+            theta = u + t * (f @ np.linalg.solve(f.T @ np.diag(t) @ f + np.eye(len(y)), y - v))
+        if sweep >= warmup:
+            out.append((theta.copy(), mean.copy(), t.copy(), np.array([s, rate])))
+        phi2 = s * theta**2
+        spread = 0.0
+        for i in free:
+            if prior.mixing == "neg":
+                alpha = rng.standard_gamma(prior.kappa + 1) / (prior.nu + t[i] / 2)
+                t[i] = _draw_gig(rng, alpha, math.sqrt(phi2[i]))
+            elif prior.mixing == "laplace":
+                t[i] = _draw_gig(rng, prior.alpha, math.sqrt(phi2[i]))
+            elif prior.mixing == "student-t":
+                t[i] = (prior.rate + phi2[i] / 2) / rng.standard_gamma(prior.shape + 0.5)
+            else:
+                auxiliary = (1 + global_variance / t[i]) / rng.standard_gamma(1.0)
+                local = (1 / auxiliary + phi2[i] / (2 * global_variance)) / rng.standard_gamma(1.0)
+                spread += phi2[i] / (2 * local)
+                t[i] = local * global_variance
+        if prior.mixing == "horseshoe" and prior.learn_global and len(free):
+            auxiliary = (prior.global_scale**-2 + 1 / global_variance) / rng.standard_gamma(1.0)
+            new = (1 / auxiliary + spread) / rng.standard_gamma((len(free) + 1) / 2)
+            t[free] *= new / global_variance
+            global_variance = new
+    return [np.array(part) for part in zip(*out, strict=True)]
+
+
+def _draw_gig(rng, alpha, size):
+    """Textbook inverse-Gaussian draw of 1/t, mean sqrt(alpha)/size, shape alpha."""
+    y, uniform = rng.standard_normal() ** 2, rng.random()
+    mu = math.sqrt(alpha) / size
+    x = mu + mu**2 * y / (2 * alpha) - mu / (2 * alpha) * math.sqrt(4 * mu * alpha * y + mu**2 * y**2)
+    return 1 / x if uniform <= mu / (mu + x) else x / mu**2
+
+
 NOISES = {"known": KnownNoise(1.3), "unknown": UnknownNoise(1.5, 0.8)}
