@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
     from alldags.engines.greedy import K2
+    from alldags.engines.mcmc import MCMC
     from alldags.engines.scale_mixture_gibbs import ScaleMixtureGibbs
     from alldags.engines.variational import Variational
     from alldags.nodes import Engine
@@ -29,6 +30,7 @@ _HOME = {
     "K2": "greedy",
     "ScaleMixtureGibbs": "scale_mixture_gibbs",
     "Variational": "variational",
+    "MCMC": "mcmc",
 }
 _NAMES = {
     "auto": "Auto",
@@ -37,10 +39,11 @@ _NAMES = {
     "full": "Full",
     "gibbs": "ScaleMixtureGibbs",
     "k2": "K2",
+    "mcmc": "MCMC",
     "vb": "Variational",
 }
 
-__all__ = ["EM", "K2", "Auto", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
+__all__ = ["EM", "K2", "MCMC", "Auto", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
 
 
 def __getattr__(name: str) -> object:

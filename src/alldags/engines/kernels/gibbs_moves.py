@@ -1,0 +1,282 @@
+"""Moves of the sampler of parent sets: Gibbs sweeps, swaps, and changes of the hyperparameter setting."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from alldags.engines.kernels.gibbs import (
+    DRIFT,
+    FLIPS,
+    LEAST_RESIDUAL,
+    QUADRATIC,
+    REFRESH_FLIPS,
+    SETTING,
+    SETTING_MOVES,
+    SINCE,
+    SIZE,
+    SWAP_TRIES,
+    SWAPS,
+    TINY,
+    Chain,
+    Systems,
+    add,
+    noise_mean,
+    refresh,
+    remove,
+    residual_rate,
+)
+from alldags.engines.kernels.sweep import noise_term
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+INCLUSION, MEAN, CONTROL = range(3)  # second axis of a trace
+
+
+class Sums(NamedTuple):
+    """What a chain adds up over sweeps, besides its trace."""
+
+    square: FloatArray  # (k,), second moment of each coefficient, given all other parents
+    square_between: FloatArray  # (k,), second moment of its conditional mean
+    setting: FloatArray  # (G,), visits
+    noise_variance: FloatArray  # (1,)
+
+
+def new_sums(k: int, settings: int) -> Sums:
+    """Return sums of zero."""
+    return Sums(np.zeros(k), np.zeros(k), np.zeros(settings), np.zeros(1))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
+    """Return ``f(q + reduction) - f(q)``, where `residual` is ``rate + (total - q)/2``."""
+    if known:
+        return 0.5 * reduction
+    return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_once(
+    systems: Systems, chain: Chain, sums: Sums, trace: FloatArray, generator: np.random.Generator, keep: bool
+) -> None:
+    """Visit every parent once and draw its presence given all others.
+
+    If `keep`, the expectations given all others go to `sums` and to `trace`, shape (3, k): presence, coefficient, and
+    the control ``drawn presence - its probability``, whose expectation is zero.
+    """
+    k = chain.slot.shape[0]
+    setting = chain.counts[SETTING]
+    known, shape = systems.known_noise[setting], systems.shape[setting]
+    determinant = systems.has_determinant[setting]
+    log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
+    diagonal, linear, slot = chain.diagonal, chain.linear, chain.slot
+    certain_count = k - (log_size.shape[0] - 1)
+    residual = residual_rate(systems, chain)
+    free = chain.counts[SIZE] - certain_count
+    for v in range(k):
+        inside = slot[v] >= 0
+        if inside:
+            variance = -diagonal[v]
+            mean = linear[v]
+            reduction = mean * mean / variance
+            without = residual + 0.5 * reduction
+            others = free - 1
+        else:
+            variance = 1.0 / max(diagonal[v], TINY * systems.precision[setting, v, v])
+            mean = linear[v] * variance
+            reduction = mean * linear[v]
+            without = residual
+            others = free
+        probability = 1.0
+        into = True
+        if not certain[v]:
+            log_odds = log_factor[v] + log_size[others + 1] - log_size[others]
+            log_odds += gain(known, shape, without, reduction)
+            if determinant:
+                log_odds += 0.5 * math.log(variance)
+            probability = 1.0 / (1.0 + math.exp(-log_odds))
+            into = generator.random() < probability
+        if keep:
+            if not known:
+                variance *= max(without - 0.5 * reduction, TINY * without) / (shape - 1.0) if shape > 1.0 else np.inf
+            part = probability * mean
+            trace[INCLUSION, v] += probability
+            trace[MEAN, v] += part
+            trace[CONTROL, v] += (1.0 if into else 0.0) - probability
+            if probability > 0.0:
+                sums.square[v] += probability * variance + part * mean
+                sums.square_between[v] += part * mean
+        if into != inside:
+            if into:
+                add(systems, chain, v)
+            else:
+                remove(chain, v)
+            chain.counts[FLIPS] += 1
+            chain.counts[SINCE] += 1
+            free = chain.counts[SIZE] - certain_count
+            residual = residual_rate(systems, chain)
+    if chain.counts[SINCE] >= REFRESH_FLIPS:
+        refresh(systems, chain)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) -> None:
+    """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
+
+    The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
+    nothing is rejected, and near-duplicates exchange places in one step.
+    """
+    k = chain.slot.shape[0]
+    size = chain.counts[SIZE]
+    free = size - (k - (systems.log_size.shape[0] - 1))
+    if free <= 0 or size == k:
+        return
+    v = chain.order[int(generator.random() * size)]
+    while systems.certain[v]:
+        v = chain.order[int(generator.random() * size)]
+    setting = chain.counts[SETTING]
+    known, shape = systems.known_noise[setting], systems.shape[setting]
+    determinant = systems.has_determinant[setting]
+    whole = systems.rate[setting] + 0.5 * systems.total[setting]
+    row = chain.rows[chain.slot[v]]
+    pivot = 1.0 / row[v]
+    mean = chain.linear[v]
+    residual = max(whole - 0.5 * (chain.numbers[QUADRATIC] + mean * mean * pivot), TINY * whole)
+    weight = chain.work[0]
+    best = -np.inf
+    for u in range(k):
+        weight[u] = -np.inf
+        if systems.certain[u] or (chain.slot[u] >= 0 and u != v):
+            continue
+        if u == v:
+            alpha, beta = -pivot, -mean * pivot
+        else:
+            floor = TINY * systems.precision[setting, u, u]
+            alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
+            beta = chain.linear[u] - row[u] * mean * pivot
+        weight[u] = systems.log_factor[setting, u] + gain(known, shape, residual, beta * beta / alpha)
+        if determinant:
+            weight[u] -= 0.5 * math.log(alpha)
+        best = max(best, weight[u])
+    whole_weight = 0.0
+    for u in range(k):
+        if weight[u] > best - 40.0:
+            weight[u] = math.exp(weight[u] - best)
+            whole_weight += weight[u]
+        else:
+            weight[u] = 0.0
+    left = generator.random() * whole_weight
+    chosen = v
+    for u in range(k):
+        if weight[u] > 0.0:
+            left -= weight[u]
+            if left < 0.0:
+                chosen = u
+                break
+    chain.counts[SWAP_TRIES] += 1
+    if chosen != v:
+        remove(chain, v)
+        add(systems, chain, chosen)
+        chain.counts[SWAPS] += 1
+        chain.counts[FLIPS] += 2
+        chain.counts[SINCE] += 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray) -> float:
+    """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
+    size = chain.counts[SIZE]
+    precision = systems.precision[setting]
+    value = systems.constant[setting]
+    q = 0.0
+    center = chain.work[0]
+    for i in range(size):
+        v = chain.order[i]
+        for j in range(i + 1):
+            entry = precision[v, chain.order[j]]
+            for h in range(j):
+                entry -= factor[i, h] * factor[j, h]
+            if i == j:
+                factor[i, i] = math.sqrt(max(entry, TINY * precision[v, v]))
+            else:
+                factor[i, j] = entry / factor[j, j]
+        entry = systems.shift[setting, v]
+        for h in range(i):
+            entry -= factor[i, h] * center[h]
+        center[i] = entry / factor[i, i]
+        q += center[i] * center[i]
+        value += systems.log_factor[setting, v]
+        if systems.has_determinant[setting]:
+            value -= math.log(factor[i, i])
+    value += noise_term(
+        q, systems.known_noise[setting], systems.total[setting], systems.shape[setting], systems.rate[setting]
+    )
+    return float(value)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def change_setting(systems: Systems, chain: Chain, generator: np.random.Generator, factor: FloatArray) -> None:
+    """Metropolis step to one of the six nearest settings, given the parent set."""
+    count = systems.constant.shape[0]
+    old = chain.counts[SETTING]
+    step = 1 + int(3.0 * generator.random())
+    new = old + (step if generator.random() < 0.5 else -step)
+    if new < 0 or new >= count:
+        return
+    ratio = log_weight(systems, chain, new, factor) - log_weight(systems, chain, old, factor)
+    if math.log(1.0 - generator.random()) < ratio:
+        chain.counts[SETTING] = new
+        chain.counts[SETTING_MOVES] += 1
+        drift = chain.numbers[DRIFT]  # what changes now is not rounding
+        refresh(systems, chain)
+        chain.numbers[DRIFT] = drift
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_chain(
+    systems: Systems,
+    chain: Chain,
+    sums: Sums,
+    trace: FloatArray,
+    sets: BoolArray,
+    set_settings: IntArray,
+    batch: int,
+    swaps: int,
+    keep: bool,
+    generator: np.random.Generator,
+) -> None:
+    """Run ``trace.shape[0] * batch`` sweeps, each followed by `swaps` swap moves and a setting move.
+
+    Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of what `sweep_once` adds to it; `sets` and
+    `set_settings` get the parent set and setting at its end. Nothing but the chain changes unless `keep`.
+    """
+    k = chain.slot.shape[0]
+    settings = systems.constant.shape[0]
+    factor = np.empty((k, k) if settings > 1 else (0, 0))
+    for b in range(trace.shape[0]):
+        for _ in range(batch):
+            sweep_once(systems, chain, sums, trace[b], generator, keep)
+            for _ in range(swaps):
+                swap_once(systems, chain, generator)
+            if settings > 1:
+                change_setting(systems, chain, generator, factor)
+            if keep:
+                _note_state(systems, chain, sums)
+        if keep:
+            set_settings[b] = chain.counts[SETTING]
+            for v in range(k):
+                sets[b, v] = chain.slot[v] >= 0
+                for part in range(3):
+                    trace[b, part, v] /= batch
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _note_state(systems: Systems, chain: Chain, sums: Sums) -> None:
+    setting = chain.counts[SETTING]
+    sums.setting[setting] += 1.0
+    sums.noise_variance[0] += noise_mean(systems, chain)
+    if not systems.known_noise[setting]:
+        share = residual_rate(systems, chain) / (systems.rate[setting] + 0.5 * systems.total[setting])
+        chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], share)

@@ -1,0 +1,142 @@
+"""`MCMC`: sample parent sets when there are too many to enumerate."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.engines.convergence import R_HAT, MCMCDiagnostics, convergence_warnings
+from alldags.errors import AlldagsWarning, EngineError
+from alldags.nodes import NodePosterior, NodeProblem
+
+if TYPE_CHECKING:
+    from alldags.engines.sampled import Estimates
+    from alldags.engines.sampling import Run
+
+STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
+EFFECTIVE_DRAWS = 400  # wanted if no target_mcse is given
+LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which is not imported before it is needed
+
+
+@dataclass(frozen=True, slots=True)
+class MCMC:
+    """Sample parent sets by Gibbs sweeps with swaps, in several chains, until they agree.
+
+    Each sweep draws the presence of every edge given all others; a swap move then exchanges a parent for another one
+    that explains the same. Inclusion probabilities and means are averages of conditional expectations, corrected by
+    control variates, and come with a Monte-Carlo error. The run is doubled until split R-hat is below 1.01 for every
+    edge with an inclusion probability above 0.01 and the wanted accuracy is reached, or `max_sweeps` is.
+
+    Parameters
+    ----------
+    sweeps
+        Sweeps of each chain before convergence is first judged.
+    chains
+        Chains, at least 2; they start empty, greedy, crowded, and at random.
+    target_mcse
+        Largest Monte-Carlo standard error wanted for any coefficient's mean, in working units. Without it the error
+        is wanted below a twentieth of the coefficient's posterior standard deviation (400 effective draws).
+    max_sweeps
+        Most sweeps of each chain.
+    max_seconds
+        Most wall time. A run that it ends is not reproducible, and its diagnostics say so.
+    swaps
+        Swap moves after each sweep.
+
+    Examples
+    --------
+    >>> import numpy as np, alldags as ad
+    >>> from alldags.nodes import NodeProblem, Setting
+    >>> problem = NodeProblem(
+    ...     child="y", parents=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
+    ...     probability=np.array([0.5, 0.5]), settings=(Setting(1.0, ad.KnownNoise(1.0)),),
+    ... )
+    >>> node = ad.engines.MCMC()(problem, np.random.default_rng(0))
+    >>> node.mean.round(2).tolist()
+    [0.78, 0.0]
+    """
+
+    sweeps: int = 500
+    chains: int = 4
+    target_mcse: float | None = None
+    max_sweeps: int = 50_000
+    max_seconds: float | None = None
+    swaps: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20)):
+            if getattr(self, name) < least:
+                raise EngineError(f"MCMC {name} must be at least {least}, got {getattr(self, name)!r}")
+        for name in ("target_mcse", "max_seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise EngineError(f"MCMC {name} must be positive or None, got {value!r}")
+
+    @property
+    def name(self) -> str:
+        return "mcmc"
+
+    def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
+        """Return the sampled posterior of one node."""
+        from alldags.engines.sampled import SampledPosterior
+
+        child = rng.spawn(1)[0]  # for runs with an edge forced in or out, later
+        run, estimates, diagnostics = sample(self, problem, rng)
+        for sentence in diagnostics.warnings:
+            warnings.warn(sentence, AlldagsWarning, stacklevel=2)
+        return SampledPosterior(problem, run, estimates, diagnostics, self, child)
+
+
+def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tuple[Run, Estimates, MCMCDiagnostics]:
+    """Run chains until they agree, are accurate enough, or have to stop."""
+    from alldags.engines.sampled import judge
+    from alldags.engines.sampling import advance, forget, stack_systems, start_chains, warm_up
+
+    clock = _Clock(engine.max_seconds)
+    run = start_chains(problem, stack_systems(problem), engine.chains, engine.swaps, rng)
+    warm_up(run, 10)  # also tells the clock how fast this node is
+    warm_up(run, clock.affordable(run, max(50, engine.sweeps // 4) - 10, share=0.25))
+    target = min(engine.sweeps, engine.max_sweeps)
+    while True:
+        advance(run, max(clock.affordable(run, target - run.sweeps), 1 if run.sweeps else 20))
+        estimates, found = judge(problem, run)
+        if _is_done(engine, found) or clock.is_over or run.sweeps + run.warm_up >= engine.max_sweeps:
+            break
+        target = 2 * run.sweeps
+        if found.max_r_hat > STUCK and 4 * (run.sweeps + run.warm_up) <= engine.max_sweeps:
+            forget(run)
+        target = max(min(target, engine.max_sweeps - run.warm_up), 20)
+    found = replace(found, reproducible=not clock.is_over)
+    least = min(float(chain.numbers[LEAST_RESIDUAL]) for chain in run.chains)
+    words = convergence_warnings(problem.child, problem.parents, found, engine.target_mcse, least)
+    return run, estimates, replace(found, warnings=words)
+
+
+def _is_done(engine: MCMC, found: MCMCDiagnostics) -> bool:
+    if found.max_r_hat > R_HAT:
+        return False
+    if engine.target_mcse is not None:
+        return found.max_mcse <= engine.target_mcse
+    return bool((found.effective_draws[~np.isnan(found.split_r_hat)] >= EFFECTIVE_DRAWS).all())
+
+
+class _Clock:
+    """Turns a time limit into a number of sweeps, by the rate seen so far."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.begin = time.perf_counter()
+        self.is_over = False
+
+    def affordable(self, run: Run, sweeps: int, share: float = 1.0) -> int:
+        """Return `sweeps`, or fewer if they would not fit into this share of the time that is left."""
+        if self.limit is None:
+            return sweeps
+        spent = time.perf_counter() - self.begin
+        fits = max(0, int(share * (self.limit - spent) * (run.sweeps + run.warm_up) / spent))
+        self.is_over = self.is_over or fits < sweeps
+        return min(sweeps, fits)
