@@ -17,6 +17,7 @@ from alldags.typing import BoolArray, FloatArray
 
 R_HAT = 1.01  # Vehtari et al. (2021)
 LEAST_INCLUSION = 0.01  # edges below are not judged
+LEAST_EVENTS = 50.0  # changes of an edge before its control variate is used
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,36 +108,44 @@ def _arviz(name: str, trace: FloatArray, judged: BoolArray, method: str) -> Floa
 # -- vectorised over coefficients -------------------------------------------------------------------------------------
 
 
-def with_control_variates(trace: FloatArray, controls: FloatArray) -> tuple[FloatArray, int]:
+def with_control_variates(trace: FloatArray, controls: FloatArray, batch: int) -> tuple[FloatArray, int]:
     """Subtract from a trace what its controls explain; return it and how many controls were used.
 
-    The controls, shape (chains, batches, k), have expectation zero exactly (they are martingale differences of the
-    Gibbs draws), so this changes no expectation; the coefficients come from least squares within chains. At most one
-    control per twenty batches is used, those that vary most first, so that the fit costs few degrees of freedom.
+    The controls, shape (chains, batches, c), have expectation zero exactly (they are martingale differences of the
+    Gibbs draws), so this changes no expectation; the coefficients come from least squares within chains. A control is
+    used if its edge had the occasion to change at least `LEAST_EVENTS` times in all sweeps, `batch` to each batch: the
+    average of a rarer one is far from its expectation most of the time, and its coefficient is worth nothing. At most
+    one control per twenty batches is used, those that vary most first, so that the fit costs few degrees of freedom.
     """
     chains, batches, k = trace.shape
-    spread = controls.var(axis=(0, 1))
-    count = min(int((spread > 1e-12).sum()), chains * batches // 20, k)
+    rows = chains * batches
+    z = (controls - controls.mean(axis=1, keepdims=True)).reshape(rows, -1)
+    events = np.einsum("ij,ij->j", z, z) * batch**2
+    count = min(int((events > LEAST_EVENTS).sum()), rows // 20)
     if count == 0:
         return trace, 0
-    used = controls[:, :, np.sort(np.argpartition(-spread, count - 1)[:count])]
-    z = (used - used.mean(axis=1, keepdims=True)).reshape(chains * batches, count)
-    x = (trace - trace.mean(axis=1, keepdims=True)).reshape(chains * batches, k)
+    used = np.argpartition(-events, count - 1)[:count]
+    z = z[:, used]
+    x = (trace - trace.mean(axis=1, keepdims=True)).reshape(rows, k)
     gram = z.T @ z
     gram[np.diag_indices(count)] *= 1.0 + 1e-8
-    return trace - used @ np.linalg.solve(gram, z.T @ x), count
+    explained = controls.reshape(rows, -1)[:, used] @ np.linalg.solve(gram, z.T @ x)
+    return trace - explained.reshape(trace.shape), count
 
 
-def split_r_hat(trace: FloatArray) -> FloatArray:
-    """Return the split R-hat of every coefficient, shape (k,); nan where every half chain is constant."""
+def split_r_hat(trace: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return the split R-hat of every coefficient, shape (k,); nan where `variance` is zero.
+
+    This is the potential scale reduction of the coefficient itself: the variance between the means of half chains,
+    against its posterior variance. As the means are Rao-Blackwellised, disagreement is not hidden by the noise that
+    draws of the coefficient would have.
+    """
     halves = _halves(trace)
     n = halves.shape[1]
-    within = halves.var(axis=1, ddof=1).mean(axis=0)
-    between = n * halves.mean(axis=1).var(axis=0, ddof=1)
-    floor = (1e-12 * np.abs(trace).max(axis=(0, 1))) ** 2
+    between = halves.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.sqrt((between / within + n - 1) / n)
-    return np.where((within <= floor) & (between <= n * floor), np.nan, value)
+        value = np.sqrt((n - 1) / n + between / variance)
+    return np.where(variance > 0, np.where(np.isfinite(variance), value, 1.0), np.nan)
 
 
 def _halves(trace: FloatArray) -> FloatArray:

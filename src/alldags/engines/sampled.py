@@ -19,7 +19,7 @@ from alldags.engines.convergence import (
     with_control_variates,
 )
 from alldags.engines.kernels.gibbs import DRIFT, FLIPS, SETTING_MOVES, SWAPS, new_chain, replay
-from alldags.engines.kernels.gibbs_moves import CONTROL, INCLUSION, MEAN
+from alldags.engines.kernels.gibbs_moves import MEAN
 from alldags.engines.sampling import Run, total
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet, conjugate_system
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -52,10 +52,11 @@ class Estimates:
 
 def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
     """Return what a run says so far, and how far it can be trusted."""
-    controls = run.trace[:, :, CONTROL]
-    trace, used = with_control_variates(run.trace[:, :, MEAN], controls)
-    mean = trace.mean(axis=(0, 1))
-    inclusion = with_control_variates(run.trace[:, :, INCLUSION], controls)[0].mean(axis=(0, 1))
+    k = problem.k
+    flat = run.trace.reshape(*run.trace.shape[:2], 3 * k)
+    both, used = with_control_variates(flat[:, :, : 2 * k], flat[:, :, 2 * k :], run.batch)
+    inclusion, mean = both.reshape(-1, 2, k).mean(axis=0)
+    trace = both[:, :, k:]
     estimates = Estimates(
         inclusion=np.where(problem.certain, 1.0, np.clip(inclusion, 0.0, 1.0)),
         mean=mean,
@@ -76,7 +77,7 @@ def _variance(run: Run, name: str) -> FloatArray:
 
 def _diagnose(run: Run, trace: FloatArray, estimates: Estimates) -> MCMCDiagnostics:
     judged = estimates.inclusion > LEAST_INCLUSION
-    r_hat = split_r_hat(trace)
+    r_hat = split_r_hat(trace, estimates.variance)
     mcse = mean_errors(estimates.batch_means, estimates.controls, estimates.batches)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(mcse > 0, estimates.variance / mcse**2, np.inf)

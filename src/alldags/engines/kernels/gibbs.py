@@ -1,14 +1,17 @@
-"""The state of a sampler of parent sets: a swept matrix of which only the rows of the parents present are kept.
+"""The state of a sampler of parent sets: a matrix swept on a base set, and the few flips that lead from there.
 
-With ``P`` the parents present, ``A`` the precision and ``b`` the shift of the current setting, a `Chain` holds
+With ``A`` the precision and ``b`` the shift of the current setting, ``T`` is ``A`` swept on the parents ``P``: minus
+the inverse of ``A_P`` on ``P``, ``A_P^-1 A_Pj`` between ``P`` and the others, the Schur complement outside. A `Chain`
+holds ``T`` in full only for a *base set*, close to where the chain spends its time. With ``F`` the parents in
+which the current set differs from the base set,
 
-- ``rows[r]``: row ``order[r]`` of the swept matrix: minus the inverse of ``A_P`` in the columns of ``P``, and
-  ``A_P^-1 A_Pj`` in the others;
-- ``diagonal``: minus the inverse's diagonal in ``P``, the Schur complement's outside;
-- ``linear``: conditional means in ``P``, residual shifts outside.
+- ``inverse`` is the inverse of the base matrix's block on ``F``, from which any row of the current ``T`` follows in
+  O(|F| k) operations;
+- ``diagonal`` is the diagonal of the current ``T``;
+- ``linear`` has the conditional means on ``P``, the residual shifts outside.
 
-So the log odds of every parent given all others cost O(1), and a flip O(|P| k), less than the O(k^2) of sweeping the
-whole matrix when few parents are present.
+So the log odds of every parent given all others cost O(1), and a flip O(|F| k), where sweeping the whole matrix would
+cost O(k^2).
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from numba import njit
 
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-REFRESH_FLIPS = 2000  # flips between re-factorisations
-ILL_PIVOT = 1e-7  # a pivot this small, relative to the diagonal of A, asks for an early re-factorisation
+ILL_PIVOT = 1e-8  # a pivot this small, relative to the diagonal of A, asks for an early re-factorisation
 TINY = 1e-15  # least pivot and residual, relative to what they started from
-SIZE, SETTING, SINCE, FLIPS, SWAPS, SWAP_TRIES, SETTING_MOVES, REFRESHES = range(8)  # places in Chain.counts
-QUADRATIC, DRIFT, LEAST_RESIDUAL = range(3)  # places in Chain.numbers
+PATIENCE = 4  # work on flips before a new base set is worth its factorisation, in units of the latter
+LEAST_VISITS = 20.0  # sweeps before the base set is chosen by inclusion frequencies
+SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, SETTING_MOVES, REFRESHES = range(8)  # places in Chain.counts
+QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
 
 
 class Systems(NamedTuple):
@@ -47,14 +51,19 @@ class Systems(NamedTuple):
 class Chain(NamedTuple):
     """The state of one chain; see the module's description."""
 
-    rows: FloatArray  # (k, width), the first counts[SIZE] are in use
+    base: FloatArray  # (k, width), swept on in_base
+    in_base: BoolArray  # (k,)
+    inverse: FloatArray  # (k, k), the leading counts[MOVED] rows and columns are in use
+    moved: IntArray  # (k,), F: the parents in which the current set differs from the base set
+    place: IntArray  # (k,), position of each parent in `moved`, -1 if it is not there
+    present: BoolArray  # (k,)
     diagonal: FloatArray  # (width,)
     linear: FloatArray  # (width,)
-    slot: IntArray  # (k,), row of each parent present, -1 if absent
-    order: IntArray  # (k,), parent of each row
+    row: FloatArray  # (width,), a row of the current T
+    weights: FloatArray  # (k,), scratch
+    seen: FloatArray  # (k,), added-up probabilities of being present
     counts: IntArray  # (8,)
-    numbers: FloatArray  # (3,)
-    work: FloatArray  # (2, k)
+    numbers: FloatArray  # (4,)
 
 
 def padded(k: int) -> int:
@@ -66,14 +75,19 @@ def new_chain(k: int) -> Chain:
     """Return an uninitialised chain; `start` puts it on a parent set."""
     width = padded(k)
     return Chain(
-        np.zeros((k, width)),
-        np.zeros(width),
-        np.zeros(width),
-        np.full(k, -1),
-        np.zeros(k, dtype=np.int64),
-        np.zeros(8, dtype=np.int64),
-        np.array([0.0, 0.0, np.inf]),
-        np.zeros((2, k)),
+        base=np.zeros((k, width)),
+        in_base=np.zeros(k, dtype=bool),
+        inverse=np.zeros((k, k)),
+        moved=np.zeros(k, dtype=np.int64),
+        place=np.full(k, -1),
+        present=np.zeros(k, dtype=bool),
+        diagonal=np.zeros(width),
+        linear=np.zeros(width),
+        row=np.zeros(width),
+        weights=np.zeros(k),
+        seen=np.zeros(k),
+        counts=np.zeros(8, dtype=np.int64),
+        numbers=np.array([0.0, 0.0, np.inf, 0.0]),
     )
 
 
@@ -81,22 +95,21 @@ def new_chain(k: int) -> Chain:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_row(row: FloatArray, rows: FloatArray, order: IntArray, precision: FloatArray, v: int, size: int) -> None:
-    """Compute row `v` of the swept matrix, for an absent `v`."""
+def _combine(
+    row: FloatArray, scale: float, base: FloatArray, moved: IntArray, weights: FloatArray, count: int, own: int
+) -> None:
+    """Set `row` to ``scale * (sum of weights * base rows in F)``, plus the base row `own` unless it is negative."""
     width = row.shape[0]
-    own = precision[v]
     for j in range(width):
-        row[j] = own[j]
-    for r in range(size):  # from A, not from the rows, so that rounding errors do not feed on themselves
-        coefficient, other = rows[r, v], precision[order[r]]
+        row[j] = base[own, j] if own >= 0 else 0.0
+    for i in range(count):
+        factor, other = scale * weights[i], base[moved[i]]
         for j in range(width):
-            row[j] -= coefficient * other[j]
-    for r in range(size):
-        row[order[r]] = rows[r, v]
+            row[j] += factor * other[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int, last: int, sign: float) -> None:
+def _rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int, last: int) -> None:
     """Sweep `row` into rows `first` to `last` - 1."""
     width = row.shape[0]
     for r in range(first, last):
@@ -104,7 +117,7 @@ def _rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: in
         factor = target[v] * pivot
         for j in range(width):
             target[j] -= factor * row[j]
-        target[v] = sign * factor
+        target[v] = factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -115,101 +128,168 @@ def _rank_one_vectors(diagonal: FloatArray, linear: FloatArray, row: FloatArray,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _scale(row: FloatArray, factor: float) -> None:
-    for j in range(row.shape[0]):
-        row[j] *= factor
+def load_row(chain: Chain, v: int) -> None:
+    """Put row `v` of the current T into ``chain.row``.
+
+    For a `v` outside F, ``chain.weights`` gets ``inverse`` times the column `v` of the base matrix on F.
+    """
+    base, moved, inverse, weights, row = chain.base, chain.moved, chain.inverse, chain.weights, chain.row
+    count = chain.counts[MOVED]
+    r = chain.place[v]
+    if r < 0:
+        for i in range(count):
+            value = 0.0
+            for j in range(count):
+                value += inverse[i, j] * base[v, moved[j]]
+            weights[i] = value
+        _combine(row, -1.0, base, moved, weights, count, v)
+        for i in range(count):
+            row[moved[i]] = -weights[i] if chain.in_base[moved[i]] else weights[i]
+    else:
+        sign = -1.0 if chain.in_base[v] else 1.0
+        _combine(row, sign, base, moved, inverse[r], count, -1)
+        for i in range(count):
+            row[moved[i]] = inverse[r, i] * (sign if chain.in_base[moved[i]] else -sign)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add(systems: Systems, chain: Chain, v: int) -> None:
-    """Sweep parent `v` in."""
-    size = chain.counts[SIZE]
-    precision = systems.precision[chain.counts[SETTING]]
-    row = chain.rows[size]
-    _fill_row(row, chain.rows, chain.order, precision, v, size)
-    if row[v] < ILL_PIVOT * precision[v, v]:
-        row[v] = max(row[v], TINY * precision[v, v])
-        chain.counts[SINCE] = REFRESH_FLIPS
+def _join(chain: Chain, v: int, pivot: float) -> None:
+    """Put `v` into F; ``chain.weights`` is as `load_row` left it."""
+    inverse, weights = chain.inverse, chain.weights
+    count = chain.counts[MOVED]
+    for i in range(count):
+        factor = weights[i] * pivot
+        for j in range(count):
+            inverse[i, j] += factor * weights[j]
+        inverse[i, count] = -factor
+        inverse[count, i] = -factor
+    inverse[count, count] = pivot
+    chain.moved[count] = v
+    chain.place[v] = count
+    chain.counts[MOVED] = count + 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _leave(chain: Chain, v: int) -> None:
+    """Take `v` out of F."""
+    inverse, moved = chain.inverse, chain.moved
+    last = chain.counts[MOVED] - 1
+    r = chain.place[v]
+    pivot = 1.0 / inverse[r, r]
+    for i in range(last + 1):
+        if i != r:
+            factor = inverse[i, r] * pivot
+            for j in range(last + 1):
+                if j != r:
+                    inverse[i, j] -= factor * inverse[r, j]
+    for i in range(last + 1):
+        inverse[r, i] = inverse[last, i]
+    for i in range(last + 1):
+        inverse[i, r] = inverse[i, last]
+    moved[r] = moved[last]
+    chain.place[moved[r]] = r
+    chain.place[v] = -1
+    chain.counts[MOVED] = last
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def flip(systems: Systems, chain: Chain, v: int) -> None:
+    """Put parent `v` in if it is absent, out if it is present."""
+    load_row(chain, v)
+    row, linear = chain.row, chain.linear
+    if not chain.present[v]:
+        scale = systems.precision[chain.counts[SETTING], v, v]
+        if row[v] < ILL_PIVOT * scale:
+            row[v] = max(row[v], TINY * scale)
+            chain.counts[WORK] = work_limit(chain)
     pivot = 1.0 / row[v]
-    step = chain.linear[v] * pivot
-    chain.numbers[QUADRATIC] += step * chain.linear[v]
-    _rank_one(chain.rows, row, v, pivot, 0, size, 1.0)
-    _rank_one_vectors(chain.diagonal, chain.linear, row, pivot, step)
-    _scale(row, pivot)
-    row[v] = -pivot
+    step = linear[v] * pivot
+    chain.numbers[QUADRATIC] += step * linear[v]
+    chain.counts[WORK] += chain.counts[MOVED] + 1
+    if chain.place[v] < 0:
+        _join(chain, v, pivot)
+    else:
+        _leave(chain, v)
+    _rank_one_vectors(chain.diagonal, linear, row, pivot, step)
     chain.diagonal[v] = -pivot
-    chain.linear[v] = step
-    chain.slot[v] = size
-    chain.order[size] = v
-    chain.counts[SIZE] = size + 1
+    linear[v] = -step if chain.present[v] else step
+    chain.counts[SIZE] += -1 if chain.present[v] else 1
+    chain.present[v] = not chain.present[v]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def remove(chain: Chain, v: int) -> None:
-    """Sweep parent `v` out."""
-    last = chain.counts[SIZE] - 1
-    place = chain.slot[v]
-    row = chain.rows[place]
-    pivot = 1.0 / row[v]  # negative
-    step = chain.linear[v] * pivot
-    chain.numbers[QUADRATIC] += step * chain.linear[v]
-    _rank_one(chain.rows, row, v, pivot, 0, place, -1.0)
-    _rank_one(chain.rows, row, v, pivot, place + 1, last + 1, -1.0)
-    _rank_one_vectors(chain.diagonal, chain.linear, row, pivot, step)
-    chain.diagonal[v] = -pivot
-    chain.linear[v] = -step
-    if place != last:
-        end = chain.rows[last]
-        for j in range(end.shape[0]):
-            row[j] = end[j]
-        chain.order[place] = chain.order[last]
-        chain.slot[chain.order[place]] = place
-    chain.slot[v] = -1
-    chain.counts[SIZE] = last
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def refresh(systems: Systems, chain: Chain) -> None:
-    """Factor the current parent set anew and note how far rounding had moved the conditional means."""
-    k = chain.slot.shape[0]
-    size = chain.counts[SIZE]
-    before, members = chain.work[0], chain.work[1]
-    for j in range(k):
-        before[j] = chain.linear[j]
-    for r in range(size):
-        members[r] = chain.order[r]
-    _clear(systems, chain)
-    for r in range(size):
-        add(systems, chain, int(members[r]))
-    drift = 0.0
-    for j in range(k):
-        if chain.slot[j] >= 0:
-            drift = max(drift, abs(chain.linear[j] - before[j]))
-    chain.numbers[DRIFT] = max(chain.numbers[DRIFT], drift)
-    chain.counts[SINCE] = 0
-    chain.counts[REFRESHES] += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _clear(systems: Systems, chain: Chain) -> None:
-    setting = chain.counts[SETTING]
-    for j in range(chain.slot.shape[0]):
-        chain.slot[j] = -1
-        chain.diagonal[j] = systems.precision[setting, j, j]
-        chain.linear[j] = systems.shift[setting, j]
-    chain.counts[SIZE] = 0
-    chain.numbers[QUADRATIC] = 0.0
+def work_limit(chain: Chain) -> int:
+    """Return how much work on flips justifies a new base set."""
+    return PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> None:
     """Put the chain on a parent set, shape (k,), and a setting; certain parents are always in."""
-    chain.counts[SETTING] = setting
-    _clear(systems, chain)
     for v in range(present.shape[0]):
-        if systems.certain[v] or present[v]:
-            add(systems, chain, v)
-    chain.counts[SINCE] = 0
+        chain.present[v] = present[v] or systems.certain[v]
+        chain.seen[v] = 0.0
+    chain.counts[SETTING] = setting
+    chain.numbers[VISITS] = 0.0
+    _rebase(systems, chain)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def refresh(systems: Systems, chain: Chain) -> None:
+    """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means."""
+    k = chain.present.shape[0]
+    before = chain.linear[:k].copy()
+    _rebase(systems, chain)
+    drift = 0.0
+    for j in range(k):
+        if chain.present[j]:
+            drift = max(drift, abs(chain.linear[j] - before[j]))
+    chain.numbers[DRIFT] = max(chain.numbers[DRIFT], drift)
+    chain.counts[REFRESHES] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rebase(systems: Systems, chain: Chain) -> None:
+    """Choose a base set, sweep A on it, and flip from there to the current set."""
+    k, width = chain.base.shape
+    base, row, linear = chain.base, chain.row, chain.linear
+    setting = chain.counts[SETTING]
+    wanted = chain.present.copy()
+    for v in range(k):
+        if chain.numbers[VISITS] >= LEAST_VISITS and not systems.certain[v]:
+            chain.in_base[v] = chain.seen[v] > 0.5 * chain.numbers[VISITS]
+        else:
+            chain.in_base[v] = wanted[v]
+        chain.place[v] = -1
+        linear[v] = systems.shift[setting, v]
+        for j in range(width):
+            base[v, j] = systems.precision[setting, v, j]
+    chain.numbers[QUADRATIC] = 0.0
+    chain.counts[MOVED] = 0
+    chain.counts[SIZE] = 0
+    for v in range(k):
+        chain.present[v] = chain.in_base[v]
+        if chain.in_base[v]:
+            chain.counts[SIZE] += 1
+            for j in range(width):
+                row[j] = base[v, j]
+            row[v] = max(row[v], TINY * systems.precision[setting, v, v])
+            pivot = 1.0 / row[v]
+            step = linear[v] * pivot
+            chain.numbers[QUADRATIC] += step * linear[v]
+            _rank_one(base, row, v, pivot, 0, v)
+            _rank_one(base, row, v, pivot, v + 1, k)
+            for j in range(width):
+                base[v, j] = row[j] * pivot
+                linear[j] -= row[j] * step
+            base[v, v] = -pivot
+            linear[v] = step
+    for v in range(k):
+        chain.diagonal[v] = base[v, v]
+    for v in range(k):
+        if wanted[v] != chain.present[v]:
+            flip(systems, chain, v)
+    chain.counts[WORK] = 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -229,30 +309,27 @@ def replay(
     they differ.
     """
     k = sets.shape[1]
+    fresh = True
     for d in range(sets.shape[0]):
-        if weights[d] == 0.0:
+        weight = weights[d]
+        if weight == 0.0:
             continue
-        if d == 0 or settings[d] != chain.counts[SETTING] or chain.counts[SINCE] >= REFRESH_FLIPS:
+        if fresh or settings[d] != chain.counts[SETTING] or chain.counts[WORK] >= work_limit(chain):
             start(systems, chain, sets[d], settings[d])
+            fresh = False
         for v in range(k):
-            inside = chain.slot[v] >= 0
-            if inside != sets[d, v] and not systems.certain[v]:
-                chain.counts[SINCE] += 1
-                if inside:
-                    remove(chain, v)
-                else:
-                    add(systems, chain, v)
-        variance = noise_mean(systems, chain)
-        if systems.known_noise[settings[d]]:
-            variance = 1.0
-        for r in range(chain.counts[SIZE]):
-            i = chain.order[r]
-            mean[i] += weights[d] * chain.linear[i]
-            for c in range(chain.counts[SIZE]):
-                j = chain.order[c]
-                product = weights[d] * chain.linear[i] * chain.linear[j]
-                between[i, j] += product
-                second[i, j] += product - weights[d] * variance * chain.rows[r, j]
+            if chain.present[v] != sets[d, v]:
+                flip(systems, chain, v)
+        variance = 1.0 if systems.known_noise[settings[d]] else noise_mean(systems, chain)
+        for i in range(k):
+            if chain.present[i]:
+                load_row(chain, i)
+                mean[i] += weight * chain.linear[i]
+                for j in range(k):
+                    if chain.present[j]:
+                        product = weight * chain.linear[i] * chain.linear[j]
+                        between[i, j] += product
+                        second[i, j] += product - weight * variance * chain.row[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -13,21 +13,21 @@ from alldags.engines.kernels.gibbs import (
     FLIPS,
     LEAST_RESIDUAL,
     QUADRATIC,
-    REFRESH_FLIPS,
     SETTING,
     SETTING_MOVES,
-    SINCE,
     SIZE,
-    SWAP_TRIES,
     SWAPS,
     TINY,
+    VISITS,
+    WORK,
     Chain,
     Systems,
-    add,
+    flip,
+    load_row,
     noise_mean,
     refresh,
-    remove,
     residual_rate,
+    work_limit,
 )
 from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -66,17 +66,17 @@ def sweep_once(
     If `keep`, the expectations given all others go to `sums` and to `trace`, shape (3, k): presence, coefficient, and
     the control ``drawn presence - its probability``, whose expectation is zero.
     """
-    k = chain.slot.shape[0]
+    k = chain.present.shape[0]
     setting = chain.counts[SETTING]
     known, shape = systems.known_noise[setting], systems.shape[setting]
     determinant = systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
-    diagonal, linear, slot = chain.diagonal, chain.linear, chain.slot
+    diagonal, linear = chain.diagonal, chain.linear
     certain_count = k - (log_size.shape[0] - 1)
     residual = residual_rate(systems, chain)
     free = chain.counts[SIZE] - certain_count
     for v in range(k):
-        inside = slot[v] >= 0
+        inside = chain.present[v]
         if inside:
             variance = -diagonal[v]
             mean = linear[v]
@@ -108,16 +108,14 @@ def sweep_once(
             if probability > 0.0:
                 sums.square[v] += probability * variance + part * mean
                 sums.square_between[v] += part * mean
+        chain.seen[v] += probability
         if into != inside:
-            if into:
-                add(systems, chain, v)
-            else:
-                remove(chain, v)
+            flip(systems, chain, v)
             chain.counts[FLIPS] += 1
-            chain.counts[SINCE] += 1
             free = chain.counts[SIZE] - certain_count
             residual = residual_rate(systems, chain)
-    if chain.counts[SINCE] >= REFRESH_FLIPS:
+    chain.numbers[VISITS] += 1.0
+    if chain.counts[WORK] >= work_limit(chain):
         refresh(systems, chain)
 
 
@@ -128,27 +126,30 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
     nothing is rejected, and near-duplicates exchange places in one step.
     """
-    k = chain.slot.shape[0]
+    k = chain.present.shape[0]
     size = chain.counts[SIZE]
     free = size - (k - (systems.log_size.shape[0] - 1))
     if free <= 0 or size == k:
         return
-    v = chain.order[int(generator.random() * size)]
-    while systems.certain[v]:
-        v = chain.order[int(generator.random() * size)]
+    v, left_out = -1, int(generator.random() * free)
+    while left_out >= 0:  # the left_out-th of the uncertain parents present
+        v += 1
+        if chain.present[v] and not systems.certain[v]:
+            left_out -= 1
     setting = chain.counts[SETTING]
     known, shape = systems.known_noise[setting], systems.shape[setting]
     determinant = systems.has_determinant[setting]
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    row = chain.rows[chain.slot[v]]
+    load_row(chain, v)
+    row = chain.row
     pivot = 1.0 / row[v]
     mean = chain.linear[v]
     residual = max(whole - 0.5 * (chain.numbers[QUADRATIC] + mean * mean * pivot), TINY * whole)
-    weight = chain.work[0]
+    weight = chain.weights
     best = -np.inf
     for u in range(k):
         weight[u] = -np.inf
-        if systems.certain[u] or (chain.slot[u] >= 0 and u != v):
+        if systems.certain[u] or (chain.present[u] and u != v):
             continue
         if u == v:
             alpha, beta = -pivot, -mean * pivot
@@ -175,27 +176,24 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
             if left < 0.0:
                 chosen = u
                 break
-    chain.counts[SWAP_TRIES] += 1
     if chosen != v:
-        remove(chain, v)
-        add(systems, chain, chosen)
+        flip(systems, chain, v)
+        flip(systems, chain, chosen)
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
-        chain.counts[SINCE] += 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray) -> float:
     """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
-    size = chain.counts[SIZE]
     precision = systems.precision[setting]
+    members = np.flatnonzero(chain.present)
     value = systems.constant[setting]
     q = 0.0
-    center = chain.work[0]
-    for i in range(size):
-        v = chain.order[i]
+    center = chain.weights
+    for i, v in enumerate(members):
         for j in range(i + 1):
-            entry = precision[v, chain.order[j]]
+            entry = precision[v, members[j]]
             for h in range(j):
                 entry -= factor[i, h] * factor[j, h]
             if i == j:
@@ -252,7 +250,7 @@ def run_chain(
     Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of what `sweep_once` adds to it; `sets` and
     `set_settings` get the parent set and setting at its end. Nothing but the chain changes unless `keep`.
     """
-    k = chain.slot.shape[0]
+    k = chain.present.shape[0]
     settings = systems.constant.shape[0]
     factor = np.empty((k, k) if settings > 1 else (0, 0))
     for b in range(trace.shape[0]):
@@ -267,7 +265,7 @@ def run_chain(
         if keep:
             set_settings[b] = chain.counts[SETTING]
             for v in range(k):
-                sets[b, v] = chain.slot[v] >= 0
+                sets[b, v] = chain.present[v]
                 for part in range(3):
                     trace[b, part, v] /= batch
 
