@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
-    from alldags.prior import KnownNoise, Prior, UnknownNoise
+    from alldags.prior import (
+        BetaBinomial,
+        EqualEdges,
+        GPrior,
+        HyperG,
+        KnownNoise,
+        LearnedSlab,
+        Prior,
+        UnknownNoise,
+        ZellnerSiow,
+    )
     from alldags.results.effect import Effect
     from alldags.results.fit import fit
     from alldags.results.posterior import Posterior
@@ -26,13 +36,19 @@ if TYPE_CHECKING:
 _HOME = {
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
+    "BetaBinomial": "alldags.prior",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
+    "EqualEdges": "alldags.prior",
+    "GPrior": "alldags.prior",
+    "HyperG": "alldags.prior",
     "KnownNoise": "alldags.prior",
+    "LearnedSlab": "alldags.prior",
     "Moments": "alldags.data.moments",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.prior",
     "UnknownNoise": "alldags.prior",
+    "ZellnerSiow": "alldags.prior",
     "fit": "alldags.results.fit",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
@@ -43,13 +59,19 @@ _MODULES = ("datasets", "engines")
 __all__ = [
     "AlldagsError",
     "AlldagsWarning",
+    "BetaBinomial",
     "CandidateGraph",
     "Effect",
+    "EqualEdges",
+    "GPrior",
+    "HyperG",
     "KnownNoise",
+    "LearnedSlab",
     "Moments",
     "Posterior",
     "Prior",
     "UnknownNoise",
+    "ZellnerSiow",
     "__version__",
     "datasets",
     "engines",

@@ -12,40 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.errors import DataError, PriorError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
+from alldags.hyper import NodeNumbers, Setting, node_edges, node_settings
 from alldags.prior import KnownNoise, Noise, Prior
 from alldags.typing import BoolArray, FloatArray
-
-SlabKind: TypeAlias = Literal["independent", "g"]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One value of the hyperparameters, for which the node's problem is conjugate.
-
-    Parameters
-    ----------
-    slab_variance
-        ``tau`` of an independent slab, or ``g`` of a g-prior slab.
-    noise
-        Known or unknown noise precision.
-    slab
-        ``"independent"``: coefficients are independent a priori; ``"g"``: their prior covariance is ``g`` times the
-        inverse cross-product matrix of the parents present.
-    log_weight
-        Log prior weight of this value when several are averaged over.
-    """
-
-    slab_variance: float
-    noise: Noise
-    slab: SlabKind = "independent"
-    log_weight: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,23 +301,15 @@ def node_problem(working: WorkingMoments, graph: CandidateGraph, prior: Prior, c
     parents = graph.parents(child)
     rows = [working.index[name] for name in parents]
     column = working.index[child]
-    problem = NodeProblem(
-        child=child,
-        parents=parents,
-        gram=np.ascontiguousarray(working.scatter[np.ix_(rows, rows)]),
-        cross=np.ascontiguousarray(working.scatter[rows, column]),
-        total=float(working.scatter[column, column]),
-        n=working.n,
-        probability=np.array([graph.edges[name, child] for name in parents]),
-        settings=prior_settings(prior),
-    )
+    gram = np.ascontiguousarray(working.scatter[np.ix_(rows, rows)])
+    cross = np.ascontiguousarray(working.scatter[rows, column])
+    total = float(working.scatter[column, column])
+    probability, log_size = node_edges(prior, np.array([graph.edges[name, child] for name in parents]), child)
+    numbers = NodeNumbers(gram, cross, total, working.n, working.rows, probability, log_size)
+    settings = node_settings(prior, numbers)
+    problem = NodeProblem(child, parents, gram, cross, total, working.n, probability, settings, log_size)
     _check_degrees_of_freedom(problem)
     return problem
-
-
-def prior_settings(prior: Prior) -> tuple[Setting, ...]:
-    """Return the hyperparameter values a prior averages over."""
-    return (Setting(prior.slab_variance, prior.noise),)
 
 
 def _check_degrees_of_freedom(problem: NodeProblem) -> None:

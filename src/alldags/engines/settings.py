@@ -74,6 +74,26 @@ class SettingsPosterior(NodePosterior):
     def log_evidence(self) -> float:
         return float(np.logaddexp.reduce(self._log_weights))
 
+    def mean_given(self, parent: int, present: bool) -> FloatArray | None:
+        """Return the mean given one edge: each hyperparameter value counts by its probability given that edge."""
+        share = self._share(parent, present)
+        rows = [
+            part.mean_given(parent, present) if w > 0 else np.zeros(self.problem.k)
+            for w, part in zip(share, self.parts, strict=True)
+        ]
+        return None if any(row is None for row in rows) else np.asarray(share @ np.array(rows, dtype=float))
+
+    def _share(self, parent: int, present: bool) -> FloatArray:
+        inclusion = np.array([part.inclusion[parent] for part in self.parts])  # type: ignore[index]
+        joint = self.weights * (inclusion if present else 1.0 - inclusion)
+        total = joint.sum()
+        return np.asarray(joint / total) if total > 0 else self.weights
+
+    def linear_error(self, weights: FloatArray) -> float:
+        """Return the Monte-Carlo error given the evidences, whose own error is not included."""
+        errors = np.array([part.linear_error(weights) for part in self.parts])
+        return float(np.sqrt(((self.weights * errors) ** 2).sum()))
+
     def probability_disjoint(self, masks: BoolArray) -> FloatArray | None:
         rows = [part.probability_disjoint(masks) for part in self.parts]
         return None if any(row is None for row in rows) else np.asarray(self.weights @ np.array(rows, dtype=float))

@@ -1,0 +1,308 @@
+"""Learned hyperparameters: grids are proper priors, converge to the integrals they stand for, and refuse nonsense."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import betaln
+
+import alldags as ad
+from alldags.engines.conjugate import summarize_set
+from alldags.errors import PriorError
+from alldags.hyper import (
+    beta_binomial_log_size,
+    hyper_g_grid,
+    learned_slab_grid,
+    shared_edges,
+    shared_grid,
+    zellner_siow_grid,
+)
+from alldags.nodes import NodeProblem, conjugate_system, node_problem, working_moments
+from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
+
+N, K = 30, 3
+NAMES = ("a", "b", "c", "y")
+
+
+def make_rows(rng: np.random.Generator, n: int = N) -> np.ndarray:
+    x = rng.standard_normal((n, K))
+    return np.column_stack([x, x @ np.array([0.6, 0.0, -0.3]) + 0.7 * rng.standard_normal(n)])
+
+
+def make_moments(rows: np.ndarray) -> ad.Moments:
+    mean = rows.mean(axis=0)
+    return ad.Moments(len(rows), mean, (rows - mean).T @ (rows - mean), NAMES)
+
+
+def make_problem(rows: np.ndarray, prior: ad.Prior, probability: float = 0.4) -> NodeProblem:
+    graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["y"]], probability)
+    return node_problem(working_moments(make_moments(rows), prior, NAMES), graph, prior, "y")
+
+
+RAW = {"units": "raw", "intercept": False}
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        learned_slab_grid(ad.LearnedSlab(median=2.0, spread=1.0)),
+        hyper_g_grid(ad.HyperG(3.0), 50),
+        hyper_g_grid(ad.HyperG(4.0), 50),
+        zellner_siow_grid(ad.ZellnerSiow(), 50),
+    ],
+    ids=["learned", "hyper-g 3", "hyper-g 4", "zellner-siow"],
+)
+def test_grids_are_proper_priors(grid):
+    values, log_weights = grid
+    assert np.all(np.diff(values) > 0)
+    assert np.exp(log_weights).sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def log_set_evidence(problem: NodeProblem, mask: np.ndarray) -> float:
+    parts = [
+        setting.log_weight
+        + summarize_set(conjugate_system(problem.with_setting(setting)), mask, problem.certain).log_weight
+        for setting in problem.settings
+    ]
+    return float(np.logaddexp.reduce(parts))
+
+
+def integrate(problem: NodeProblem, mask: np.ndarray, log_density, low: float, high: float) -> float:
+    """Log of the integral over ``t = log(slab variance or g)`` of prior density times evidence of one set."""
+    base = problem.settings[0]
+
+    def log_integrand(t: float) -> float:
+        single = problem.with_setting(replace(base, slab_variance=math.exp(t)))
+        return summarize_set(conjugate_system(single), mask, problem.certain).log_weight + log_density(t)
+
+    top = max(log_integrand(t) for t in np.linspace(low, high, 60))
+    value, _ = quad(lambda t: math.exp(log_integrand(t) - top), low, high, limit=500, epsabs=0, epsrel=1e-6)
+    return math.log(value) + top
+
+
+def log_normal(t: float) -> float:
+    return -0.5 * (t / 1.5) ** 2 - math.log(1.5 * math.sqrt(2 * math.pi))
+
+
+def log_hyper_g(t: float) -> float:
+    return math.log(0.5) + t - 1.5 * math.log1p(math.exp(t))
+
+
+def log_zellner_siow(t: float) -> float:
+    return 0.5 * math.log(N / (2 * math.pi)) - 0.5 * t - N / 2 * math.exp(-t)
+
+
+@pytest.mark.parametrize(
+    ("slab", "log_density", "low", "high"),
+    [
+        (ad.LearnedSlab(), log_normal, -15.0, 15.0),
+        (ad.HyperG(3.0), log_hyper_g, -30.0, 40.0),
+        (ad.ZellnerSiow(), log_zellner_siow, -4.0, 40.0),
+    ],
+    ids=["learned", "hyper-g", "zellner-siow"],
+)
+@pytest.mark.parametrize("noise", [ad.UnknownNoise(), ad.KnownNoise(2.0)], ids=["unknown", "known"])
+@pytest.mark.parametrize("present", [(), (0,), (0, 1, 2)], ids=["none", "one", "all"])
+def test_slab_grids_match_one_dimensional_integrals(rng, slab, log_density, low, high, noise, present):
+    problem = make_problem(make_rows(rng), ad.Prior(slab=slab, noise=noise))
+    mask = np.zeros(K, dtype=bool)
+    mask[list(present)] = True
+    # the lumps at the ends of the grid leave up to a few 1e-4 of the prior's tails
+    assert log_set_evidence(problem, mask) == pytest.approx(integrate(problem, mask, log_density, low, high), abs=2e-3)
+
+
+@pytest.mark.parametrize("slab", [ad.LearnedSlab, ad.HyperG, ad.ZellnerSiow])
+def test_more_points_change_nothing_much(rng, slab):
+    rows = make_rows(rng)
+    usual = brute_force(make_problem(rows, ad.Prior(slab=slab())))
+    fine = brute_force(make_problem(rows, ad.Prior(slab=slab(points=201))))
+    np.testing.assert_allclose(usual[1], fine[1], atol=1e-3)
+    np.testing.assert_allclose(usual[2], fine[2], atol=1e-3)
+
+
+# -- slab independent of the noise -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [(0.0, 0.0), (2.0, 1.5)], ids=["improper", "proper"])
+@pytest.mark.parametrize("n", [6, 30, 80])
+def test_noise_grid_matches_the_integral_over_the_precision(rng, noise, n):
+    shape, rate = noise
+    rows = make_rows(rng, n)
+    prior = ad.Prior(slab_variance=0.7, noise=ad.UnknownNoise(shape, rate, scales_slab=False), **RAW)
+    problem = make_problem(rows, prior)
+    center = math.log(n / (rows[:, 3] @ rows[:, 3]))
+
+    def log_joint(u: float, mask: np.ndarray) -> float:
+        prior_density = log_gamma_density(u, shape, rate) if shape else 0.0
+        return prior_density + log_likelihood(rows[:, :3], rows[:, 3], mask, math.exp(u), 0.7)
+
+    total = 0.0
+    inclusion = np.zeros(K)
+    grid = np.linspace(center - 3, center + 3, 60)
+    top = max(log_joint(u, np.ones(K, dtype=bool)) for u in grid)
+    for mask in all_sets(problem):
+        peak = max(grid, key=lambda u, mask=mask: log_joint(u, mask))
+        value, _ = quad(
+            lambda u, mask=mask: math.exp(log_joint(u, mask) - top),
+            peak - 40 / math.sqrt(n),
+            peak + 20 / math.sqrt(n),
+            limit=300,
+            epsabs=0,
+            epsrel=1e-9,
+        )
+        weight = value * 0.4 ** mask.sum() * 0.6 ** (~mask).sum()
+        total += weight
+        inclusion += weight * mask
+    log_evidence, ours, _ = brute_force(problem)
+    assert log_evidence == pytest.approx(math.log(total) + top, abs=1e-6)
+    np.testing.assert_allclose(ours, inclusion / total, atol=1e-7)
+
+
+def test_noise_grid_stays_small_and_covers_a_nearly_perfect_fit(rng):
+    x = rng.standard_normal((200, K))
+    rows = np.column_stack([x, x @ np.array([1.0, 2.0, -1.0]) + 1e-3 * rng.standard_normal(200)])
+    problem = make_problem(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
+    assert len(problem.settings) < 60
+    single = [brute_force(problem.with_setting(setting))[0] + setting.log_weight for setting in problem.settings]
+    weight = np.exp(np.array(single) - max(single))
+    assert weight[0] < 1e-9
+    assert weight[-1] < 1e-9
+
+
+def test_separate_slab_needs_a_proper_noise_prior_without_residual(rng):
+    rows = make_rows(rng, 3)
+    with pytest.raises(PriorError, match="without residual"):
+        make_problem(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
+    proper = make_problem(rows, ad.Prior(noise=ad.UnknownNoise(2.0, 1.0, scales_slab=False), **RAW))
+    assert math.isfinite(brute_force(proper)[0])
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------
+
+
+def test_beta_binomial_sums_to_one_over_sets():
+    log_size = beta_binomial_log_size(ad.BetaBinomial(2.0, 3.0), 7)
+    assert sum(math.comb(7, s) * math.exp(log_size[s]) for s in range(8)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_beta_binomial_is_the_average_over_edge_probabilities(rng):
+    rows = make_rows(rng)
+    learned = brute_force(make_problem(rows, ad.Prior(edges=ad.BetaBinomial(2.0, 3.0))))
+    pairs = shared_edges(ad.BetaBinomial(2.0, 3.0))
+    parts = [(w, brute_force(make_problem(rows, ad.Prior(edges=edge)))) for w, edge in pairs]
+    log_weight = np.array([w + part[0] for w, part in parts])
+    log_evidence = np.logaddexp.reduce(log_weight)
+    assert learned[0] == pytest.approx(log_evidence, abs=1e-9)
+    share = np.exp(log_weight - log_evidence)
+    np.testing.assert_allclose(learned[1], share @ np.array([part[1] for _, part in parts]), atol=1e-9)
+
+
+def test_shared_edges_integrate_polynomials_exactly():
+    edges = ad.BetaBinomial(2.0, 3.0, shared=True, points=8)
+    for degree in range(16):
+        value = sum(math.exp(w) * edge.probability**degree for w, edge in shared_edges(edges))
+        assert value == pytest.approx(math.exp(betaln(2.0 + degree, 3.0) - betaln(2.0, 3.0)), rel=1e-10)
+
+
+def test_beta_binomial_does_not_depend_on_the_common_probability(rng):
+    rows = make_rows(rng)
+    prior = ad.Prior(edges=ad.BetaBinomial())
+    assert brute_force(make_problem(rows, prior, 0.2))[0] == brute_force(make_problem(rows, prior, 0.9))[0]
+
+
+def test_equal_edges_replace_the_graph_probability(rng):
+    rows = make_rows(rng)
+    a = brute_force(make_problem(rows, ad.Prior(edges=ad.EqualEdges(0.3)), 0.8))
+    b = brute_force(make_problem(rows, ad.Prior(), 0.3))
+    assert a[0] == pytest.approx(b[0], abs=1e-12)
+
+
+def test_learned_edges_refuse_different_probabilities(rng):
+    graph = ad.CandidateGraph.from_edges({("a", "y"): 0.5, ("b", "y"): 0.2}, variables=NAMES)
+    prior = ad.Prior(edges=ad.BetaBinomial())
+    with pytest.raises(PriorError, match=r"edges into 'y' have different probabilities \(0.2 to 0.5\)"):
+        node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+
+
+def test_certain_edges_stay_certain(rng):
+    graph = ad.CandidateGraph.from_edges({("a", "y"): 1.0, ("b", "y"): 0.2, ("c", "y"): 0.2}, variables=NAMES)
+    prior = ad.Prior(edges=ad.BetaBinomial(1.0, 1.0))
+    problem = node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+    np.testing.assert_allclose(problem.log_size, [math.log(1 / 3), math.log(1 / 6), math.log(1 / 3)])
+    assert brute_force(problem)[1][0] == pytest.approx(1.0)
+
+
+# -- shared hyperparameters ------------------------------------------------------------------------------------------
+
+
+def test_shared_grid_is_a_product_of_priors_without_shared_parts():
+    prior = ad.Prior(slab=ad.LearnedSlab(shared=True, points=5), edges=ad.BetaBinomial(shared=True, points=4))
+    pairs = shared_grid(prior)
+    assert len(pairs) == 20
+    assert sum(math.exp(w) for w, _ in pairs) == pytest.approx(1.0, abs=1e-12)
+    assert not any(part.has_shared for _, part in pairs)
+
+
+def test_shared_grid_leaves_other_priors_alone():
+    prior = ad.Prior(slab=ad.HyperG(), edges=ad.BetaBinomial())
+    assert shared_grid(prior) == [(0.0, prior)]
+
+
+def test_one_node_cannot_tell_shared_from_own(rng):
+    rows = make_rows(rng)
+    own = brute_force(make_problem(rows, ad.Prior(slab=ad.LearnedSlab(points=9))))
+    pairs = shared_grid(ad.Prior(slab=ad.LearnedSlab(points=9, shared=True)))
+    outer = np.logaddexp.reduce([w + brute_force(make_problem(rows, part))[0] for w, part in pairs])
+    assert own[0] == pytest.approx(outer, abs=1e-10)
+
+
+def test_shared_hyperparameters_are_refused_node_by_node(rng):
+    with pytest.raises(PriorError, match=r"expand the prior with shared_grid"):
+        make_problem(make_rows(rng), ad.Prior(slab=ad.LearnedSlab(shared=True)))
+
+
+# -- g-priors and validation -----------------------------------------------------------------------------------------
+
+
+def test_unit_information_counts_all_rows(rng):
+    assert make_problem(make_rows(rng), ad.Prior(slab=ad.GPrior())).settings[0].slab_variance == N
+
+
+def test_g_prior_does_not_depend_on_the_basis(rng):
+    rows = make_rows(rng)
+    mixed = rows.copy()
+    mixed[:, :3] = rows[:, :3] @ np.array([[2.0, 1.0, 0.0], [0.0, 0.5, 1.0], [0.0, 0.0, 3.0]])
+    full = np.ones(K, dtype=bool)
+    a, b = (
+        summarize_set(conjugate_system(make_problem(r, ad.Prior(slab=ad.GPrior(20.0)))), full, ~full)
+        for r in (rows, mixed)
+    )
+    assert a.log_weight == pytest.approx(b.log_weight, abs=1e-7)  # the ridge is 1e-10
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ad.GPrior(-1.0), "GPrior g must be a positive finite number, got -1.0"),
+        (lambda: ad.GPrior("rows"), "must be a positive number or 'n', got 'rows'"),
+        (lambda: ad.HyperG(2.0), "above 2, otherwise the prior is not proper; got 2.0"),
+        (lambda: ad.HyperG(points=2), "HyperG points must be a whole number of at least 3, got 2"),
+        (lambda: ad.LearnedSlab(median=0.0), "LearnedSlab median must be a positive"),
+        (lambda: ad.BetaBinomial(0.0, 1.0), "BetaBinomial a must be a positive"),
+        (lambda: ad.EqualEdges(1.0), "strictly between 0 and 1, got 1.0"),
+        (lambda: ad.Prior(slab_variance=2.0, slab=ad.GPrior()), "takes the place of slab_variance=2.0"),
+        (lambda: ad.Prior(slab="g"), "slab must be GPrior, HyperG, ZellnerSiow, LearnedSlab or None, got 'g'"),
+        (lambda: ad.Prior(edges=0.5), r"edges must be BetaBinomial\(...\)"),
+        (
+            lambda: ad.Prior(slab=ad.HyperG(), noise=ad.UnknownNoise(scales_slab=False)),
+            "HyperG is in units of the noise variance by definition",
+        ),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(PriorError, match=message):
+        make()
