@@ -1,0 +1,46 @@
+"""Agreement with R's BMS: fixed g, custom inclusion probabilities, and the beta-binomial model prior."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.engines.conjugate import summarize_set
+from alldags.nodes import conjugate_system, node_problem, working_moments
+from naive_hyper import all_sets
+
+GOLDEN = json.loads((Path(__file__).parent / "bms.json").read_text())
+NAMES = tuple(f"x{j}" for j in range(GOLDEN["k"]))
+DIGITS = 5e-7  # 6 digits
+
+
+def solve(case: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return inclusion, mean, sd of the coefficients, and the probabilities of the best five sets."""
+    rows = np.column_stack([np.reshape(GOLDEN["x"], (GOLDEN["k"], GOLDEN["n"])).T, GOLDEN["y"]])
+    mean = rows.mean(axis=0)
+    moments = ad.Moments(len(rows), mean, (rows - mean).T @ (rows - mean), (*NAMES, "y"))
+    own = case["mprior"] == "pip"
+    probability = GOLDEN["probability"] if own else [0.5] * GOLDEN["k"]
+    graph = ad.CandidateGraph.from_edges({(x, "y"): p for x, p in zip(NAMES, probability, strict=True)})
+    prior = ad.Prior(slab=ad.GPrior(case["g"]), units="raw", edges=None if own else ad.BetaBinomial(1.0, 1.0))
+    problem = node_problem(working_moments(moments, prior, (*NAMES, "y")), graph, prior, "y")
+    masks, system = all_sets(problem), conjugate_system(problem)
+    parts = [summarize_set(system, mask, problem.certain) for mask in masks]
+    log_weight = np.array([part.log_weight for part in parts])
+    share = np.exp(log_weight - np.logaddexp.reduce(log_weight))
+    first = share @ np.array([part.mean for part in parts])
+    second = share @ np.array([np.diag(part.covariance) + part.mean**2 for part in parts])
+    return share @ masks, first, np.sqrt(second - first**2), np.sort(share)[::-1][:5]
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['mprior']}, g = {case['g']}")
+def test_numbers_of_bms(case):
+    inclusion, mean, sd, top = solve(case)
+    np.testing.assert_allclose(inclusion, case["inclusion"], rtol=DIGITS)
+    np.testing.assert_allclose(mean, case["mean"], rtol=DIGITS, atol=DIGITS * np.max(np.abs(case["mean"])))
+    np.testing.assert_allclose(sd, case["sd"], rtol=DIGITS)
+    np.testing.assert_allclose(top, case["top_probability"], rtol=DIGITS)
