@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import naive_mcmc
 import numpy as np
 import pytest
 
 import alldags as ad
+import naive_mcmc
 from alldags.engines.mcmc import MCMC
-from alldags.errors import EngineError
-from alldags.nodes import NodeProblem, Setting
+from alldags.nodes import Setting
 
 KNOWN, UNKNOWN = ad.KnownNoise(0.7), ad.UnknownNoise()
 

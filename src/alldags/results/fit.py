@@ -12,6 +12,7 @@ from alldags.data.moments import Moments
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.hyper import shared_grid
 from alldags.nodes import Engine, working_moments
 from alldags.prior import Prior
 from alldags.results.graphfit import GraphFit
@@ -76,12 +77,30 @@ def fit(
     working = working_moments(moments, prior, variables)
     seed = _seed(rng)
     node_seed, draw_seed = seed.spawn(2)
-    streams = np.random.default_rng(node_seed).spawn(len(graphs))
+    parts = _components(graphs, shares, prior)
+    streams = np.random.default_rng(node_seed).spawn(len(parts))
     fits = [
-        GraphFit(one, prior, working, made, stream, n_jobs, progress)
-        for one, stream in zip(graphs, streams, strict=True)
+        GraphFit(one, part, working, made, stream, n_jobs, progress)
+        for (_, one, part), stream in zip(parts, streams, strict=True)
     ]
-    return Posterior(fits, shares, draw_seed, _ignored(table, names, variables))
+    return Posterior(fits, [share for share, _, _ in parts], draw_seed, _ignored(table, names, variables))
+
+
+def _components(
+    graphs: Sequence[CandidateGraph], shares: Sequence[float], prior: Prior
+) -> list[tuple[float, CandidateGraph, Prior]]:
+    """Return (weight, graph, prior) for every graph and every value of a hyperparameter that nodes share.
+
+    Given graph and shared hyperparameters the posterior factorises over nodes; the components are weighed by total
+    evidence.
+    """
+    grid = shared_grid(prior)
+    total = math.fsum(math.exp(log_weight) for log_weight, _ in grid)
+    return [
+        (share * math.exp(log_weight) / total, graph, part)
+        for graph, share in zip(graphs, shares, strict=True)
+        for log_weight, part in grid
+    ]
 
 
 def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
