@@ -81,8 +81,12 @@ class MCMC:
         return "mcmc"
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
-        """Return the sampled posterior of one node."""
+        """Return the sampled posterior of one node; without uncertain edges there is nothing to sample."""
+        from alldags.engines.exact import Exact
         from alldags.engines.sampled import SampledPosterior
+
+        if problem.free == 0:
+            return Exact()(problem, rng)
 
         child = rng.spawn(1)[0]  # for runs with an edge forced in or out, later
         run, estimates, diagnostics = sample(self, problem, rng)

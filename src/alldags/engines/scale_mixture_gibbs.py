@@ -271,4 +271,4 @@ class GibbsPosterior(NodePosterior):
 
     @staticmethod
     def _flat(values: FloatArray) -> FloatArray:
-        return values.reshape(-1, values.shape[-1])
+        return values.reshape(values.shape[0] * values.shape[1], values.shape[-1])
