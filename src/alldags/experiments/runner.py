@@ -11,13 +11,14 @@ import csv
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from alldags.errors import AlldagsError
+from alldags.errors import AlldagsError, AlldagsWarning
 
 RESULTS, SETTINGS, PARTS = "results.csv", "run.json", "parts"
 
@@ -119,8 +120,14 @@ def _parallel(
 
 
 def work_block(work: Work, block: tuple[Task, ...]) -> tuple[tuple[Task, ...], list[Result]]:
-    """Do the tasks of one block, in the worker."""
-    return block, [result for task in block for result in work(task)]
+    """Do the tasks of one block, in the worker.
+
+    Warnings about single data sets (chains that have not quite converged, say) are for users who look at one; here
+    there are thousands, and the tables show what comes of it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlldagsWarning)
+        return block, [result for task in block for result in work(task)]
 
 
 def split_blocks(tasks: Sequence[Task], size: int) -> Iterator[tuple[Task, ...]]:
