@@ -93,7 +93,7 @@ def reproduce(
     name
         ``"small"``, ``"large"``, ``"ihdp"`` or ``"lbidd"``.
     replicates
-        Data sets per setting; by default 1,000 (IHDP: as many as are there), and for LBIDD 50 subsamples per size.
+        Data sets per setting; by default 1,000 (IHDP: as many as are there), and for LBIDD 100 subsamples per size.
     sizes
         Sample sizes.
     out
@@ -215,7 +215,7 @@ def _lbidd(ask: Request) -> Plan:
         folder=ask.data,
         seed=ask.seed,
     )
-    count = ask.replicates or (2 if ask.quick else 50)
+    count = ask.replicates or (2 if ask.quick else 100)
     tasks = (*_tasks(LBIDD_CURVES, count), *_tasks(work.full_only, 1))
     intro = (
         "LBIDD, 1,000 rows, 177 covariates. The paper picked two sets at random and does not name them; the curves "
