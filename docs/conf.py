@@ -1,0 +1,73 @@
+"""Sphinx settings; `make docs` builds the site with warnings as errors."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import files
+from pathlib import Path
+
+import alldags
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+
+def mathjax_file() -> str:
+    """Return the one MathJax file the pages need, from the package that carries it: formulas work without internet."""
+    found = next(file for file in files("sphinx-mathjax-offline") or [] if file.name == "tex-svg.js")
+    return str(found.locate())
+
+
+project = "alldags"
+author = "The alldags developers"
+project_copyright = "2026, The alldags developers"
+version = release = alldags.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "command_output",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
+suppress_warnings = ["config.cache"]  # the gallery's sort key is a function
+default_role = "py:obj"
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/data/",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "reset_modules": ("matplotlib",),
+}
+
+html_theme = "furo"
+html_title = "alldags"
+html_static_path = ["_static", mathjax_file()]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+mathjax_path = "tex-svg.js"
+mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}
+copybutton_exclude = ".linenos, .gp, .go"

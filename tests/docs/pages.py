@@ -1,0 +1,84 @@
+"""Run the code of a documentation page and compare what it prints with what the page shows.
+
+``python`` blocks are run in order in one namespace; a ``text`` block that follows shows what they print. In ``console``
+blocks, lines that start with ``$ alldags`` are commands, and the lines that follow them are their output.
+Called as a script, this writes the present output into the pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/quickstart.md")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a page shows as output, where it stands, and what running the code prints."""
+
+    start: int
+    end: int
+    shown: str
+    printed: str
+
+
+def run_page(text: str) -> list[Output]:
+    """Run all code of a page."""
+    names: dict[str, object] = {}
+    printed, outputs = "", []
+    for block in _BLOCK.finditer(text):
+        language, body = block.groups()
+        if language == "python":
+            printed += run_python(body, names)
+        elif language == "text":
+            outputs.append(Output(block.start(2), block.end(2), body, printed))
+            printed = ""
+        elif language == "console" and body.startswith("$ alldags"):
+            command, _, shown = body.partition("\n")
+            start = block.start(2) + len(command) + 1
+            outputs.append(Output(start, block.end(2), shown, run_command(command[2:])))
+    return outputs
+
+
+def run_python(code: str, names: dict[str, object]) -> str:
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(compile(code, "<page>", "exec"), names)
+    return stream.getvalue()
+
+
+def run_command(line: str) -> str:
+    program = [sys.executable, "-c", "from alldags.cli import main; main()"]
+    done = subprocess.run(
+        [*program, *shlex.split(line)[1:]], capture_output=True, text=True, cwd=ROOT, check=True, encoding="utf-8"
+    )
+    return done.stdout
+
+
+def words_and_numbers(text: str) -> tuple[str, list[float]]:
+    """Split a text into its words, spacing evened out, and its numbers."""
+    numbers = [float(number.replace(",", "")) for number in _NUMBER.findall(text)]
+    return " ".join(_NUMBER.sub("#", text).split()), numbers
+
+
+def update(path: Path) -> None:
+    """Write the present output into a page."""
+    text = path.read_text(encoding="utf-8")
+    for output in reversed(run_page(text)):
+        text = text[: output.start] + output.printed.rstrip("\n") + "\n" + text[output.end :]
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        update(ROOT / name)

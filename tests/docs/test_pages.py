@@ -1,0 +1,117 @@
+"""What the documentation shows is what the package does."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.data.files import read_table
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(path):
+    """Import a script that is not part of the package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    importlib.sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = load(ROOT / "tests" / "docs" / "pages.py")
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_page_prints_what_it_shows(name):
+    outputs = pages.run_page((ROOT / name).read_text(encoding="utf-8"))
+    assert len(outputs) >= 2
+    for output in outputs:
+        shown, expected = pages.words_and_numbers(output.shown)
+        printed, numbers = pages.words_and_numbers(output.printed)
+        assert shown == printed, "run tests/docs/pages.py to bring the page up to date"
+        # quantiles of 20,000 draws may differ in the third digit from one platform to another
+        np.testing.assert_allclose(numbers, expected, rtol=0.01, atol=0.002)
+
+
+def test_comparison_sees_differences():
+    assert pages.words_and_numbers("mean  0.86 of 65,536\n") == ("mean # of #", [0.86, 65536.0])
+    assert pages.words_and_numbers("a 1e-05") == ("a #", [1e-05])
+    assert pages.run_page("```python\nprint(1)\n```\n\n```text\n2\n```\n")[0].printed == "1\n"
+
+
+def test_readme_example_takes_ten_lines():
+    code = pages._BLOCK.search((ROOT / "README.md").read_text(encoding="utf-8")).group(2)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 12
+
+
+def test_files_of_the_readme_are_the_built_in_example():
+    study = ad.datasets.example()
+    make = load(ROOT / "examples" / "data" / "make.py")
+    assert (ROOT / "examples" / "data" / "smoking.csv").read_text(encoding="utf-8") == make.csv_text(study)
+    assert dict(ad.read_graph(ROOT / "examples" / "data" / "smoking.toml").edges) == dict(study.graph.edges)
+    moments = ad.Moments.from_table(read_table(ROOT / "examples" / "data" / "smoking.csv"))
+    assert moments.names == study.graph.variables
+
+
+def modules():
+    """All modules of the package, compiled kernels included."""
+    found = pkgutil.walk_packages(ad.__path__, "alldags.")
+    return sorted(item.name for item in found if not item.name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", modules())
+def test_doctests(name):
+    mpl.use("agg")
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def public_objects():
+    for module in (ad, ad.engines, ad.datasets):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                yield f"{module.__name__}.{name}", value
+
+
+@pytest.mark.parametrize(("name", "value"), public_objects())
+def test_public_names_are_documented(name, value):
+    assert inspect.getdoc(value), f"{name} has no docstring"
+    if inspect.isclass(value):
+        bare = [
+            attribute
+            for attribute, item in vars(value).items()
+            if not attribute.startswith("_")
+            and (inspect.isfunction(item) or isinstance(item, property | classmethod | staticmethod))
+            and attribute != "name"
+            and not inspect.getdoc(getattr(value, attribute))
+        ]
+        assert not bare, f"{name} has undocumented members: {bare}"
+
+
+def test_reference_names_everything():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    listed = set(re.findall(r"\.\. auto(?:class|function|exception):: (\w+)", text))
+    missing = set(ad.__all__) - listed - {"__version__", "datasets", "engines"}
+    assert not missing, f"add these to a page in docs/reference: {sorted(missing)}"
+    assert ".. automodule:: alldags.engines" in text
+    assert ".. automodule:: alldags.datasets" in text
+
+
+def test_readme_lists_every_engine():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| engine |")[2].partition("\n\n")[0]
+    listed = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert listed == set(ad.engines._NAMES)
