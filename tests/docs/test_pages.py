@@ -35,7 +35,7 @@ pages = load(ROOT / "tests" / "docs" / "pages.py")
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_page_prints_what_it_shows(name):
     outputs = pages.run_page((ROOT / name).read_text(encoding="utf-8"))
-    assert len(outputs) >= 2
+    assert outputs
     for output in outputs:
         shown, expected = pages.words_and_numbers(output.shown)
         printed, numbers = pages.words_and_numbers(output.printed)
