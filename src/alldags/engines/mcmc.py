@@ -108,9 +108,10 @@ def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tupl
     while True:
         advance(run, max(clock.affordable(run, target - run.sweeps), 1 if run.sweeps else 20))
         estimates, found = judge(problem, run)
-        if _is_done(engine, found) or clock.is_over or run.sweeps + run.warm_up >= engine.max_sweeps:
+        need = longer(engine, found)
+        if need <= 1.0 or clock.is_over or run.sweeps + run.warm_up >= engine.max_sweeps:
             break
-        target = 2 * run.sweeps
+        target = int(min(max(1.2 * need, 1.25), 4.0) * run.sweeps)
         if found.max_r_hat > STUCK and 4 * (run.sweeps + run.warm_up) <= engine.max_sweeps:
             forget(run)
         target = max(min(target, engine.max_sweeps - run.warm_up), 20)
@@ -120,12 +121,13 @@ def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tupl
     return run, estimates, replace(found, warnings=words)
 
 
-def _is_done(engine: MCMC, found: MCMCDiagnostics) -> bool:
-    if found.max_r_hat > R_HAT:
-        return False
+def longer(engine: MCMC, found: MCMCDiagnostics) -> float:
+    """Return how many times longer the run should be to reach what is wanted; at most 1 if it is reached."""
     if engine.target_mcse is not None:
-        return found.max_mcse <= engine.target_mcse
-    return bool((found.effective_draws[~np.isnan(found.split_r_hat)] >= EFFECTIVE_DRAWS).all())
+        need = (found.max_mcse / engine.target_mcse) ** 2
+    else:
+        need = EFFECTIVE_DRAWS / float(np.min(found.effective_draws[~np.isnan(found.split_r_hat)], initial=np.inf))
+    return max(need, 2.0) if found.max_r_hat > R_HAT else need
 
 
 class _Clock:

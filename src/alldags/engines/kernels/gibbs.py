@@ -26,6 +26,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 ILL_PIVOT = 1e-8  # a pivot this small, relative to the diagonal of A, asks for an early re-factorisation
 TINY = 1e-15  # least pivot and residual, relative to what they started from
 PATIENCE = 4  # work on flips before a new base set is worth its factorisation, in units of the latter
+MUCH_WORK = 1 << 60
 LEAST_VISITS = 20.0  # sweeps before the base set is chosen by inclusion frequencies
 SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, SETTING_MOVES, REFRESHES = range(8)  # places in Chain.counts
 QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
@@ -91,7 +92,8 @@ def new_chain(k: int) -> Chain:
     )
 
 
-# The loops below take plain arrays, not a Chain: the compiler then sees that they do not overlap, and vectorises.
+# What runs at every flip takes plain arrays, not a Chain: taking an array out of a tuple counts a reference, which
+# costs more than a short loop.
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -106,6 +108,27 @@ def _combine(
         factor, other = scale * weights[i], base[moved[i]]
         for j in range(width):
             row[j] += factor * other[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _times_inverse(
+    weights: FloatArray, inverse: FloatArray, base: FloatArray, moved: IntArray, count: int, v: int
+) -> None:
+    """Set `weights` to `inverse` times the base row `v` on F, row by row: sums along a row do not vectorise."""
+    for i in range(count):
+        weights[i] = 0.0
+    for j in range(count):
+        factor, row = base[v, moved[j]], inverse[j]
+        for i in range(count):
+            weights[i] += factor * row[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int) -> None:
+    for i in range(count):
+        factor, target = scale * vector[i], inverse[i]
+        for j in range(count):
+            target[j] += factor * vector[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -128,93 +151,142 @@ def _rank_one_vectors(diagonal: FloatArray, linear: FloatArray, row: FloatArray,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def load_row(chain: Chain, v: int) -> None:
-    """Put row `v` of the current T into ``chain.row``.
+def _load_row(
+    base: FloatArray,
+    in_base: BoolArray,
+    inverse: FloatArray,
+    moved: IntArray,
+    place: IntArray,
+    row: FloatArray,
+    weights: FloatArray,
+    count: int,
+    v: int,
+) -> None:
+    """Put row `v` of the current T into `row`.
 
-    For a `v` outside F, ``chain.weights`` gets ``inverse`` times the column `v` of the base matrix on F.
+    For a `v` outside F, `weights` gets `inverse` times the column `v` of the base matrix on F.
     """
-    base, moved, inverse, weights, row = chain.base, chain.moved, chain.inverse, chain.weights, chain.row
-    count = chain.counts[MOVED]
-    r = chain.place[v]
+    r = place[v]
     if r < 0:
-        for i in range(count):
-            value = 0.0
-            for j in range(count):
-                value += inverse[i, j] * base[v, moved[j]]
-            weights[i] = value
+        _times_inverse(weights, inverse, base, moved, count, v)
         _combine(row, -1.0, base, moved, weights, count, v)
         for i in range(count):
-            row[moved[i]] = -weights[i] if chain.in_base[moved[i]] else weights[i]
+            row[moved[i]] = -weights[i] if in_base[moved[i]] else weights[i]
     else:
-        sign = -1.0 if chain.in_base[v] else 1.0
-        _combine(row, sign, base, moved, inverse[r], count, -1)
+        sign = -1.0 if in_base[v] else 1.0
         for i in range(count):
-            row[moved[i]] = inverse[r, i] * (sign if chain.in_base[moved[i]] else -sign)
+            weights[i] = inverse[r, i]
+        _combine(row, sign, base, moved, weights, count, -1)
+        for i in range(count):
+            row[moved[i]] = weights[i] * (sign if in_base[moved[i]] else -sign)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _join(chain: Chain, v: int, pivot: float) -> None:
-    """Put `v` into F; ``chain.weights`` is as `load_row` left it."""
-    inverse, weights = chain.inverse, chain.weights
-    count = chain.counts[MOVED]
+def _join(
+    inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int, pivot: float
+) -> None:
+    """Put `v` into F; `weights` is as `_load_row` left it."""
+    _add_outer(inverse, weights, pivot, count)
     for i in range(count):
-        factor = weights[i] * pivot
-        for j in range(count):
-            inverse[i, j] += factor * weights[j]
-        inverse[i, count] = -factor
-        inverse[count, i] = -factor
+        inverse[i, count] = -weights[i] * pivot
+        inverse[count, i] = -weights[i] * pivot
     inverse[count, count] = pivot
-    chain.moved[count] = v
-    chain.place[v] = count
-    chain.counts[MOVED] = count + 1
+    moved[count] = v
+    place[v] = count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _leave(chain: Chain, v: int) -> None:
-    """Take `v` out of F."""
-    inverse, moved = chain.inverse, chain.moved
-    last = chain.counts[MOVED] - 1
-    r = chain.place[v]
-    pivot = 1.0 / inverse[r, r]
-    for i in range(last + 1):
-        if i != r:
-            factor = inverse[i, r] * pivot
-            for j in range(last + 1):
-                if j != r:
-                    inverse[i, j] -= factor * inverse[r, j]
-    for i in range(last + 1):
+def _leave(inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int) -> None:
+    """Take `v` out of F; `weights` is as `_load_row` left it."""
+    last = count - 1
+    r = place[v]
+    for i in range(count):
         inverse[r, i] = inverse[last, i]
-    for i in range(last + 1):
+    for i in range(count):
         inverse[i, r] = inverse[i, last]
+    pivot = -1.0 / weights[r]
+    weights[r] = weights[last]
+    _add_outer(inverse, weights, pivot, last)
     moved[r] = moved[last]
-    chain.place[moved[r]] = r
-    chain.place[v] = -1
-    chain.counts[MOVED] = last
+    place[moved[r]] = r
+    place[v] = -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def flip_arrays(
+    base: FloatArray,
+    in_base: BoolArray,
+    inverse: FloatArray,
+    moved: IntArray,
+    place: IntArray,
+    present: BoolArray,
+    diagonal: FloatArray,
+    linear: FloatArray,
+    row: FloatArray,
+    weights: FloatArray,
+    counts: IntArray,
+    numbers: FloatArray,
+    scale: float,
+    v: int,
+) -> None:
+    """Flip parent `v` of the chain with these arrays; `scale` is ``A_vv``."""
+    count = counts[MOVED]
+    _load_row(base, in_base, inverse, moved, place, row, weights, count, v)
+    if not present[v] and row[v] < ILL_PIVOT * scale:
+        row[v] = max(row[v], TINY * scale)
+        counts[WORK] = MUCH_WORK
+    pivot = 1.0 / row[v]
+    step = linear[v] * pivot
+    numbers[QUADRATIC] += step * linear[v]
+    counts[WORK] += count + 1
+    if place[v] < 0:
+        _join(inverse, moved, place, weights, count, v, pivot)
+        counts[MOVED] = count + 1
+    else:
+        _leave(inverse, moved, place, weights, count, v)
+        counts[MOVED] = count - 1
+    _rank_one_vectors(diagonal, linear, row, pivot, step)
+    diagonal[v] = -pivot
+    linear[v] = -step if present[v] else step
+    counts[SIZE] += -1 if present[v] else 1
+    present[v] = not present[v]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def flip(systems: Systems, chain: Chain, v: int) -> None:
     """Put parent `v` in if it is absent, out if it is present."""
-    load_row(chain, v)
-    row, linear = chain.row, chain.linear
-    if not chain.present[v]:
-        scale = systems.precision[chain.counts[SETTING], v, v]
-        if row[v] < ILL_PIVOT * scale:
-            row[v] = max(row[v], TINY * scale)
-            chain.counts[WORK] = work_limit(chain)
-    pivot = 1.0 / row[v]
-    step = linear[v] * pivot
-    chain.numbers[QUADRATIC] += step * linear[v]
-    chain.counts[WORK] += chain.counts[MOVED] + 1
-    if chain.place[v] < 0:
-        _join(chain, v, pivot)
-    else:
-        _leave(chain, v)
-    _rank_one_vectors(chain.diagonal, linear, row, pivot, step)
-    chain.diagonal[v] = -pivot
-    linear[v] = -step if chain.present[v] else step
-    chain.counts[SIZE] += -1 if chain.present[v] else 1
-    chain.present[v] = not chain.present[v]
+    flip_arrays(
+        chain.base,
+        chain.in_base,
+        chain.inverse,
+        chain.moved,
+        chain.place,
+        chain.present,
+        chain.diagonal,
+        chain.linear,
+        chain.row,
+        chain.weights,
+        chain.counts,
+        chain.numbers,
+        systems.precision[chain.counts[SETTING], v, v],
+        v,
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load_row(chain: Chain, v: int) -> None:
+    """Put row `v` of the current T into ``chain.row``."""
+    _load_row(
+        chain.base,
+        chain.in_base,
+        chain.inverse,
+        chain.moved,
+        chain.place,
+        chain.row,
+        chain.weights,
+        chain.counts[MOVED],
+        v,
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

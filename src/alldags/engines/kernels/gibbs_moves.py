@@ -23,6 +23,7 @@ from alldags.engines.kernels.gibbs import (
     Chain,
     Systems,
     flip,
+    flip_arrays,
     load_row,
     noise_mean,
     refresh,
@@ -71,12 +72,17 @@ def sweep_once(
     known, shape = systems.known_noise[setting], systems.shape[setting]
     determinant = systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
-    diagonal, linear = chain.diagonal, chain.linear
+    base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
+    present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
+    counts, numbers, seen, precision = chain.counts, chain.numbers, chain.seen, systems.precision[setting]
+    square, square_between = sums.square, sums.square_between
     certain_count = k - (log_size.shape[0] - 1)
-    residual = residual_rate(systems, chain)
+    whole = systems.rate[setting] + 0.5 * systems.total[setting]
+    residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
     free = chain.counts[SIZE] - certain_count
     for v in range(k):
-        inside = chain.present[v]
+        inside = present[v]
+        scale = precision[v, v]
         if inside:
             variance = -diagonal[v]
             mean = linear[v]
@@ -84,7 +90,7 @@ def sweep_once(
             without = residual + 0.5 * reduction
             others = free - 1
         else:
-            variance = 1.0 / max(diagonal[v], TINY * systems.precision[setting, v, v])
+            variance = 1.0 / max(diagonal[v], TINY * scale)
             mean = linear[v] * variance
             reduction = mean * linear[v]
             without = residual
@@ -106,14 +112,16 @@ def sweep_once(
             trace[MEAN, v] += part
             trace[CONTROL, v] += (1.0 if into else 0.0) - probability
             if probability > 0.0:
-                sums.square[v] += probability * variance + part * mean
-                sums.square_between[v] += part * mean
-        chain.seen[v] += probability
+                square[v] += probability * variance + part * mean
+                square_between[v] += part * mean
+        seen[v] += probability
         if into != inside:
-            flip(systems, chain, v)
-            chain.counts[FLIPS] += 1
-            free = chain.counts[SIZE] - certain_count
-            residual = residual_rate(systems, chain)
+            flip_arrays(
+                base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scale, v
+            )
+            counts[FLIPS] += 1
+            free = counts[SIZE] - certain_count
+            residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
     chain.numbers[VISITS] += 1.0
     if chain.counts[WORK] >= work_limit(chain):
         refresh(systems, chain)

@@ -1,0 +1,145 @@
+"""Which moves mix best among correlated candidates? The measurements behind the decision record on MCMC moves.
+
+Run ``python -m benchmarks.mcmc_moves``. Each line is one design; the figures are independent posterior draws per second
+of CPU time (the worst coefficient with an inclusion probability above 0.01), for Gibbs sweeps alone, with 1 or 4 swap
+moves after each sweep, and for tempered Gibbs sampling (Zanella and Roberts 2019), on the same swept matrix.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+
+from alldags.engines.kernels.gibbs import QUADRATIC, TINY, WORK, Chain, Systems, flip, refresh, work_limit
+from alldags.engines.kernels.gibbs_moves import gain
+from alldags.engines.mcmc import MCMC, sample
+from alldags.engines.sampling import stack_systems, start_chains, warm_up
+from alldags.nodes import NodeProblem, Setting
+from alldags.prior import UnknownNoise
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tempered(
+    systems: Systems, chain: Chain, generator: np.random.Generator, steps: int, trace: np.ndarray, weight: np.ndarray
+) -> None:
+    """Run tempered Gibbs sampling: always flip, a parent chosen by one over the probability of its present value.
+
+    Row ``b`` of `trace` (batches, k) and ``weight[b]`` get the weighted sums of conditional means and of weights.
+    """
+    k = chain.present.shape[0]
+    whole = systems.rate[0] + 0.5 * systems.total[0]
+    known, shape = systems.known_noise[0], systems.shape[0]
+    speed, mean = np.zeros(k), np.zeros(k)
+    for b in range(trace.shape[0]):
+        for _ in range(steps):
+            residual = max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole)
+            total = 0.0
+            for v in range(k):
+                inside = chain.present[v]
+                variance = -chain.diagonal[v] if inside else 1.0 / chain.diagonal[v]
+                center = chain.linear[v] if inside else chain.linear[v] * variance
+                reduction = center * center / variance
+                log_odds = systems.log_factor[0, v] + 0.5 * math.log(variance)
+                log_odds += gain(known, shape, residual + (0.5 * reduction if inside else 0.0), reduction)
+                probability = 1.0 / (1.0 + math.exp(-log_odds))
+                speed[v] = 0.5 / max(probability if inside else 1.0 - probability, 1e-12)
+                mean[v] = probability * center
+                total += speed[v]
+            share = k / total
+            weight[b] += share
+            for v in range(k):
+                trace[b, v] += share * mean[v]
+            left = generator.random() * total
+            v = 0
+            while v < k - 1 and left >= speed[v]:
+                left -= speed[v]
+                v += 1
+            flip(systems, chain, v)
+            if chain.counts[WORK] >= work_limit(chain):
+                refresh(systems, chain)
+
+
+def gibbs_rate(problem: NodeProblem, swaps: int, sweeps: int, runs: int = 8) -> tuple[float, np.ndarray]:
+    """Return draws per second, from the spread of whole runs, and their average mean."""
+    engine = MCMC(sweeps=sweeps, max_sweeps=sweeps, swaps=swaps)
+    sample(engine, problem, np.random.default_rng(99))
+    start = time.process_time()
+    found = [sample(engine, problem, np.random.default_rng(seed)) for seed in range(runs)]
+    seconds = (time.process_time() - start) / runs
+    means = np.array([item[1].mean for item in found])
+    judged = found[0][1].inclusion > 0.01
+    return _rate(means[:, judged], found[0][1].variance[judged], seconds), means.mean(axis=0)
+
+
+def tempered_rate(
+    problem: NodeProblem, variance: np.ndarray, judged: np.ndarray, steps: int, runs: int = 8
+) -> tuple[float, np.ndarray]:
+    """Return the same for tempered Gibbs sampling with `steps` flips in each of four chains."""
+    systems = stack_systems(problem)
+    means, seconds = [], 0.0
+    for seed in range(-1, runs):
+        run = start_chains(problem, systems, 4, 0, np.random.default_rng(seed + 100))
+        warm_up(run, 50)
+        start = time.process_time()
+        trace, weight = np.zeros((4, problem.k)), np.zeros(4)
+        for c in range(4):
+            tempered(systems, run.chains[c], run.generators[c], steps, trace[c : c + 1], weight[c : c + 1])
+        if seed >= 0:  # the first run compiles
+            seconds += (time.process_time() - start) / runs
+            means.append(trace.sum(axis=0) / weight.sum())
+    return _rate(np.array(means)[:, judged], variance[judged], seconds), np.mean(means, axis=0)
+
+
+def _rate(means: np.ndarray, variance: np.ndarray, seconds: float) -> float:
+    return float(np.min(variance / means.var(axis=0, ddof=1)) / seconds)
+
+
+def blocks(k: int, size: int, correlation: float, n: int, seed: int, probability: float) -> NodeProblem:
+    """Return a problem whose candidates come in blocks of `size` with this correlation; five blocks have an effect."""
+    rng = np.random.default_rng(seed)
+    common = np.repeat(rng.normal(size=(n, k // size)), size, axis=1)
+    x = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.normal(size=(n, k))
+    y = x[:, : 5 * size : size] @ np.array([1.0, -0.7, 0.5, 0.3, -0.2]) + rng.normal(size=n)
+    x -= x.mean(axis=0)
+    y -= y.mean()
+    x /= x.std(axis=0)
+    y /= y.std()
+    return NodeProblem(
+        "y",
+        tuple(f"x{i}" for i in range(k)),
+        x.T @ x,
+        x.T @ y,
+        float(y @ y),
+        n - 1,
+        np.full(k, probability),
+        (Setting(1.0, UnknownNoise()),),
+    )
+
+
+DESIGNS: dict[str, Callable[[], NodeProblem]] = {
+    "independent, p = .5": lambda: blocks(40, 1, 0.0, 500, 1, 0.5),
+    "pairs at .99, p = .5": lambda: blocks(40, 2, 0.99, 500, 1, 0.5),
+    "pairs at .99, p = .05": lambda: blocks(40, 2, 0.99, 500, 1, 0.05),
+    "pairs at .999, p = .05": lambda: blocks(40, 2, 0.999, 5000, 1, 0.05),
+    "blocks of 8 at .98, p = .05": lambda: blocks(64, 8, 0.98, 2000, 1, 0.05),
+    "blocks of 8 at .98, p = .005": lambda: blocks(64, 8, 0.98, 2000, 1, 0.005),
+}
+
+
+def main() -> None:
+    print(f"{'design':32s}{'Gibbs':>12s}{'1 swap':>12s}{'4 swaps':>12s}{'tempered':>12s}   draws per CPU second")
+    for name, make in DESIGNS.items():
+        problem = make()
+        _, estimates, _ = sample(MCMC(sweeps=2000, max_sweeps=2000), problem, np.random.default_rng(7))
+        judged = estimates.inclusion > 0.01
+        rates = [gibbs_rate(problem, swaps, 1000)[0] for swaps in (0, 1, 4)]
+        rates.append(tempered_rate(problem, estimates.variance, judged, 10_000)[0])
+        print(f"{name:32s}" + "".join(f"{rate:12.3g}" for rate in rates), flush=True)
+
+
+if __name__ == "__main__":
+    main()
