@@ -232,13 +232,13 @@ def flip_arrays(
     """Flip parent `v` of the chain with these arrays; `scale` is ``A_vv``."""
     count = counts[MOVED]
     _load_row(base, in_base, inverse, moved, place, row, weights, count, v)
-    if not present[v] and row[v] < ILL_PIVOT * scale:
+    if not present[v]:
         row[v] = max(row[v], TINY * scale)
-        counts[WORK] = MUCH_WORK
     pivot = 1.0 / row[v]
+    ill = (-pivot if present[v] else row[v]) < ILL_PIVOT * scale  # the precision of v given the other parents
     step = linear[v] * pivot
     numbers[QUADRATIC] += step * linear[v]
-    counts[WORK] += count + 1
+    counts[WORK] = MUCH_WORK if ill else counts[WORK] + count + 1
     if place[v] < 0:
         _join(inverse, moved, place, weights, count, v, pivot)
         counts[MOVED] = count + 1
@@ -311,10 +311,11 @@ def refresh(systems: Systems, chain: Chain) -> None:
     """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means."""
     k = chain.present.shape[0]
     before = chain.linear[:k].copy()
+    ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
     _rebase(systems, chain)
     drift = 0.0
     for j in range(k):
-        if chain.present[j]:
+        if chain.present[j] and not ill:
             drift = max(drift, abs(chain.linear[j] - before[j]))
     chain.numbers[DRIFT] = max(chain.numbers[DRIFT], drift)
     chain.counts[REFRESHES] += 1
@@ -322,16 +323,33 @@ def refresh(systems: Systems, chain: Chain) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _rebase(systems: Systems, chain: Chain) -> None:
-    """Choose a base set, sweep A on it, and flip from there to the current set."""
+    """Choose a base set, sweep A on it, and flip from there to the current set.
+
+    Where that meets an almost singular pivot, the current set itself becomes the base set.
+    """
+    wanted = chain.present.copy()
+    at_current = chain.counts[WORK] >= MUCH_WORK or chain.numbers[VISITS] < LEAST_VISITS
+    _sweep_base(systems, chain, wanted, at_current)
+    chain.counts[WORK] = 0
+    for v in range(wanted.shape[0]):
+        if wanted[v] != chain.present[v]:
+            flip(systems, chain, v)
+    if chain.counts[WORK] >= MUCH_WORK:
+        _sweep_base(systems, chain, wanted, True)
+    chain.counts[WORK] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: bool) -> None:
+    """Sweep A on the base set: `wanted`, or the parents present more often than not."""
     k, width = chain.base.shape
     base, row, linear = chain.base, chain.row, chain.linear
     setting = chain.counts[SETTING]
-    wanted = chain.present.copy()
     for v in range(k):
-        if chain.numbers[VISITS] >= LEAST_VISITS and not systems.certain[v]:
-            chain.in_base[v] = chain.seen[v] > 0.5 * chain.numbers[VISITS]
-        else:
+        if at_current or systems.certain[v]:
             chain.in_base[v] = wanted[v]
+        else:
+            chain.in_base[v] = chain.seen[v] > 0.5 * chain.numbers[VISITS]
         chain.place[v] = -1
         linear[v] = systems.shift[setting, v]
         for j in range(width):
@@ -358,10 +376,14 @@ def _rebase(systems: Systems, chain: Chain) -> None:
             linear[v] = step
     for v in range(k):
         chain.diagonal[v] = base[v, v]
-    for v in range(k):
-        if wanted[v] != chain.present[v]:
-            flip(systems, chain, v)
-    chain.counts[WORK] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def safe_flip(systems: Systems, chain: Chain, v: int) -> None:
+    """Flip parent `v`, and factor anew at once if it is almost collinear with the others."""
+    flip(systems, chain, v)
+    if chain.counts[WORK] >= MUCH_WORK:
+        refresh(systems, chain)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -391,7 +413,7 @@ def replay(
             fresh = False
         for v in range(k):
             if chain.present[v] != sets[d, v]:
-                flip(systems, chain, v)
+                safe_flip(systems, chain, v)
         variance = 1.0 if systems.known_noise[settings[d]] else noise_mean(systems, chain)
         for i in range(k):
             if chain.present[i]:

@@ -12,6 +12,7 @@ from alldags.engines.kernels.gibbs import (
     DRIFT,
     FLIPS,
     LEAST_RESIDUAL,
+    MUCH_WORK,
     QUADRATIC,
     SETTING,
     SETTING_MOVES,
@@ -22,12 +23,12 @@ from alldags.engines.kernels.gibbs import (
     WORK,
     Chain,
     Systems,
-    flip,
     flip_arrays,
     load_row,
     noise_mean,
     refresh,
     residual_rate,
+    safe_flip,
     work_limit,
 )
 from alldags.engines.kernels.sweep import noise_term
@@ -119,6 +120,8 @@ def sweep_once(
             flip_arrays(
                 base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scale, v
             )
+            if counts[WORK] >= MUCH_WORK:
+                refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
             residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
@@ -185,8 +188,8 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
                 chosen = u
                 break
     if chosen != v:
-        flip(systems, chain, v)
-        flip(systems, chain, chosen)
+        safe_flip(systems, chain, v)
+        safe_flip(systems, chain, chosen)
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
