@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import alldags as ad
 import naive_mcmc
 from alldags.engines.mcmc import MCMC
-from alldags.nodes import Setting
+from alldags.errors import AlldagsWarning, EngineError
+from alldags.nodes import NodeProblem, Setting
 
 KNOWN, UNKNOWN = ad.KnownNoise(0.7), ad.UnknownNoise()
 
@@ -73,3 +76,152 @@ def test_error_estimates_are_honest() -> None:
     # mean square of 40 standardised errors: chi-square with 40 degrees of freedom, widened for the noise of the errors
     assert 0.5 < np.mean(np.square(r)) < 2.0
     assert 0.5 < np.mean(np.square(z)) < 1.8
+
+
+def decided() -> NodeProblem:
+    """Return a problem that needs few sweeps."""
+    return naive_mcmc.problem_of(*table(k=5, correlation=0.2))
+
+
+def test_same_seed_same_numbers() -> None:
+    first, second = (MCMC()(decided(), np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(first.mean, second.mean)
+    np.testing.assert_array_equal(first.second_moment, second.second_moment)
+    np.testing.assert_array_equal(
+        first.draw(10, np.random.default_rng(0))[0], second.draw(10, np.random.default_rng(0))[0]
+    )
+    other = MCMC()(decided(), np.random.default_rng(4))
+    assert np.any(first.mean != other.mean)
+
+
+def test_stored_sets_give_sets_draws_and_conditional_means() -> None:
+    problem = naive_mcmc.problem_of(*table())
+    exact = naive_mcmc.every_set(problem)
+    node = MCMC(sweeps=8000)(problem, np.random.default_rng(1))
+    error = 10 / np.sqrt(len(node.sets))  # standard error of a share is at most 0.5 / sqrt(sets), widened for memory
+    top = node.top_parent_sets(3)
+    assert [item.probability for item in top] == sorted((item.probability for item in top), reverse=True)
+    for item in top:
+        mask = tuple(name in item.parents for name in problem.parents)
+        assert item.probability == pytest.approx(exact.sets[mask], abs=error / 2)
+    masks = np.random.default_rng(0).random((6, 7)) < 0.3
+    expected = [sum(p for s, p in exact.sets.items() if not (np.array(s) & mask).any()) for mask in masks]
+    np.testing.assert_allclose(node.probability_disjoint(masks), expected, atol=error / 2)
+    coefficients, variances = node.draw(20_000, np.random.default_rng(2))
+    spread = np.sqrt(np.diag(exact.second_moment))
+    assert np.all(np.abs(coefficients.mean(axis=0) - exact.mean) < error * spread)
+    np.testing.assert_allclose((coefficients != 0).mean(axis=0), exact.inclusion, atol=error / 2)
+    assert variances.mean() == pytest.approx(exact.noise_variance, rel=0.05)
+    for parent in (1, 5):
+        for present in (False, True):
+            chosen = [s for s in exact.sets if s[parent] == present]
+            mean = sum(exact.set_means[s] for s in chosen) / sum(exact.sets[s] for s in chosen)
+            assert np.all(np.abs(node.mean_given(parent, present) - mean) < 3 * error * spread)
+
+
+def test_conditional_means_of_rare_events_come_from_a_new_run() -> None:
+    problem = naive_mcmc.problem_of(*table(n=400))
+    exact = naive_mcmc.every_set(problem)
+    assert exact.inclusion[0] > 1 - 1e-9
+    node = MCMC(target_mcse=1e-3)(problem, np.random.default_rng(1))
+    without = node.mean_given(0, present=False)
+    chosen = [s for s in exact.sets if not s[0]]
+    mean = sum(exact.set_means[s] for s in chosen) / sum(exact.sets[s] for s in chosen)
+    np.testing.assert_allclose(without, mean, atol=6e-3)
+    assert without[0] == 0.0
+    np.testing.assert_array_equal(without, node.mean_given(0, present=False))
+    np.testing.assert_allclose(node.mean_given(0, present=True), exact.mean, atol=6e-3)
+
+
+def test_draws_use_the_noise_variance_of_their_setting() -> None:
+    settings = (Setting(1.0, ad.KnownNoise(4.0)), Setting(1.0, ad.KnownNoise(1.0)))
+    node = MCMC()(naive_mcmc.problem_of(*table(), settings=settings), np.random.default_rng(0))
+    _, variances = node.draw(500, np.random.default_rng(0))
+    assert set(np.unique(variances)) <= {0.25, 1.0}
+    assert variances.mean() == pytest.approx(node.noise_variance, abs=0.1)
+
+
+def test_target_error_stops_early_or_late() -> None:
+    problem = naive_mcmc.problem_of(*table())
+    loose, tight = (MCMC(sweeps=100, target_mcse=t)(problem, np.random.default_rng(0)).diagnostics for t in (0.1, 2e-3))
+    assert loose.sweeps == 100
+    assert tight.sweeps > 400
+    assert tight.max_mcse <= 2e-3
+
+
+def test_target_that_is_not_reached_says_how_much_longer() -> None:
+    with pytest.warns(AlldagsWarning, match=r"above the target 1e-06; run about [0-9.e+]+ times longer, MCMC\(max_sw"):
+        MCMC(sweeps=100, target_mcse=1e-6, max_sweeps=200)(decided(), np.random.default_rng(0))
+
+
+def test_time_limit_gives_up_reproducibility_and_says_so() -> None:
+    problem = naive_mcmc.problem_of(*table())
+    assert MCMC(sweeps=50, target_mcse=0.1, max_seconds=60)(problem, np.random.default_rng(0)).diagnostics.reproducible
+    with pytest.warns(AlldagsWarning, match="times longer"):
+        node = MCMC(target_mcse=1e-7, max_seconds=0.2, max_sweeps=10**8)(problem, np.random.default_rng(0))
+    assert not node.diagnostics.reproducible
+    assert np.isfinite(node.mean).all()
+
+
+def test_a_time_limit_that_does_not_bind_changes_nothing() -> None:
+    first = MCMC()(decided(), np.random.default_rng(0))
+    second = MCMC(max_seconds=60)(decided(), np.random.default_rng(0))
+    np.testing.assert_array_equal(first.mean, second.mean)
+
+
+def test_constant_chains_are_reported_not_nan() -> None:
+    problem = naive_mcmc.problem_of(*table(k=3), probability=1.0, settings=(Setting(1.0, KNOWN),))
+    node = MCMC()(problem, np.random.default_rng(0))
+    exact = naive_mcmc.every_set(problem)
+    np.testing.assert_allclose(node.mean, exact.mean, rtol=1e-12)
+    np.testing.assert_allclose(node.second_moment, exact.second_moment, rtol=1e-9)
+    assert node.diagnostics.constant.all()
+    assert node.diagnostics.max_r_hat == 1.0
+    assert node.diagnostics.max_mcse == pytest.approx(0.0, abs=1e-15)
+    assert node.diagnostics.warnings == ()
+
+
+def test_no_candidate_parents() -> None:
+    problem = naive_mcmc.problem_of(np.zeros((20, 0)), np.arange(20.0))
+    node = MCMC()(problem, np.random.default_rng(0))
+    assert node.mean.shape == (0,)
+    assert node.second_moment.shape == (0, 0)
+    assert node.noise_variance == pytest.approx(problem.total / 2 / 9)
+    assert node.draw(3, np.random.default_rng(0))[0].shape == (3, 0)
+    assert node.top_parent_sets(2)[0].probability == 1.0
+    np.testing.assert_array_equal(node.probability_disjoint(np.zeros((2, 0), dtype=bool)), [1.0, 1.0])
+
+
+def test_two_degrees_of_freedom_have_a_mean_but_no_variance() -> None:
+    problem = replace(naive_mcmc.problem_of(*table(k=3, n=3)), n=2.0)
+    node = MCMC()(problem, np.random.default_rng(0))
+    assert np.isfinite(node.mean).all()
+    assert np.isinf(np.diag(node.second_moment)).all()
+    assert np.isinf(node.noise_variance)
+
+
+def test_arviz_agrees_on_the_error() -> None:
+    found = MCMC(sweeps=2000)(naive_mcmc.problem_of(*table()), np.random.default_rng(0)).diagnostics
+    np.testing.assert_allclose(found.arviz_mcse, found.mcse, rtol=0.5)
+    assert np.all(found.rank_r_hat < 1.05)
+    assert np.all(found.bulk_ess > 100)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"sweeps": 5}, "sweeps must be at least 20, got 5"),
+        ({"chains": 1}, "chains must be at least 2, got 1"),
+        ({"swaps": -1}, "swaps must be at least 0, got -1"),
+        ({"target_mcse": 0.0}, "target_mcse must be positive or None, got 0.0"),
+        ({"max_seconds": -1.0}, "max_seconds must be positive or None, got -1.0"),
+    ],
+)
+def test_bad_settings(options: dict[str, float], match: str) -> None:
+    with pytest.raises(EngineError, match=match):
+        MCMC(**options)  # type: ignore[arg-type]
+
+
+def test_the_string_stands_for_the_engine() -> None:
+    assert ad.engines.resolve("mcmc") == ad.engines.MCMC()
+    assert ad.engines.resolve("mcmc").name == "mcmc"

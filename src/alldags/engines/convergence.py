@@ -35,10 +35,11 @@ class MCMCDiagnostics(Diagnostics):
     effective_draws
         How many independent posterior draws would give the same error, shape (k,); infinite where there is none.
     split_r_hat
-        Split R-hat of every coefficient, shape (k,); nan where all chains are constant or the edge is not judged.
+        Split R-hat of every coefficient, shape (k,); nan where the edge is not judged (inclusion below .01), or all
+        chains are constant and agree.
     constant
-        Coefficients that did not move in any chain although their edge is probable, shape (k,): their posterior given
-        the data is decided, or the chains are stuck.
+        Edges judged whose coefficient did not move within any chain, shape (k,): nothing about the other parents
+        changes it (a certain edge among certain edges), or the chains are stuck.
     trace
         Batch means of the coefficients, shape (chains, batches, k).
     drift
@@ -146,6 +147,11 @@ def split_r_hat(trace: FloatArray, variance: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.sqrt((n - 1) / n + between / variance)
     return np.where(variance > 0, np.where(np.isfinite(variance), value, 1.0), np.nan)
+
+
+def is_constant(trace: FloatArray) -> BoolArray:
+    """Return which coefficients did not change within any chain but for rounding, shape (k,)."""
+    return np.asarray(np.ptp(trace, axis=1).max(axis=0) <= 1e-12 * np.abs(trace).max(axis=(0, 1)))
 
 
 def _halves(trace: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from alldags.engines.conjugate import draw_given_sets, known_variance
 from alldags.engines.convergence import (
     LEAST_INCLUSION,
     MCMCDiagnostics,
+    is_constant,
     long_batches,
     mean_errors,
     split_r_hat,
@@ -55,7 +56,7 @@ def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
     k = problem.k
     flat = run.trace.reshape(*run.trace.shape[:2], 3 * k)
     both, used = with_control_variates(flat[:, :, : 2 * k], flat[:, :, 2 * k :], run.batch)
-    inclusion, mean = both.reshape(-1, 2, k).mean(axis=0)
+    inclusion, mean = both.mean(axis=(0, 1)).reshape(2, k)
     trace = both[:, :, k:]
     estimates = Estimates(
         inclusion=np.where(problem.certain, 1.0, np.clip(inclusion, 0.0, 1.0)),
@@ -77,7 +78,9 @@ def _variance(run: Run, name: str) -> FloatArray:
 
 def _diagnose(run: Run, trace: FloatArray, estimates: Estimates) -> MCMCDiagnostics:
     judged = estimates.inclusion > LEAST_INCLUSION
-    r_hat = split_r_hat(trace, estimates.variance)
+    still = is_constant(trace)
+    agree = is_constant(trace.mean(axis=1)[None])
+    r_hat = np.where(still & agree, np.nan, split_r_hat(trace, estimates.variance))
     mcse = mean_errors(estimates.batch_means, estimates.controls, estimates.batches)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(mcse > 0, estimates.variance / mcse**2, np.inf)
@@ -89,7 +92,7 @@ def _diagnose(run: Run, trace: FloatArray, estimates: Estimates) -> MCMCDiagnost
         mcse=mcse,
         effective_draws=effective,
         split_r_hat=np.where(judged, r_hat, np.nan),
-        constant=judged & np.isnan(r_hat),
+        constant=judged & still,
         trace=trace,
         drift=max(float(chain.numbers[DRIFT]) for chain in run.chains),
         flips=_count(run, FLIPS),
@@ -142,7 +145,7 @@ class SampledPosterior(NodePosterior):
     @cached_property
     def sets(self) -> BoolArray:
         """Stored parent sets of all chains, shape (sets, k)."""
-        return self._run.sets.reshape(-1, self.problem.k)
+        return np.concatenate(list(self._run.sets))
 
     @cached_property
     def set_settings(self) -> IntArray:
@@ -194,6 +197,8 @@ class SampledPosterior(NodePosterior):
         return np.asarray((hits == 0).mean(axis=0), dtype=float)
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
+        if self.problem.k == 0:
+            return (ParentSet((), 1.0),)[:size]
         sets, counts = np.unique(self.sets, axis=0, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:size]
         names = np.array(self.problem.parents, dtype=object)

@@ -292,7 +292,7 @@ def load_row(chain: Chain, v: int) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def work_limit(chain: Chain) -> int:
     """Return how much work on flips justifies a new base set."""
-    return PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0]
+    return int(PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
