@@ -33,7 +33,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 calibrate: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/calibration --calibrate

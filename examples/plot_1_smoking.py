@@ -1,5 +1,4 @@
-"""
-An effect under 65,536 graphs
+"""An effect under 65,536 graphs
 =============================
 
 The built-in example: 500 made-up people, seven variables, sixteen edges that may or may not exist. How much does one more

@@ -1,5 +1,4 @@
-"""
-When the direction is in doubt
+"""When the direction is in doubt
 ==============================
 
 Does stress disturb sleep, or does poor sleep cause stress? One candidate graph cannot hold both directions, so write down

@@ -1,5 +1,4 @@
-"""
-From a published correlation matrix
+"""From a published correlation matrix
 ===================================
 
 The rows of a study are often not public, but its correlations are. A linear model needs nothing else: the number of rows

@@ -1,5 +1,4 @@
-"""
-Which edge is worth finding out about?
+"""Which edge is worth finding out about?
 ======================================
 
 The answer is averaged over all graphs, but some doubts about the graph matter for it and most do not. For every uncertain

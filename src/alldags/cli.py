@@ -219,6 +219,46 @@ def _draw(candidate: CandidateGraph, target: Path) -> None:
     save_figure(candidate.plot(), target)
 
 
+@app.command
+def reproduce(
+    name: Literal["small", "large", "ihdp", "lbidd"],
+    *,
+    replicates: int | None = None,
+    sizes: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,
+    out: Path | None = None,
+    n_jobs: int = 2,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    seed: int = 0,
+    data: Path | None = None,
+) -> None:
+    """Run one of the paper's experiments, or go on with an interrupted run; write figures and tables.
+
+    Parameters
+    ----------
+    name
+        Which experiment.
+    replicates
+        Data sets per setting; 1,000 unless said otherwise in the tables.
+    sizes
+        Sample sizes, for example --sizes 20 50 100.
+    out
+        Folder for results; a run found there is resumed.
+    n_jobs
+        Processes.
+    quick
+        Few replications, for a first look.
+    seed
+        Of everything.
+    data
+        Folder of public data; otherwise ALLDAGS_DATA, otherwise downloaded.
+    """
+    from alldags.experiments.command import reproduce as run
+
+    report = run(name, replicates, sizes, out, n_jobs, quick, seed, data=data)
+    print(report.text)
+    print(f"\nwritten to {report.folder}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line; bad input gives one line on stderr and exit code 2."""
     try:
