@@ -33,7 +33,6 @@ extensions = [
     "command_output",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
-suppress_warnings = ["config.cache"]  # the gallery's sort key is a function
 default_role = "py:obj"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
