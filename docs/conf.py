@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.metadata import files
 from pathlib import Path
@@ -17,6 +18,16 @@ def mathjax_file() -> str:
     found = next(file for file in files("sphinx-mathjax-offline") or [] if file.name == "tex-svg.js")
     return str(found.locate())
 
+
+def is_not_empty_glob(record: logging.LogRecord) -> bool:
+    """Tell whether a warning is about something else than a pattern without pages.
+
+    Pages of results are there once their experiment was run, and Sphinx gives this warning no name to suppress it by.
+    """
+    return "didn't match any documents" not in str(record.msg)
+
+
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(is_not_empty_glob)
 
 project = "alldags"
 author = "The alldags developers"
