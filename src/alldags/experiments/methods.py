@@ -44,8 +44,8 @@ class Method:
 class BoundedBayes:
     """The posterior over all parent sets at a bounded price: enumerated while that is quick, else a short sampling run.
 
-    Thousands of data sets are averaged, so that a Monte-Carlo error of a few hundredths of each coefficient's
-    posterior standard deviation does not show; a user with one data set would sample for longer.
+    Thousands of data sets are averaged, so that a Monte-Carlo error of a tenth of each coefficient's posterior standard
+    deviation does not show; a user with one data set would sample for longer.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class BoundedBayes:
     """
 
     max_exact: int = 16
-    sweeps: int = 250
-    max_sweeps: int = 2000
+    sweeps: int = 100
+    max_sweeps: int = 500
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
 from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
 from alldags.experiments.estimate import array_moments, mean_effect
-from alldags.experiments.methods import PRIORS, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine
 from alldags.experiments.runner import Result, Task
 from alldags.typing import FloatArray, IntArray
 
@@ -134,7 +134,8 @@ def bayes_estimate(data: TreatmentData, prior: str, method: str, rng: np.random.
     if prior == "paper":
         part = centred(part)
     moments = array_moments(part.array(), part.names)
-    graph, engine = part.graph(), make_engine(method)
+    graph = part.graph()
+    engine = BoundedBayes(sweeps=500, max_sweeps=2000) if method == REFERENCE else make_engine(method)
     if draws == 0:
         return Estimate(mean_effect(moments, graph, PRIORS[prior](), engine, rng, TREATMENT, OUTCOME))
     from alldags.results.fit import fit
