@@ -311,8 +311,7 @@ def chain(rng, problem, prior, t, warmup, draws, factor=None):
         spread = 0.0
         for i in free:
             if prior.mixing == "neg":
-                alpha = rng.standard_gamma(prior.kappa + 1) / (prior.nu + t[i] / 2)
-                t[i] = _draw_gig(rng, alpha, math.sqrt(phi2[i]))
+                t[i] = _draw_gig(rng, _draw_neg_rate(rng, prior, math.sqrt(phi2[i])), math.sqrt(phi2[i]))
             elif prior.mixing == "laplace":
                 t[i] = _draw_gig(rng, prior.alpha, math.sqrt(phi2[i]))
             elif prior.mixing == "student-t":
@@ -328,6 +327,18 @@ def chain(rng, problem, prior, t, warmup, draws, factor=None):
             t[free] *= new / global_variance
             global_variance = new
     return [np.array(part) for part in zip(*out, strict=True)]
+
+
+def _draw_neg_rate(rng, prior, size):
+    """Rejection sampling of alpha | theta: the target over the envelope, both written out."""
+    order, nu = 2 * prior.kappa + 1, prior.nu
+    m = (-size + math.sqrt(size**2 + 8 * nu * order)) / (4 * nu)
+    while True:
+        u = rng.standard_gamma(order) / (size + 2 * nu * m)
+        target = -nu * u**2 - size * u
+        envelope = -nu * (2 * u * m - m**2) - size * u
+        if rng.random() < math.exp(target - envelope):
+            return u**2
 
 
 def _draw_gig(rng, alpha, size):

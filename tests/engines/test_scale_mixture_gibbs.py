@@ -8,7 +8,7 @@ from scipy import stats
 
 import alldags as ad
 import naive_scale_mixtures as naive
-from alldags.engines.kernels.scale_gibbs import draw_inverse_gaussian_variance
+from alldags.engines.kernels.scale_gibbs import draw_inverse_gaussian_variance, draw_neg_rate
 from alldags.engines.scale_mixture_gibbs import GibbsDiagnostics, ScaleMixtureGibbs, sample
 from alldags.engines.scale_mixture_node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import AlldagsWarning, EngineError
@@ -41,6 +41,18 @@ def test_variance_draws_follow_their_density(alpha, size, rng):
     else:
         law = stats.gamma(0.5, scale=2 / alpha)
     assert stats.kstest(draws, law.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("kappa", "nu", "size"), [(1e-6, 1e-6, 1e-3), (2.0, 0.5, 1.0), (0.3, 2.0, 0.0), (5.0, 1e-3, 4.0)]
+)
+def test_rate_draws_follow_their_density(kappa, nu, size, rng):
+    draws = np.sqrt([draw_neg_rate(rng, kappa, nu, size) for _ in range(20_000)])
+    grid = np.exp(np.linspace(np.log(draws.min()) - 5, np.log(draws.max()) + 3, 20_001))
+    log_density = (2 * kappa + 1) * np.log(grid) - nu * grid**2 - size * grid
+    cumulative = np.cumsum(np.exp(log_density - log_density.max()))
+    cumulative /= cumulative[-1]
+    assert stats.kstest(draws, lambda u: np.interp(u, grid, cumulative)).pvalue > 1e-4
 
 
 def test_compiled_chain_equals_the_plain_one(prior, noise, rng):

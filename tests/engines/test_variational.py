@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import alldags as ad
 import naive_scale_mixtures as naive
 from alldags.engines.kernels import mixing as kernel
-from alldags.engines.scale_mixture_node import NOT_USED, low_rank_factor, node_arrays
+from alldags.engines.scale_mixture_node import NOT_USED, ONE_SETTING, low_rank_factor, node_arrays
 from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density
 from alldags.engines.variational import Variational, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
@@ -193,7 +194,7 @@ def test_many_nodes_at_once_equal_one_by_one(rng):
         naive.random_problem(rng, n=n, k=k, noise=noise)
         for n, k, noise in [
             (20, 4, KnownNoise()),
-            (5, 9, UnknownNoise()),
+            (5, 9, UnknownNoise(20, 20)),
             (20, 1, UnknownNoise(2, 1)),
             (6, 8, KnownNoise(3)),
         ]
@@ -233,6 +234,19 @@ def test_shrinkage_is_documented_weight_and_inclusion_is_not_defined(rng):
     assert fit.top_parent_sets(3) is None
 
 
+def test_a_fit_without_residual_is_not_passed_over(rng):
+    # as many parents as rows, nothing known about the noise, coefficients of any size: a flat ridge to a perfect fit
+    x, y = naive.large_graph_rows(rng, n=20, n1=15, n2=15)
+    problem = naive.problem_from_rows(x, y, UnknownNoise())
+    with pytest.warns(
+        AlldagsWarning, match="'y' is fitted with .* left over: 31 parents, 20 usable rows .* use KnownNoise"
+    ):
+        fit = Variational(max_rounds=3000)(problem, RNG)
+    assert np.isfinite(fit.mean).all()
+    assert np.isfinite(fit.diagnostics.history).all()
+    assert any("left over" in sentence for sentence in fit.diagnostics.warnings)
+
+
 def test_a_node_without_parents(noise):
     y = np.array([1.0, -2.0, 0.5])
     problem = naive.problem_from_rows(np.zeros((3, 0)), y, noise)
@@ -253,14 +267,13 @@ def test_diagnostics_tell_start_rounds_and_history(rng):
     assert found.warnings == (NOT_USED,)
 
 
-def test_several_settings_use_the_first_and_say_so(rng):
-    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise())
-    from dataclasses import replace
-
-    both = replace(problem, settings=(problem.settings[0], replace(problem.settings[0], slab_variance=9.0)))
-    fit = Variational()(both, RNG)
+def test_of_several_slabs_the_most_probable_is_used_and_that_is_said(rng):
+    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
+    one = problem.settings[0]
+    several = replace(problem, settings=(replace(one, slab_variance=9.0, log_weight=-1.0), one))
+    fit = Variational()(several, RNG)
     np.testing.assert_array_equal(fit.mean, Variational()(problem, RNG).mean)
-    assert any("hyperparameters of the slab" in sentence for sentence in fit.diagnostics.warnings)
+    assert ONE_SETTING in fit.diagnostics.warnings
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------
@@ -291,9 +304,15 @@ def test_settings_are_checked(settings, message):
         Variational(**settings)
 
 
-def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
-    from dataclasses import replace
+def test_a_grid_of_noise_precisions_is_refused(rng):
+    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise())
+    one = problem.settings[0]
+    problem = replace(problem, settings=(one, replace(one, noise=KnownNoise(2.0))))
+    with pytest.raises(EngineError, match=r"noise precision of 'y' is on a grid.*UnknownNoise\(scales_slab=True\)"):
+        Variational()(problem, RNG)
 
+
+def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
     problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
     problem = replace(problem, settings=(replace(problem.settings[0], slab="g"),))
     with pytest.raises(EngineError, match="'y' has certain edges with a g-prior slab"):

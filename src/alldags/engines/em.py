@@ -14,7 +14,10 @@ from alldags.engines.scale_mixture_node import (
     check_iteration,
     low_rank_factor,
     node_arrays,
+    perfect_fit,
+    residual_rate,
     standing_warnings,
+    start_variance,
 )
 from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density, neg_integrals
 from alldags.errors import AlldagsWarning
@@ -110,16 +113,16 @@ class EM(ScaleMixture):
         del rng
         node = node_arrays(problem)
         climb = _Climb(self, node, *low_rank_factor(node, problem.n))
-        start = np.where(node.fixed > 0.0, node.fixed, 1.0 / problem.settings[0].slab_variance)
+        start = np.where(node.fixed > 0.0, node.fixed, 1.0 / start_variance(problem))
         weight, theta, history, converged = _climb(climb, start, self.tolerance, self.max_rounds)
-        sentences = (*standing_warnings(problem), IS_A_MODE)
+        troubles = perfect_fit(problem, node, residual_rate(node, theta))
         if not converged:
-            sentence = _not_converged(self, problem)
+            troubles = (*troubles, _not_converged(self, problem))
+        for sentence in troubles:
             warnings.warn(sentence, AlldagsWarning, stacklevel=2)
-            sentences = (*sentences, sentence)
         diagnostics = EMDiagnostics(
             "em",
-            sentences,
+            (*standing_warnings(problem), IS_A_MODE, *troubles),
             objective=history[-1],
             history=np.array(history),
             rounds=len(history),
@@ -156,11 +159,7 @@ class _Climb:
         return theta, self._noise_precision(theta)
 
     def _noise_precision(self, theta: FloatArray) -> float:
-        node = self.node
-        if node.known:
-            return 1.0
-        whole = node.rate + 0.5 * node.total
-        return node.shape / max(whole - 0.5 * float(node.shift @ theta), 1e-15 * whole)
+        return 1.0 if self.node.known else self.node.shape / residual_rate(self.node, theta)
 
     def expect(self, theta: FloatArray, precision: float) -> FloatArray:
         """E-step: return ``E[1/t]`` given the coefficients, shape (k,); infinite where a coefficient is set to zero."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags.engines.scale_mixtures import ScaleMixture
 from alldags.errors import EngineError
+from alldags.hyper import Setting
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
 from alldags.prior import KnownNoise
 from alldags.typing import FloatArray
@@ -19,7 +20,11 @@ NOT_USED = (
     "scale mixtures do not use edge probabilities: certain edges have the slab as prior, all others the "
     "mixing distribution"
 )
-FIRST_SETTING = "scale mixtures do not learn the hyperparameters of the slab: the first value of each is used"
+_PERFECT, _NEARLY_PERFECT = 1e-10, 1e-2  # shares of the child's sum of squares
+ONE_SETTING = (
+    "scale mixtures do not learn the slab's hyperparameters: certain edges have the slab variance that is most "
+    "probable a priori"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +63,25 @@ class NodeArrays:
         return int((self.fixed == 0.0).sum())
 
 
+def one_setting(problem: NodeProblem) -> Setting:
+    """Return the setting that is most probable a priori; all must agree about the noise."""
+    if any(setting.noise != problem.settings[0].noise for setting in problem.settings):
+        raise EngineError(
+            f"the noise precision of {problem.child!r} is on a grid, which scale mixtures cannot take; use KnownNoise, "
+            "UnknownNoise(scales_slab=True), or the engine 'exact'"
+        )
+    return max(problem.settings, key=lambda setting: setting.log_weight)
+
+
+def start_variance(problem: NodeProblem) -> float:
+    """Return the second moment that every coefficient has at the start: that of the slab, 1 for a g-prior slab."""
+    setting = one_setting(problem)
+    return setting.slab_variance if setting.slab == "independent" else 1.0
+
+
 def node_arrays(problem: NodeProblem) -> NodeArrays:
-    """Cut what the engines need out of a problem; of several settings the first is used."""
-    setting = problem.settings[0]
+    """Cut what the engines need out of a problem."""
+    setting = one_setting(problem)
     if setting.slab != "independent" and problem.certain.any():
         raise EngineError(
             f"{problem.child!r} has certain edges with a g-prior slab, which scale mixtures cannot take; use an "
@@ -136,10 +157,31 @@ def check_iteration(tolerance: float, max_rounds: int) -> None:
         raise EngineError(f"max_rounds must be at least 1, got {max_rounds!r}")
 
 
+def residual_rate(arrays: NodeArrays, mean: FloatArray) -> float:
+    """Return the rate ``b0 + R/2`` of the noise precision's gamma distribution at the coefficients' mean."""
+    whole = arrays.rate + 0.5 * arrays.total
+    return max(whole - 0.5 * float(arrays.shift @ mean), 1e-15 * whole)
+
+
+def perfect_fit(problem: NodeProblem, arrays: NodeArrays, residual: float) -> tuple[str, ...]:
+    """Return a sentence if the noise was driven to (nearly) nothing, which is a fault of the prior and not a finding.
+
+    `residual` is `residual_rate` at the end.
+    """
+    share = residual / max(arrays.rate + 0.5 * arrays.total, math.ulp(0.0))
+    if arrays.known or share > (_NEARLY_PERFECT if arrays.free >= problem.n else _PERFECT):
+        return ()
+    return (
+        f"{problem.child!r} is fitted with {share:.1g} of its sum of squares left over: {problem.k} parents, "
+        f"{problem.n:g} usable rows and a prior that allows coefficients of any size cannot tell noise from none; use "
+        "KnownNoise, UnknownNoise with a larger shape and rate, a larger kappa, or another mixing distribution",
+    )
+
+
 def standing_warnings(problem: NodeProblem) -> tuple[str, ...]:
     """Return the sentences that are the same for every node of a fit."""
     sentences = (NOT_USED,) if problem.free else ()
-    return (*sentences, FIRST_SETTING) if len(problem.settings) > 1 else sentences
+    return (*sentences, ONE_SETTING) if len(problem.settings) > 1 else sentences
 
 
 # -- the posterior of `Variational` and `EM` -------------------------------------------------------------------------
@@ -209,8 +251,7 @@ class NormalPosterior(NodePosterior):
     @cached_property
     def _residual_rate(self) -> float:
         """Rate of the noise precision's gamma factor."""
-        whole = self.arrays.rate + 0.5 * self.arrays.total
-        return max(whole - 0.5 * float(self.arrays.shift @ self.mean), 1e-15 * whole)
+        return residual_rate(self.arrays, self.mean)
 
     @property
     def noise_variance(self) -> float:

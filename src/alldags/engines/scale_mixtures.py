@@ -76,10 +76,10 @@ class ScaleMixture:
     mixing: Mixing = "neg"
     kappa: float = 1e-6
     nu: float = 1e-6
-    alpha: float = 2.0
+    alpha: float = 4.0
     shape: float = 0.5
     rate: float = 0.005
-    global_scale: float = 1.0
+    global_scale: float = 0.1
     learn_global: bool = True
 
     def __post_init__(self) -> None:

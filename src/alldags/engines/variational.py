@@ -16,7 +16,10 @@ from alldags.engines.scale_mixture_node import (
     check_iteration,
     low_rank_factor,
     node_arrays,
+    perfect_fit,
+    residual_rate,
     standing_warnings,
+    start_variance,
 )
 from alldags.engines.scale_mixtures import ScaleMixture
 from alldags.errors import AlldagsWarning, EngineError
@@ -132,7 +135,7 @@ def _fit_group(
 
     factors = [low_rank_factor(node, problem.n) for node, problem in zip(nodes, problems, strict=True)]
     sizes = np.array([factor.shape for factor, _ in factors], dtype=np.int64)
-    log_e = np.concatenate([np.full(problem.k, math.log(problem.settings[0].slab_variance)) for problem in problems])
+    log_e = np.concatenate([np.full(problem.k, math.log(start_variance(problem))) for problem in problems])
     weight, mean = np.empty(len(log_e)), np.empty(len(log_e))
     parameters = np.tile([*engine.pair, float(_learns(engine)), engine.pair[0]], (len(nodes), 1))
     history = np.empty((len(nodes), engine.max_rounds + 1))
@@ -181,14 +184,14 @@ def _posterior(
     converged: bool,
 ) -> NormalPosterior:
     history += bound_constant(engine, node, problem) + _global_constant(engine, node)
-    sentences = standing_warnings(problem)
+    troubles = perfect_fit(problem, node, residual_rate(node, mean))
     if not converged:
-        sentence = _not_converged(engine, problem, history)
+        troubles = (*troubles, _not_converged(engine, problem, history))
+    for sentence in troubles:
         warnings.warn(sentence, AlldagsWarning, stacklevel=5)
-        sentences = (*sentences, sentence)
     diagnostics = VariationalDiagnostics(
         "vb",
-        sentences,
+        (*standing_warnings(problem), *troubles),
         bound=float(history[-1]),
         history=history,
         rounds=len(history) - 1,
@@ -202,7 +205,7 @@ def _start_weights(engine: ScaleMixture, problem: NodeProblem, node: NodeArrays)
     """Return ``E[1/t]`` if every coefficient had the slab's second moment."""
     from alldags.engines.kernels.mixing import weight_and_slope
 
-    weight, _ = weight_and_slope(engine.code, problem.settings[0].slab_variance, *engine.pair)
+    weight, _ = weight_and_slope(engine.code, start_variance(problem), *engine.pair)
     return np.where(node.fixed > 0.0, node.fixed, weight)
 
 

@@ -14,6 +14,8 @@ from numba import njit
 from alldags.engines.kernels.mixing import best_update, weight_and_slope
 from alldags.typing import FloatArray
 
+_RANGE = 24.0 * math.log(10.0)
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dot(a: FloatArray, b: FloatArray) -> float:
@@ -22,6 +24,16 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     for i in range(a.shape[0]):
         total += a[i] * b[i]
     return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def clip(log_e: float, floor: float) -> float:
+    """Hold a log second moment between the floor and 24 orders of magnitude above it.
+
+    `floor` is 1e-10 over the data's precision: below it a coefficient is zero in effect. The upper end is a signal of
+    1e14 times the noise, which only a fit without residual reaches.
+    """
+    return min(max(log_e, floor), floor + _RANGE)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -171,7 +183,7 @@ def round_full(
         pull = state[i] / reach
         precision, _ = noise_part(fit, known, total, shape, rate)
         e = best_update(code, math.exp(log_e[i]), max(1.0 / reach - weight[i], 0.0), precision * pull * pull, p, q)
-        log_e[i] = max(math.log(e), floor[i])
+        log_e[i] = clip(math.log(e), floor[i])
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)
         delta = new - weight[i]
         weight[i] = new
@@ -219,7 +231,7 @@ def round_low_rank(
         rest = 1.0 - reach / weight[i]  # of the coefficient's prior variance, the share the data leave
         precision, _ = noise_part(fit, known, total, shape, rate)
         e = best_update(code, math.exp(log_e[i]), reach / rest, precision * (pull / rest) ** 2, p, q)
-        log_e[i] = max(math.log(e), floor[i])
+        log_e[i] = clip(math.log(e), floor[i])
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)
         delta = 1.0 / new - 1.0 / weight[i]
         log_determinant += math.log(new / weight[i]) + math.log1p(delta * reach)

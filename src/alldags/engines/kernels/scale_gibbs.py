@@ -154,6 +154,22 @@ def draw_inverse_gaussian_variance(rng: np.random.Generator, alpha: float, size:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def draw_neg_rate(rng: np.random.Generator, kappa: float, nu: float, size: float) -> float:
+    """Draw ``alpha`` of the normal-exponential-gamma prior given a coefficient of this size, ``t`` integrated out.
+
+    ``u = sqrt(alpha)`` has the density proportional to ``u^(2 kappa) exp(-nu u^2 - size u)``. Rejection from the gamma
+    distribution that replaces ``u^2`` by its tangent at ``m``; about seven in ten are accepted, whatever the numbers.
+    """
+    order = 2.0 * kappa + 1.0
+    m = 2.0 * order / (size + math.sqrt(size * size + 8.0 * nu * order))
+    rate = size + 2.0 * nu * m
+    while True:
+        u = rng.standard_gamma(order) / rate
+        if rng.random() < math.exp(-nu * (u - m) ** 2):
+            return max(u * u, _SMALLEST)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def draw_variances(
     rng: np.random.Generator,
     code: int,
@@ -161,7 +177,6 @@ def draw_variances(
     fixed: FloatArray,
     phi: FloatArray,
     t: FloatArray,
-    extra: FloatArray,
     shared: FloatArray,
 ) -> None:
     """Draw the variances given standardised coefficients, in place; see `run_chain` for the arguments."""
@@ -172,24 +187,23 @@ def draw_variances(
         if fixed[i] > 0.0:
             continue
         if code == NEG:
-            extra[i] = rng.standard_gamma(p + 1.0) / (q + 0.5 * t[i])
-            t[i] = draw_inverse_gaussian_variance(rng, extra[i], abs(phi[i]))
+            t[i] = draw_inverse_gaussian_variance(rng, draw_neg_rate(rng, p, q, abs(phi[i])), abs(phi[i]))
         elif code == LAPLACE:
             t[i] = draw_inverse_gaussian_variance(rng, p, abs(phi[i]))
         elif code == STUDENT_T:
             t[i] = (q + 0.5 * phi[i] ** 2) / rng.standard_gamma(p + 0.5)
         else:  # local variance t / global, with its auxiliary variable (Makalic and Schmidt 2016)
             local = t[i] / shared[0]
-            extra[i] = (1.0 + 1.0 / local) / rng.standard_gamma(1.0)
-            local = (1.0 / extra[i] + 0.5 * phi[i] ** 2 / shared[0]) / rng.standard_gamma(1.0)
+            auxiliary = (1.0 + 1.0 / local) / rng.standard_gamma(1.0)
+            local = (1.0 / auxiliary + 0.5 * phi[i] ** 2 / shared[0]) / rng.standard_gamma(1.0)
             local = min(max(local, _SMALLEST), _LARGEST)
             count += 1
             spread += 0.5 * phi[i] ** 2 / local
             t[i] = local * shared[0]
         t[i] = min(max(t[i], _SMALLEST), _LARGEST)
     if learn and count > 0:
-        shared[1] = (prior + 1.0 / shared[0]) / rng.standard_gamma(1.0)
-        new = (1.0 / shared[1] + spread) / rng.standard_gamma(0.5 * (count + 1.0))
+        auxiliary = (prior + 1.0 / shared[0]) / rng.standard_gamma(1.0)
+        new = (1.0 / auxiliary + spread) / rng.standard_gamma(0.5 * (count + 1.0))
         new = min(max(new, _SMALLEST), _LARGEST)
         for i in range(k):
             if fixed[i] == 0.0:
@@ -235,8 +249,8 @@ def run_chain(
     """
     k, r = factor.shape
     work = np.empty((r, r))
-    theta, mean, phi, extra = np.empty(k), np.empty(k), np.empty(k), np.ones(k)
-    shared = np.array([1.0 / parameters[0], 1.0])
+    theta, mean, phi = np.empty(k), np.empty(k), np.empty(k)
+    shared = np.array([1.0 / parameters[0]])  # the horseshoe's global variance
     kept = 0
     for i in range(k):
         if fixed[i] > 0.0:
@@ -254,4 +268,4 @@ def run_chain(
             kept += 1
         for i in range(k):
             phi[i] = theta[i] * math.sqrt(s)
-        draw_variances(rng, code, parameters, fixed, phi, t, extra, shared)
+        draw_variances(rng, code, parameters, fixed, phi, t, shared)

@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from alldags.engines.kernels.coefficients import (
+    clip,
     dot,
     noise_part,
     refresh,
@@ -160,8 +161,8 @@ def ascend(
     count = 0
     for i in range(k):
         scale = factor[i, i] if size == k else dot(factor[i], factor[i])
-        floor[i] = math.log(1e-10 / scale) if scale > 0.0 else -200.0  # below it a coefficient is zero in effect
-        log_e[i] = max(log_e[i], floor[i])
+        floor[i] = math.log(1e-10 / scale) if scale > 0.0 else math.log(1e-10)
+        log_e[i] = clip(log_e[i], floor[i])
         if fixed[i] == 0.0 and parameters[2] > 0.0:
             count += 1
     p, q, prior = parameters[0], parameters[1], parameters[3]
@@ -181,7 +182,7 @@ def ascend(
         if rounds < plain:
             write_second_moments(factor, weight, mean, precision, space[0], e)
             for i in range(k):
-                log_e[i] = max(math.log(e[i]), floor[i])
+                log_e[i] = clip(math.log(e[i]), floor[i])
             set_weights(code, log_e, fixed, p, q, weight)
             stale = _REFRESH
         elif size < k:
@@ -235,7 +236,7 @@ def ascend(
         space[3] = space[0]
         kept = (p, log_determinant, fit)
         for i in range(k):
-            log_e[i] = max(path[0, i], floor[i])
+            log_e[i] = clip(path[0, i], floor[i])
         if count > 0:
             p = math.exp(path[0, k])
         set_weights(code, log_e, fixed, p, q, weight)
