@@ -213,6 +213,11 @@ class NodePosterior(ABC):
         """Proven bound on the error of `mean` from parent sets left out, shape (k,); 0 for exact engines."""
         return np.zeros(self.problem.k)
 
+    @property
+    def inclusion_bound(self) -> FloatArray:
+        """Proven bound on the error of `inclusion` from parent sets left out, shape (k,); 0 for exact engines."""
+        return np.zeros(self.problem.k)
+
 
 class Engine(Protocol):
     """A way from a `NodeProblem` to a `NodePosterior`: a small frozen object that is called."""

@@ -13,6 +13,7 @@ from alldags.errors import EngineError, did_you_mean
 
 if TYPE_CHECKING:
     from alldags.engines.auto import Auto
+    from alldags.engines.certified import Certified
     from alldags.engines.em import EM
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Auto": "auto",
     "EM": "em",
+    "Certified": "certified",
     "Exact": "exact",
     "Full": "full",
     "K2": "greedy",
@@ -34,6 +36,7 @@ _HOME = {
 }
 _NAMES = {
     "auto": "Auto",
+    "certified": "Certified",
     "exact": "Exact",
     "em": "EM",
     "full": "Full",
@@ -43,7 +46,7 @@ _NAMES = {
     "vb": "Variational",
 }
 
-__all__ = ["EM", "K2", "MCMC", "Auto", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
+__all__ = ["EM", "K2", "MCMC", "Auto", "Certified", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,402 @@
+"""Branch and bound over parent sets, with the bounds of `alldags.engines.kernels.bounds` added up where it cuts.
+
+The last `width` variables of a fixed order form a block (`alldags.engines.kernels.block`); the others are the *prefix*.
+A state of the walk is a set P of prefix variables with all subsets of the block, which are summed at constant cost per
+set. Its children add one prefix variable and keep the later ones. The bound of a state is a product over the variables
+that may still join, so it bounds each child's subtree at once, in O(1). A child whose bound is below the threshold is
+left out and its bound added to the account; any other is entered, at the cost of one Schur complement. Sums are
+combined on the way back, as in the exact recursion.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from alldags.engines.kernels.block import (
+    Block,
+    Sums,
+    Weights,
+    collect_means,
+    collect_seconds,
+    eliminate_block,
+    make_block,
+    make_sums,
+    weigh_block,
+)
+from alldags.engines.kernels.bounds import log_ratios, residual_shift, tighten
+from alldags.engines.kernels.fastmath import fast_exp
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+_HUGE = 60.0  # above this log ratio, x and 1 + x are the same number
+_LOG_1E30 = 30.0 * math.log(10.0)
+_TIGHTEN_FROM = 3  # variables; smaller blocks keep the bound they inherit
+
+
+class Limits(NamedTuple):
+    """Where the walk cuts."""
+
+    threshold: float  # a subtree whose bound is below this is left out
+    tighten: float  # a subtree whose bound is above this gets a bound of its own
+    budget: int  # states to enter; what remains is then left out
+
+
+class Stack(NamedTuple):
+    """One row per state on the current path; every array is indexed by depth first."""
+
+    a: FloatArray  # (depth, k, k)
+    b: FloatArray  # (depth, k)
+    lam: FloatArray  # (depth, k) of the bound, like t and log_odds
+    t: FloatArray
+    log_odds: FloatArray
+    child: FloatArray  # (depth, k) bound of the subtree that adds c
+    tail: FloatArray  # (depth, k + 1) sums of child from c on
+    log_weight: FloatArray  # (depth,) prior and determinant part
+    q: FloatArray  # (depth,) quadratic form of the prefix set
+    reach: FloatArray  # (depth,) upper bound of what the later variables can add to it
+    size: IntArray  # (depth,)
+    first: IntArray  # (depth,) first variable that may still join
+    next: IntArray  # (depth,) next child
+    w: FloatArray  # (depth,) sums of the weights, and so on
+    noise: FloatArray  # (depth,)
+    inclusion: FloatArray  # (depth, k)
+    mean: FloatArray  # (depth, k)
+    between: FloatArray  # (depth, k, k) or (depth, 0, 0)
+    within: FloatArray
+    g: FloatArray  # (k,) working space
+    log_x: FloatArray  # (k,)
+    poly: FloatArray  # (k + 2,)
+    scratch: FloatArray  # (6, max(k, 5), k)
+
+
+class Walk(NamedTuple):
+    """What a walk returns; weights are relative to the reference."""
+
+    w: float
+    noise: float
+    inclusion: FloatArray
+    mean: FloatArray
+    between: FloatArray
+    within: FloatArray
+    left_out: float  # upper bound of the weight of all other sets
+    states: int
+    finished: bool  # False if the budget ran out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def make_stack(k: int, second: bool) -> Stack:
+    """Allocate the walk's memory."""
+    depth = k + 1
+    m = k if second else 0
+    return Stack(
+        np.zeros((depth, k, k)), np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k)),
+        np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k + 1)),
+        np.zeros(depth), np.zeros(depth), np.zeros(depth), np.zeros(depth, dtype=np.int64),
+        np.zeros(depth, dtype=np.int64), np.zeros(depth, dtype=np.int64),
+        np.zeros(depth), np.zeros(depth), np.zeros((depth, k)), np.zeros((depth, k)),
+        np.zeros((depth, m, m)), np.zeros((depth, m, m)),
+        np.zeros(k), np.zeros(k), np.zeros(k + 2), np.zeros((6, max(k, 5), max(k, 1))),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rate_of(weights: Weights, q: float) -> float:
+    """Return the rate of the noise precision's posterior given a set with quadratic form `q`."""
+    return max(weights.whole - 0.5 * q, 1e-15 * weights.whole)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_fit(weights: Weights, q: float) -> float:
+    """Return ``f(q)`` of `alldags.nodes.ConjugateSystem`."""
+    return 0.5 * q if weights.known_noise else -weights.shape * math.log(rate_of(weights, q))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def chord(weights: Weights, q: float, reach: float) -> float:
+    """Return the slope of a line through ``(q, f(q))`` above f on [q, q + reach]: f is convex, so a chord does."""
+    if weights.known_noise:
+        return 0.5
+    reach = max(reach, 1e-12 * weights.whole)
+    return (log_fit(weights, q + reach) - log_fit(weights, q)) / reach
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def size_weight(weights: Weights, size: int) -> float:
+    """Return the prior weight of the number of parents; `log_size` has length 1 for independent edges."""
+    return 1.0 if weights.log_size.shape[0] == 1 else fast_exp(weights.log_size[size])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
+    """Write `child` and `tail` from the log ratios in ``s.log_x``."""
+    k = s.b.shape[1]
+    offset = log_base
+    product = 1.0
+    s.tail[d, prefix] = 0.0
+    for c in range(k - 1, s.first[d] - 1, -1):
+        log_x = s.log_x[c]
+        if c < prefix:
+            s.child[d, c] = product * fast_exp(max(min(offset + log_x, 600.0), -690.0))
+            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+        if log_x <= _HUGE:
+            product *= 1.0 + fast_exp(log_x)
+        else:
+            offset += log_x
+        if product > 1e30:
+            product *= 1e-30
+            offset += _LOG_1E30
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_base: float) -> None:
+    """Like `spread_bound`, with a prior on the number of parents: elementary symmetric polynomials, exactly."""
+    k = s.b.shape[1]
+    offset = log_base
+    s.tail[d, prefix] = 0.0
+    s.poly[0] = 1.0
+    for c in range(k - 1, s.first[d] - 1, -1):
+        later = k - 1 - c
+        log_x = s.log_x[c]
+        if c < prefix:
+            total = 0.0
+            for i in range(later + 1):
+                total += s.poly[i] * size_weight(weights, s.size[d] + 1 + i)
+            s.child[d, c] = total * fast_exp(max(min(offset + log_x, 600.0), -690.0))
+            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+        up, keep = 1.0, 1.0
+        if log_x <= _HUGE:
+            up = fast_exp(log_x)
+        else:
+            keep = fast_exp(max(-log_x, -690.0))
+            offset += log_x
+        s.poly[later + 1] = up * s.poly[later]
+        for i in range(later, 0, -1):
+            s.poly[i] = keep * s.poly[i] + up * s.poly[i - 1]
+        s.poly[0] *= keep
+        offset += _renormalise(s.poly, later + 2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _renormalise(poly: FloatArray, count: int) -> float:
+    """Divide by the largest and return its logarithm."""
+    largest = 0.0
+    for i in range(count):
+        largest = max(largest, poly[i])
+    for i in range(count):
+        poly[i] /= largest
+    return math.log(largest)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> None:
+    """Bound all children of the state at depth `d` with its present `lam` and `t`."""
+    base = s.log_weight[d] + log_fit(weights, s.q[d]) - weights.reference
+    residual_shift(s.a[d], s.b[d], s.first[d], s.t[d], s.g)
+    base += log_ratios(s.b[d], s.first[d], s.log_odds[d], slope, s.lam[d], s.t[d], s.g, s.log_x)
+    if weights.log_size.shape[0] == 1:
+        spread_bound(s, d, prefix, base)
+    else:
+        spread_bound_by_size(s, d, prefix, weights, base)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits) -> bool:
+    """Bound all children of the state at depth `d`, whose `lam` and `t` are still those of its parent.
+
+    Returns False if the root has no bound because the system is numerically singular.
+    """
+    first, k = s.first[d], s.b.shape[1]
+    slope = chord(weights, s.q[d], s.reach[d])
+    if d > 0:
+        spread(s, d, prefix, weights, slope)
+        if s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:
+            return True
+    inherited = s.tail[d, first]
+    for c in range(first, k):  # kept in case tightening fails or does not help
+        s.scratch[3, 2, c], s.scratch[3, 3, c], s.scratch[3, 4, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
+    ok = tighten(
+        s.a[d], s.b[d], first, weights.log_factor, weights.has_determinant, slope,
+        s.log_odds[d], s.lam[d], s.t[d], s.g, s.log_x, s.scratch,
+    )  # fmt: skip
+    if ok:
+        spread(s, d, prefix, weights, slope)
+    if d == 0:
+        return ok
+    if not ok or s.tail[d, first] > inherited:
+        for c in range(first, k):
+            s.lam[d, c], s.t[d, c], s.log_odds[d, c] = s.scratch[3, 2, c], s.scratch[3, 3, c], s.scratch[3, 4, c]
+        spread(s, d, prefix, weights, slope)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
+    """Write the state that adds `v` at depth ``d + 1``."""
+    k = s.b.shape[1]
+    alpha, shift = s.a[d, v, v], s.b[d, v]
+    gain = shift * shift / alpha
+    s.log_weight[d + 1] = s.log_weight[d] + weights.log_factor[v]
+    if weights.has_determinant:
+        s.log_weight[d + 1] -= 0.5 * math.log(alpha)
+    s.q[d + 1] = s.q[d] + gain
+    s.reach[d + 1] = max(s.reach[d] - gain, 0.0)
+    s.size[d + 1] = s.size[d] + 1
+    s.first[d + 1] = v + 1
+    s.next[d + 1] = v + 1
+    for i in range(v + 1, k):
+        ratio = s.a[d, v, i] / alpha
+        for j in range(v + 1, k):
+            s.a[d + 1, i, j] = s.a[d, i, j] - ratio * s.a[d, v, j]
+        s.b[d + 1, i] = s.b[d, i] - ratio * shift
+        s.lam[d + 1, i] = s.lam[d, i]
+        s.t[d + 1, i] = s.t[d, i]
+        s.log_odds[d + 1, i] = s.log_odds[d, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sums: Sums, second: bool) -> None:
+    """Start the sums of a state with all subsets of the block."""
+    k = s.b.shape[1]
+    width = k - prefix
+    eliminate_block(block, s.a[d, prefix:, prefix:], s.b[d, prefix:], width)
+    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
+    sums.inclusion[:] = 0.0
+    if second:
+        collect_seconds(block, sums, width)
+    else:
+        collect_means(block, sums, width)
+    s.w[d] = sums.w[0]
+    s.noise[d] = sums.noise[0]
+    for c in range(s.first[d], prefix):
+        s.inclusion[d, c] = 0.0
+        s.mean[d, c] = 0.0
+    for i in range(width):
+        s.inclusion[d, prefix + i] = sums.inclusion[i]
+        s.mean[d, prefix + i] = sums.mean[i]
+    if second:
+        for c in range(s.first[d], k):
+            for j in range(s.first[d], k):
+                inside = c >= prefix and j >= prefix
+                s.between[d, c, j] = sums.between[c - prefix, j - prefix] if inside else 0.0
+                s.within[d, c, j] = sums.within[c - prefix, j - prefix] if inside else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def absorb_child(s: Stack, d: int, v: int, second: bool) -> None:
+    """Add the sums of the child that added `v` to those of its parent at depth `d`."""
+    k = s.b.shape[1]
+    alpha, shift = s.a[d, v, v], s.b[d, v]
+    e = d + 1
+    value = shift * s.w[e]
+    for c in range(v + 1, k):
+        value -= s.a[d, v, c] * s.mean[e, c]
+        s.inclusion[d, c] += s.inclusion[e, c]
+        s.mean[d, c] += s.mean[e, c]
+    if second:
+        absorb_seconds(s, d, v)
+    s.w[d] += s.w[e]
+    s.noise[d] += s.noise[e]
+    s.inclusion[d, v] += s.w[e]
+    s.mean[d, v] += value / alpha
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def absorb_seconds(s: Stack, d: int, v: int) -> None:
+    """Second moments of `absorb_child`: the coefficient of `v` is linear in the later ones."""
+    k = s.b.shape[1]
+    alpha, shift = s.a[d, v, v], s.b[d, v]
+    e = d + 1
+    own_between, own_within = shift * shift * s.w[e], alpha * s.noise[e]
+    for c in range(v + 1, k):
+        across_between, across_within = shift * s.mean[e, c], 0.0
+        for j in range(v + 1, k):
+            across_between -= s.between[e, c, j] * s.a[d, v, j]
+            across_within -= s.within[e, c, j] * s.a[d, v, j]
+            s.between[d, c, j] += s.between[e, c, j]
+            s.within[d, c, j] += s.within[e, c, j]
+        own_between -= s.a[d, v, c] * (shift * s.mean[e, c] + across_between)
+        own_within -= s.a[d, v, c] * across_within
+        s.between[d, v, c] += across_between / alpha
+        s.between[d, c, v] += across_between / alpha
+        s.within[d, v, c] += across_within / alpha
+        s.within[d, c, v] += across_within / alpha
+    s.between[d, v, v] += own_between / (alpha * alpha)
+    s.within[d, v, v] += own_within / (alpha * alpha)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def walk(
+    a: FloatArray,
+    b: FloatArray,
+    reach: float,
+    width: int,
+    weights: Weights,
+    limits: Limits,
+    second: bool,
+    paths: BoolArray,
+    values: FloatArray,
+) -> Walk:
+    """Sum over the parent sets that matter and bound the rest.
+
+    Parameters
+    ----------
+    a, b
+        The system in the order of branching, shapes (k, k) and (k,).
+    width
+        The last `width` variables form the block.
+    reach
+        Upper bound of the quadratic form of the full set.
+    weights, limits
+        How sets are weighed and where the walk cuts.
+    second
+        Whether second moments are wanted.
+    paths, values
+        Filled with the prefix variables present in each state entered, shape (count, prefix), and the weight of its
+        block, shape (count,); count may be 0.
+    """
+    k = b.shape[0]
+    prefix = k - width
+    s = make_stack(k, second)
+    block = make_block(width, weights.log_factor[prefix:])
+    sums = make_sums(width, second)
+    s.a[0] = a
+    s.b[0] = b
+    s.reach[0] = reach
+    path = np.zeros(prefix, dtype=np.bool_)
+    states, left_out, finished = 0, 0.0, True
+    d, entering = 0, True
+    while d >= 0:
+        if entering:
+            sum_block(s, d, prefix, weights, block, sums, second)
+            if states < values.shape[0]:
+                paths[states] = path
+                values[states] = s.w[d]
+            states += 1
+            entering = False
+            if s.first[d] < prefix and not bound_state(s, d, prefix, weights, limits):
+                left_out, finished = math.inf, False
+                break
+        v = s.next[d]
+        if v == prefix or s.tail[d, v] <= limits.threshold or states >= limits.budget:
+            if v < prefix:
+                left_out += s.tail[d, v]
+                finished = finished and s.tail[d, v] <= limits.threshold
+            d -= 1
+            if d >= 0:
+                path[s.next[d] - 1] = False
+                absorb_child(s, d, s.next[d] - 1, second)
+            continue
+        s.next[d] = v + 1
+        if s.child[d, v] <= limits.threshold:
+            left_out += s.child[d, v]
+            continue
+        enter_child(s, d, v, weights)
+        path[v] = True
+        d += 1
+        entering = True
+    return Walk(
+        s.w[0], s.noise[0], s.inclusion[0], s.mean[0], s.between[0], s.within[0], left_out, states, finished
+    )  # fmt: skip

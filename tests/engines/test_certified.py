@@ -1,0 +1,228 @@
+"""The certified engine: its bounds hold against full enumeration, and it agrees with the exact engine within them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.engines import certified as module
+from alldags.engines.certified import Certified, CertifiedPosterior, ordered_system, run_walk
+from alldags.engines.conjugate import summarize_set
+from alldags.engines.exact import ExactPosterior, free_system
+from alldags.errors import EngineError
+from alldags.hyper import Setting, beta_binomial_log_size
+from alldags.nodes import NodeProblem, conjugate_system
+from naive_hyper import all_sets, brute_force
+
+KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]
+
+
+def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -> NodeProblem:
+    """Correlated parents, effects from none to overwhelming, any number of rows."""
+    n = int(rng.integers(max(k // 2, 4), 80)) if not kind.startswith("g") else int(rng.integers(k + 3, 80))
+    x = rng.standard_normal((n, k)) @ (np.eye(k) + rng.uniform(0, 1.2) * rng.standard_normal((k, k)) / math.sqrt(k))
+    effects = rng.standard_normal(k) * (rng.random(k) < 0.4) * rng.choice([0.1, 0.5, 3.0])
+    y = x @ effects + rng.standard_normal(n)
+    noise = ad.KnownNoise(float(rng.uniform(0.5, 2))) if kind in ("known", "g known", "sizes") else ad.UnknownNoise()
+    slab = "g" if kind.startswith("g") else "independent"
+    probability = rng.uniform(0.05, 0.9, k)
+    log_size = None
+    if kind.startswith("sizes"):
+        probability[:] = 0.5
+        log_size = beta_binomial_log_size(ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))), k - certain)
+    probability[:certain] = 1.0
+    return NodeProblem(
+        child="y",
+        parents=tuple(f"x{i}" for i in range(k)),
+        gram=x.T @ x,
+        cross=x.T @ y,
+        total=float(y @ y),
+        n=float(n),
+        probability=probability,
+        settings=(Setting(float(rng.uniform(0.3, 20)), noise, slab),),  # type: ignore[arg-type]
+        log_size=log_size,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_hold_against_full_enumeration(kind, rng, calibrate_scale, monkeypatch):
+    """60 random problems per kind, walks cut at random thresholds; every bound must hold in every one of them."""
+    from alldags.engines.kernels.certified import Limits
+
+    nontrivial = 0
+    for _ in range(60 * calibrate_scale):
+        k = int(rng.integers(4, 15))
+        monkeypatch.setattr(module, "WIDTH", int(rng.integers(0, 4)))
+        problem = random_problem(rng, kind, k)
+        exact = ExactPosterior(problem)
+        free = free_system(problem, conjugate_system(problem))
+        system = ordered_system(free)
+        threshold = float(10 ** rng.uniform(-6, 1))
+        limits = Limits(threshold, threshold * 10 ** rng.uniform(0, 4), int(rng.choice([5, 10**9])))
+        sums = run_walk(system, system.weights, limits)
+        truth = math.exp(exact.log_evidence - free.log_base - system.weights.reference)
+        assert sums.w <= truth * (1 + 1e-9)
+        assert truth <= (sums.w + sums.left_out) * (1 + 1e-9)
+        nontrivial += sums.w < 0.999 * truth
+    assert nontrivial > 10  # the test could fail
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_means_and_inclusions_stay_within_their_bounds(kind, rng, calibrate_scale, monkeypatch):
+    monkeypatch.setattr(module, "WIDTH", 3)
+    for _ in range(25 * calibrate_scale):
+        problem = random_problem(rng, kind, int(rng.integers(5, 13)), certain=int(rng.integers(0, 3)))
+        ours = CertifiedPosterior(problem, Certified(tolerance=float(10 ** rng.uniform(-4, -0.5))))
+        exact = ExactPosterior(problem)
+        mass = ours.diagnostics.mass_left_out
+        assert mass <= ours.diagnostics.tolerance
+        assert exact.log_evidence - ours.log_evidence + 1e-9 >= 0
+        assert exact.log_evidence - ours.log_evidence <= ours.log_evidence_bound + 1e-9
+        assert np.all(np.abs(ours.mean - exact.mean) <= ours.mean_bound + 1e-10)
+        assert np.all(np.abs(ours.inclusion - exact.inclusion) <= ours.inclusion_bound + 1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_exact_when_little_is_left_out(kind, rng, monkeypatch):
+    monkeypatch.setattr(module, "WIDTH", 3)
+    for _ in range(4):
+        problem = random_problem(rng, kind, 9, certain=2)
+        ours, exact = CertifiedPosterior(problem, Certified(tolerance=1e-12)), ExactPosterior(problem)
+        scale = 1 + np.abs(exact.mean).max()
+        for name in ("mean", "inclusion", "second_moment", "second_moment_between", "noise_variance", "log_evidence"):
+            got, want = np.asarray(getattr(ours, name)), np.asarray(getattr(exact, name))
+            np.testing.assert_allclose(got, want, atol=1e-8 * scale**2, err_msg=name)
+        masks = rng.random((20, 9)) < 0.3
+        np.testing.assert_allclose(ours.probability_disjoint(masks), exact.probability_disjoint(masks), atol=1e-8)
+        for present in (True, False):
+            np.testing.assert_allclose(ours.mean_given(5, present), exact.mean_given(5, present), atol=1e-8 * scale)
+        for got, want in zip(ours.top_parent_sets(8), exact.top_parent_sets(8), strict=True):
+            assert got.probability == pytest.approx(want.probability, abs=1e-9)
+
+
+def test_first_and_second_pass_visit_the_same_sets(rng, monkeypatch):
+    monkeypatch.setattr(module, "WIDTH", 2)
+    for kind in KINDS:
+        ours = CertifiedPosterior(random_problem(rng, kind, 10), Certified(tolerance=0.05))
+        np.testing.assert_allclose(ours._second.mean, ours._first.mean, rtol=1e-9, atol=1e-12)
+        paths, values = ours._states
+        assert values.sum() == pytest.approx(ours._search.sums.w, rel=1e-9)
+        assert len(np.unique(paths, axis=0)) == len(paths)
+
+
+def test_numbers_of_the_visited_sets_are_those_of_the_closed_form(rng, monkeypatch):
+    """Independently of the exact engine: the kept sets, one by one."""
+    monkeypatch.setattr(module, "WIDTH", 0)
+    problem = random_problem(rng, "unknown", 7)
+    ours = CertifiedPosterior(problem, Certified(tolerance=0.02))
+    system = conjugate_system(problem)
+    masks = ours._sets(np.arange(len(ours._states[1])), np.zeros(len(ours._states[1]), dtype=np.int64))
+    parts = [summarize_set(system, mask, problem.certain) for mask in masks]
+    log_weight = np.array([part.log_weight for part in parts])
+    share = np.exp(log_weight - np.logaddexp.reduce(log_weight))
+    np.testing.assert_allclose(ours.mean, share @ np.array([part.mean for part in parts]), rtol=1e-9)
+    np.testing.assert_allclose(ours.inclusion, share @ masks, rtol=1e-9)
+    assert len(masks) < len(all_sets(problem))
+
+
+def test_draws_follow_the_posterior(rng, monkeypatch):
+    monkeypatch.setattr(module, "WIDTH", 3)
+    problem = random_problem(rng, "unknown", 8, certain=1)
+    ours = CertifiedPosterior(problem, Certified(tolerance=1e-8))
+    size = 20_000
+    coefficients, variance = ours.draw(size, np.random.default_rng(1))
+    second = np.diag(ours.second_moment)
+    error = np.sqrt(second / size)
+    assert np.all(np.abs(coefficients.mean(axis=0) - ours.mean) <= 5 * error)
+    assert np.all(np.abs((coefficients != 0).mean(axis=0) - ours.inclusion) <= 5 * 0.5 / math.sqrt(size))
+    assert variance.mean() == pytest.approx(ours.noise_variance, rel=0.05)
+    again, _ = ours.draw(size, np.random.default_rng(1))
+    np.testing.assert_array_equal(coefficients, again)
+
+
+def test_mixture_over_settings_agrees_with_brute_force(rng, monkeypatch):
+    monkeypatch.setattr(module, "WIDTH", 2)
+    base = random_problem(rng, "unknown", 6)
+    settings = tuple(
+        Setting(tau, ad.UnknownNoise(), log_weight=math.log(w)) for tau, w in ((0.2, 0.3), (1.0, 0.5), (9.0, 0.2))
+    )
+    problem = NodeProblem(**{**base.__dict__, "settings": settings})
+    log_evidence, inclusion, mean = brute_force(problem)
+    for tolerance in (0.1, 1e-3, 1e-10):
+        ours = Certified(tolerance=tolerance)(problem, rng)
+        assert ours.diagnostics.mass_left_out <= tolerance
+        assert np.all(np.abs(ours.inclusion - inclusion) <= ours.inclusion_bound + 1e-10)
+        assert np.all(np.abs(ours.mean - mean) <= ours.mean_bound + 1e-10)
+    assert ours.log_evidence == pytest.approx(log_evidence, abs=1e-8)
+    np.testing.assert_allclose(ours.mean_given(2, True), ExactMixture(problem, 2), atol=1e-8)
+
+
+def ExactMixture(problem: NodeProblem, parent: int) -> np.ndarray:  # noqa: N802
+    return brute_force(problem.with_certain(parent))[2]
+
+
+# -- more candidates than can be enumerated --------------------------------------------------------------------------
+
+
+def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNoise) -> NodeProblem:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, k))
+    y = x @ (rng.standard_normal(k) * (rng.random(k) < 0.5)) + rng.standard_normal(n)
+    return NodeProblem(
+        "y", tuple(f"x{i}" for i in range(k)), x.T @ x, x.T @ y, float(y @ y), float(n), np.full(k, 0.5),
+        (Setting(1.0, noise),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", [ad.KnownNoise(1.0), ad.UnknownNoise()], ids=["known", "unknown"])
+def test_thirty_one_candidates_are_certified(noise):
+    posterior = Certified(tolerance=1e-4)(large_problem(3, 200, 31, noise), np.random.default_rng(0))
+    assert posterior.diagnostics.reached
+    assert posterior.diagnostics.warnings == ()
+    sharper = Certified(tolerance=1e-6)(large_problem(3, 200, 31, noise), np.random.default_rng(0))
+    assert np.all(np.abs(posterior.mean - sharper.mean) <= posterior.mean_bound + sharper.mean_bound)
+    assert sharper.diagnostics.subsets > posterior.diagnostics.subsets
+
+
+def test_a_small_budget_is_reported():
+    engine = Certified(max_subsets=1, tolerance=1e-4)
+    posterior = engine(large_problem(0, 60, 50, ad.UnknownNoise()), np.random.default_rng(0))
+    assert not posterior.diagnostics.reached
+    assert "raise max_subsets" in posterior.diagnostics.warnings[0]
+    assert 0.5 < posterior.diagnostics.mass_left_out <= 1.0
+    assert np.all(posterior.mean_bound >= 0)
+
+
+def test_weights_far_above_the_greedy_set_do_not_overflow(monkeypatch):
+    problem = large_problem(1, 100, 8, ad.KnownNoise(1.0))
+    ours = CertifiedPosterior(problem, Certified(tolerance=1e-9))
+    low = ours._free.weights._replace(reference=ours._free.weights.reference - 900.0)
+    shifted = CertifiedPosterior.__new__(CertifiedPosterior)
+    ExactPosterior.__init__(shifted, problem)
+    shifted.engine = Certified(tolerance=1e-9)
+    shifted.__dict__["_free"] = module.FreeSystem(**{**ours._free.__dict__, "weights": low})
+    assert shifted.log_evidence == pytest.approx(ours.log_evidence, abs=1e-8)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_few_or_no_candidates(k):
+    problem = large_problem(0, 20, k, ad.UnknownNoise())
+    posterior = Certified()(problem, np.random.default_rng(0))
+    assert posterior.diagnostics.mass_left_out == 0.0
+    np.testing.assert_allclose(posterior.mean, ExactPosterior(problem).mean, atol=1e-12)
+    assert posterior.draw(5, np.random.default_rng(0))[0].shape == (5, k)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Certified(max_subsets=0), "max_subsets must be a whole number of at least 1, got 0"),
+        (lambda: Certified(tolerance=0.0), "tolerance must lie strictly between 0 and 1, got 0.0"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(EngineError, match=message):
+        make()
