@@ -49,11 +49,11 @@ def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_against_full_enumeration(kind, rng, calibrate_scale, monkeypatch):
-    """60 random problems per kind, walks cut at random thresholds; every bound must hold in every one of them."""
+    """150 random problems per kind, walks cut at random thresholds; every bound must hold in every one of them."""
     from alldags.engines.kernels.certified import Limits
 
     nontrivial = 0
-    for _ in range(60 * calibrate_scale):
+    for _ in range(150 * calibrate_scale):
         k = int(rng.integers(4, 15))
         monkeypatch.setattr(module, "WIDTH", int(rng.integers(0, 4)))
         problem = random_problem(rng, kind, k)

@@ -182,7 +182,7 @@ class Search:
         if not math.isfinite(self.sums.left_out):
             return 1.0
         # 1e-9: the bounds are computed in floating point
-        return self.sums.left_out * (1 + 1e-9) / (self.sums.w + self.sums.left_out)
+        return min(self.sums.left_out * (1 + 1e-9) / (self.sums.w + self.sums.left_out), 1.0)
 
 
 def search(system: OrderedSystem, engine: Certified) -> Search:
@@ -303,7 +303,7 @@ class CertifiedPosterior(ExactPosterior):
 
     @cached_property
     def mean_bound(self) -> FloatArray:
-        return _times(self.diagnostics.mass_left_out, self.mean_limit + np.abs(self.mean))
+        return np.asarray(self.diagnostics.mass_left_out * (self.mean_limit + np.abs(self.mean)))
 
     @cached_property
     def inclusion_bound(self) -> FloatArray:
@@ -390,10 +390,6 @@ class CertifiedPosterior(ExactPosterior):
         return coefficients[order], variance[order] * known_variance(self.problem)
 
 
-def _times(mass: float, limit: FloatArray) -> FloatArray:
-    return np.where(limit > 0, mass * limit, 0.0)
-
-
 class CertifiedMixture(SettingsPosterior):
     """Certified posteriors of several hyperparameter values, weighed by evidence."""
 
@@ -420,8 +416,11 @@ class CertifiedMixture(SettingsPosterior):
 
     @cached_property
     def mean_bound(self) -> FloatArray:
-        limits = [part.mean_limit for part in self.parts if isinstance(part, CertifiedPosterior)]
-        return np.asarray(self._ratios @ (np.array(limits) + np.abs(self.mean)))
+        limits = np.array([part.mean_limit for part in self.parts if isinstance(part, CertifiedPosterior)])
+        farthest = limits.max(axis=0) + np.abs(self.mean)  # holds whatever was left out
+        if not np.isfinite(self._ratios).all():
+            return np.asarray(farthest)
+        return np.minimum(self._ratios @ (limits + np.abs(self.mean)), farthest)
 
     @cached_property
     def inclusion_bound(self) -> FloatArray:

@@ -200,7 +200,8 @@ def tighten(
     t: FloatArray,
     g: FloatArray,
     log_x: FloatArray,
-    scratch: FloatArray,
+    matrices: FloatArray,
+    vectors: FloatArray,
 ) -> bool:
     """Write ``log_odds`` (with pivots), ``lam`` and ``t`` of a tight bound for ``a[first:, first:]``.
 
@@ -210,8 +211,8 @@ def tighten(
         The block, shapes (k, k) and (k,), of which the part ``first:`` counts.
     log_odds, lam, t
         Results, shape (k,).
-    g, log_x, scratch
-        Working space, shapes (k,), (k,) and (6, max(k, 5), k).
+    g, log_x, matrices, vectors
+        Working space, shapes (k,), (k,), (3, k, k) and (4, k).
 
     Returns
     -------
@@ -219,8 +220,8 @@ def tighten(
         False if the block is numerically singular; the results are then not usable.
     """
     k = b.shape[0]
-    factor, inverse, work, vectors = scratch[0], scratch[1], scratch[2], scratch[3]
-    step, row, trial, trial_g = vectors[0], vectors[1], scratch[4, 0], scratch[5, 0]
+    factor, inverse, work = matrices[0], matrices[1], matrices[2]
+    step, row, trial, trial_g = vectors[0], vectors[1], vectors[2], vectors[3]
     if not factor_block(a, first, factor):
         return False
     for c in range(first, k):

@@ -69,7 +69,11 @@ class Stack(NamedTuple):
     g: FloatArray  # (k,) working space
     log_x: FloatArray  # (k,)
     poly: FloatArray  # (k + 2,)
-    scratch: FloatArray  # (6, max(k, 5), k)
+    matrices: FloatArray  # (3, k, k)
+    vectors: FloatArray  # (4, k)
+    kept: FloatArray  # (3, k) the bound a state inherited
+    block_a: FloatArray  # (width, width)
+    block_b: FloatArray  # (width,)
 
 
 class Walk(NamedTuple):
@@ -87,7 +91,7 @@ class Walk(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def make_stack(k: int, second: bool) -> Stack:
+def make_stack(k: int, width: int, second: bool) -> Stack:
     """Allocate the walk's memory."""
     depth = k + 1
     m = k if second else 0
@@ -98,7 +102,8 @@ def make_stack(k: int, second: bool) -> Stack:
         np.zeros(depth, dtype=np.int64), np.zeros(depth, dtype=np.int64),
         np.zeros(depth), np.zeros(depth), np.zeros((depth, k)), np.zeros((depth, k)),
         np.zeros((depth, m, m)), np.zeros((depth, m, m)),
-        np.zeros(k), np.zeros(k), np.zeros(k + 2), np.zeros((6, max(k, 5), max(k, 1))),
+        np.zeros(k), np.zeros(k), np.zeros(k + 2), np.zeros((3, k, k)), np.zeros((4, k)),
+        np.zeros((3, k)), np.zeros((width, width)), np.zeros(width),
     )  # fmt: skip
 
 
@@ -216,10 +221,10 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
             return True
     inherited = s.tail[d, first]
     for c in range(first, k):  # kept in case tightening fails or does not help
-        s.scratch[3, 2, c], s.scratch[3, 3, c], s.scratch[3, 4, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
+        s.kept[0, c], s.kept[1, c], s.kept[2, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
     ok = tighten(
         s.a[d], s.b[d], first, weights.log_factor, weights.has_determinant, slope,
-        s.log_odds[d], s.lam[d], s.t[d], s.g, s.log_x, s.scratch,
+        s.log_odds[d], s.lam[d], s.t[d], s.g, s.log_x, s.matrices, s.vectors,
     )  # fmt: skip
     if ok:
         spread(s, d, prefix, weights, slope)
@@ -227,7 +232,7 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
         return ok
     if not ok or s.tail[d, first] > inherited:
         for c in range(first, k):
-            s.lam[d, c], s.t[d, c], s.log_odds[d, c] = s.scratch[3, 2, c], s.scratch[3, 3, c], s.scratch[3, 4, c]
+            s.lam[d, c], s.t[d, c], s.log_odds[d, c] = s.kept[0, c], s.kept[1, c], s.kept[2, c]
         spread(s, d, prefix, weights, slope)
     return True
 
@@ -261,7 +266,11 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
     """Start the sums of a state with all subsets of the block."""
     k = s.b.shape[1]
     width = k - prefix
-    eliminate_block(block, s.a[d, prefix:, prefix:], s.b[d, prefix:], width)
+    for i in range(width):
+        s.block_b[i] = s.b[d, prefix + i]
+        for j in range(i + 1):
+            s.block_a[i, j] = s.a[d, prefix + i, prefix + j]
+    eliminate_block(block, s.block_a, s.block_b, width)
     weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
     sums.inclusion[:] = 0.0
     if second:
@@ -359,7 +368,7 @@ def walk(
     """
     k = b.shape[0]
     prefix = k - width
-    s = make_stack(k, second)
+    s = make_stack(k, width, second)
     block = make_block(width, weights.log_factor[prefix:])
     sums = make_sums(width, second)
     s.a[0] = a
@@ -367,7 +376,8 @@ def walk(
     s.reach[0] = reach
     path = np.zeros(prefix, dtype=np.bool_)
     states, left_out, finished = 0, 0.0, True
-    d, entering = 0, True
+    d = np.int64(0)  # not a literal, for which numba would compile everything a second time
+    entering = True
     while d >= 0:
         if entering:
             sum_block(s, d, prefix, weights, block, sums, second)

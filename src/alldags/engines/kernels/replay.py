@@ -42,7 +42,7 @@ def weigh_state(
                 shift[i] -= work[v, i] * center
                 for j in range(v + 1, k):
                     work[i, j] -= ratio * work[v, j]
-    eliminate_block(block, work[k - width :, k - width :], shift[k - width :], width)
+    eliminate_block(block, work[k - width :, k - width :].copy(), shift[k - width :].copy(), width)
     weigh_block(block, weights, width, log_weight, q, size)
     return block.w[width % 2]
 
