@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines import certified as module
-from alldags.engines.certified import Certified, CertifiedPosterior, ordered_system, run_walk
+from alldags.engines import branching as module
+from alldags.engines.branching import ordered_system, run_walk
+from alldags.engines.certified import Certified, CertifiedPosterior
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.exact import ExactPosterior, free_system
 from alldags.errors import EngineError

@@ -15,7 +15,8 @@ from alldags.engines.kernels.bounds import (
     solve_block,
     tighten,
 )
-from alldags.engines.kernels.certified import chord, log_fit, make_stack, spread_bound, spread_bound_by_size
+from alldags.engines.kernels.certified import chord, log_fit, spread_bound, spread_bound_by_size
+from alldags.engines.kernels.certified_stack import make_stack
 from naive_bounds import log_bound, log_sum
 
 
