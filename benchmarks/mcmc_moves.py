@@ -18,7 +18,8 @@ from alldags.engines.kernels.gibbs import QUADRATIC, TINY, WORK, Chain, Systems,
 from alldags.engines.kernels.gibbs_moves import gain
 from alldags.engines.mcmc import MCMC, sample
 from alldags.engines.sampling import stack_systems, start_chains, warm_up
-from alldags.nodes import NodeProblem, Setting
+from alldags.hyper import Setting
+from alldags.nodes import NodeProblem
 from alldags.prior import UnknownNoise
 
 

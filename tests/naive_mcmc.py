@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 
 from alldags.engines.conjugate import summarize_set
-from alldags.nodes import NodeProblem, Setting, conjugate_system
+from alldags.hyper import Setting
+from alldags.nodes import NodeProblem, conjugate_system
 from alldags.prior import KnownNoise, UnknownNoise
 
 

@@ -11,7 +11,8 @@ import alldags as ad
 import naive_mcmc
 from alldags.engines.mcmc import MCMC
 from alldags.errors import AlldagsWarning
-from alldags.nodes import NodeProblem, Setting
+from alldags.hyper import Setting
+from alldags.nodes import NodeProblem
 
 UNKNOWN = Setting(1.0, ad.UnknownNoise())
 

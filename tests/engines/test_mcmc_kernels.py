@@ -8,7 +8,8 @@ from alldags.engines.conjugate import summarize_set
 from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
 from alldags.engines.kernels import gibbs, gibbs_moves
 from alldags.engines.sampling import stack_systems
-from alldags.nodes import NodeProblem, Setting, conjugate_system
+from alldags.hyper import Setting
+from alldags.nodes import NodeProblem, conjugate_system
 from alldags.prior import KnownNoise, UnknownNoise
 
 
@@ -23,9 +24,9 @@ def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.
 def check_state(systems: gibbs.Systems, chain: gibbs.Chain) -> None:
     k = chain.present.size
     setting = chain.counts[gibbs.SETTING]
-    swept, linear, q = naive_mcmc.swept_by_inversion(
-        systems.precision[setting][:, :k], systems.shift[setting], chain.present
-    )
+    precision = systems.factor[setting] * systems.gram[:, :k]
+    precision[np.diag_indices(k)] = systems.scale[setting]
+    swept, linear, q = naive_mcmc.swept_by_inversion(precision, systems.shift[setting], chain.present)
     np.testing.assert_allclose(chain.diagonal[:k], np.diag(swept), rtol=1e-9)
     np.testing.assert_allclose(chain.linear[:k], linear, rtol=1e-8, atol=1e-10)
     assert chain.numbers[gibbs.QUADRATIC] == pytest.approx(q, rel=1e-9)
@@ -52,6 +53,17 @@ def test_flips_and_refreshes_equal_an_explicit_inverse() -> None:
         check_state(systems, chain)
     assert chain.present[4]
     assert chain.numbers[gibbs.DRIFT] < 1e-12
+
+
+@pytest.mark.parametrize("slab", ["independent", "g"])
+@pytest.mark.parametrize("noise", [KnownNoise(2.0), UnknownNoise(1.0, 0.5)])
+def test_stacked_systems_hold_the_precision_of_each_setting(slab: str, noise: KnownNoise | UnknownNoise) -> None:
+    given = problem(settings=(Setting(3.0, noise, slab), Setting(0.1, noise, slab)))  # type: ignore[arg-type]
+    systems = stack_systems(given)
+    for index, setting in enumerate(given.settings):
+        precision = systems.factor[index] * systems.gram[:, :9]
+        precision[np.diag_indices(9)] = systems.scale[index]
+        np.testing.assert_allclose(precision, conjugate_system(given.with_setting(setting)).precision, rtol=1e-12)
 
 
 @pytest.mark.parametrize("slab", ["independent", "g"])

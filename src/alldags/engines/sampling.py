@@ -20,11 +20,13 @@ MOST_START = 200  # parents present in a start
 def stack_systems(problem: NodeProblem) -> Systems:
     """Return the conjugate systems of all settings of a problem as stacked arrays."""
     parts = [conjugate_system(replace(problem, settings=(setting,))) for setting in problem.settings]
-    precision = np.zeros((len(parts), problem.k, padded(problem.k)))
-    precision[:, :, : problem.k] = [part.precision for part in parts]
+    gram = np.zeros((problem.k, padded(problem.k)))
+    gram[:, : problem.k] = problem.gram
     units = [1.0 / s.noise.precision if isinstance(s.noise, KnownNoise) else 1.0 for s in problem.settings]
     return Systems(
-        precision=precision,
+        gram=gram,
+        factor=np.array([_factor(problem.gram, part.precision) for part in parts]),
+        scale=np.array([np.diag(part.precision) for part in parts]),
         shift=np.array([part.shift for part in parts]),
         log_factor=np.array([part.log_factor for part in parts]),
         log_size=np.ascontiguousarray(parts[0].log_size),
@@ -37,6 +39,15 @@ def stack_systems(problem: NodeProblem) -> Systems:
         noise_unit=np.array(units),
         certain=np.ascontiguousarray(problem.certain),
     )
+
+
+def _factor(gram: FloatArray, precision: FloatArray) -> float:
+    """Return the ratio of the off-diagonal entries; settings differ only by it and by the diagonal."""
+    off = np.abs(gram - np.diag(np.diag(gram)))
+    if off.size == 0 or off.max() == 0.0:
+        return 1.0
+    place = np.unravel_index(int(np.argmax(off)), off.shape)
+    return float(precision[place] / gram[place])
 
 
 @dataclass(eq=False)

@@ -35,7 +35,9 @@ QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
 class Systems(NamedTuple):
     """The conjugate systems of all settings, stacked: G settings, k parents, rows padded to a width of `padded(k)`."""
 
-    precision: FloatArray  # (G, k, width)
+    gram: FloatArray  # (k, width), cross-products of the parents
+    factor: FloatArray  # (G,), off the diagonal A is factor * gram
+    scale: FloatArray  # (G, k), the diagonal of A
     shift: FloatArray  # (G, k)
     log_factor: FloatArray  # (G, k)
     log_size: FloatArray  # (free + 1,)
@@ -268,7 +270,7 @@ def flip(systems: Systems, chain: Chain, v: int) -> None:
         chain.weights,
         chain.counts,
         chain.numbers,
-        systems.precision[chain.counts[SETTING], v, v],
+        systems.scale[chain.counts[SETTING], v],
         v,
     )
 
@@ -353,7 +355,8 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
         chain.place[v] = -1
         linear[v] = systems.shift[setting, v]
         for j in range(width):
-            base[v, j] = systems.precision[setting, v, j]
+            base[v, j] = systems.factor[setting] * systems.gram[v, j]
+        base[v, v] = systems.scale[setting, v]
     chain.numbers[QUADRATIC] = 0.0
     chain.counts[MOVED] = 0
     chain.counts[SIZE] = 0
@@ -363,7 +366,7 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
             chain.counts[SIZE] += 1
             for j in range(width):
                 row[j] = base[v, j]
-            row[v] = max(row[v], TINY * systems.precision[setting, v, v])
+            row[v] = max(row[v], TINY * systems.scale[setting, v])
             pivot = 1.0 / row[v]
             step = linear[v] * pivot
             chain.numbers[QUADRATIC] += step * linear[v]

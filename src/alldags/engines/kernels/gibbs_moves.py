@@ -75,7 +75,7 @@ def sweep_once(
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers, seen, precision = chain.counts, chain.numbers, chain.seen, systems.precision[setting]
+    counts, numbers, seen, scales = chain.counts, chain.numbers, chain.seen, systems.scale[setting]
     square, square_between = sums.square, sums.square_between
     certain_count = k - (log_size.shape[0] - 1)
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
@@ -83,7 +83,7 @@ def sweep_once(
     free = chain.counts[SIZE] - certain_count
     for v in range(k):
         inside = present[v]
-        scale = precision[v, v]
+        scale = scales[v]
         if inside:
             variance = -diagonal[v]
             mean = linear[v]
@@ -165,7 +165,7 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
         if u == v:
             alpha, beta = -pivot, -mean * pivot
         else:
-            floor = TINY * systems.precision[setting, u, u]
+            floor = TINY * systems.scale[setting, u]
             alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
             beta = chain.linear[u] - row[u] * mean * pivot
         weight[u] = systems.log_factor[setting, u] + gain(known, shape, residual, beta * beta / alpha)
@@ -197,18 +197,18 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
 @njit(cache=True, nogil=True, error_model="numpy")
 def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray) -> float:
     """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
-    precision = systems.precision[setting]
+    scale = systems.scale[setting]
     members = np.flatnonzero(chain.present)
     value = systems.constant[setting]
     q = 0.0
     center = chain.weights
     for i, v in enumerate(members):
         for j in range(i + 1):
-            entry = precision[v, members[j]]
+            entry = scale[v] if i == j else systems.factor[setting] * systems.gram[v, members[j]]
             for h in range(j):
                 entry -= factor[i, h] * factor[j, h]
             if i == j:
-                factor[i, i] = math.sqrt(max(entry, TINY * precision[v, v]))
+                factor[i, i] = math.sqrt(max(entry, TINY * scale[v]))
             else:
                 factor[i, j] = entry / factor[j, j]
         entry = systems.shift[setting, v]
@@ -227,12 +227,18 @@ def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def change_setting(systems: Systems, chain: Chain, generator: np.random.Generator, factor: FloatArray) -> None:
-    """Metropolis step to one of the six nearest settings, given the parent set."""
+    """Metropolis step, given the parent set: to one of the six nearest settings, or, as often, to any other one.
+
+    The nearest are good proposals on a fine grid of one hyperparameter; any other one crosses grids of two.
+    """
     count = systems.constant.shape[0]
     old = chain.counts[SETTING]
-    step = 1 + int(3.0 * generator.random())
-    new = old + (step if generator.random() < 0.5 else -step)
-    if new < 0 or new >= count:
+    if generator.random() < 0.5:
+        step = 1 + int(3.0 * generator.random())
+        new = old + (step if generator.random() < 0.5 else -step)
+    else:
+        new = int(count * generator.random())
+    if new < 0 or new >= count or new == old:
         return
     ratio = log_weight(systems, chain, new, factor) - log_weight(systems, chain, old, factor)
     if math.log(1.0 - generator.random()) < ratio:
