@@ -1,0 +1,61 @@
+"""The default engine: what it chooses, and what the answer says of its error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.engines.auto import Auto
+from alldags.engines.certified import Certified
+from alldags.engines.exact import Exact
+from problems import PRIORS, random_node
+
+
+def test_chooses_by_size_and_budget(rng):
+    small, _ = random_node(1, PRIORS["known"], 6, rows=60)
+    assert Auto()(small, rng).diagnostics.engine == "exact"
+    assert Auto(max_exact=4)(small, rng).diagnostics.engine == "certified"
+    hard, _ = random_node(1, PRIORS["known"], 24, rows=12)
+    hopeless = Auto(certified=Certified(max_subsets=1, tolerance=1e-9))
+    assert hopeless(hard, rng).diagnostics.engine == "mcmc"
+    assert Auto(max_exact=4, max_certified=5)(small, rng).diagnostics.engine == "mcmc"
+    with pytest.raises(ad.AlldagsError, match="max_exact must lie between 0 and 30, got 31"):
+        Auto(max_exact=31)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_all_roads_lead_to_the_same_answer(prior, rng):
+    problem, _ = random_node(2, PRIORS[prior], 12, rows=80)
+    exact = Exact()(problem, rng)
+    certified = Auto(max_exact=4)(problem, rng)
+    sampled = Auto(max_exact=4, max_certified=0)(problem, rng)
+    assert (np.abs(certified.mean - exact.mean) <= certified.mean_bound + 1e-12).all()
+    for place in range(problem.k):
+        error = sampled.linear_error(np.eye(problem.k)[place])
+        # five standard errors, and a floor for edges whose rare visits make their own error estimate unsure
+        assert abs(sampled.mean[place] - exact.mean[place]) < 5 * error + 2e-3 * np.sqrt(
+            exact.second_moment[place, place]
+        )
+
+
+def test_the_answer_says_which_engine_and_how_far_off():
+    rng = np.random.default_rng(5)
+    names = [f"x{i:02d}" for i in range(24)] + ["t", "y"]
+    x = rng.normal(size=(300, 26))
+    x[:, 24] += x[:, 0]
+    x[:, 25] += 0.5 * x[:, 24] + x[:, 0] - x[:, 3]
+    graph = ad.CandidateGraph.from_tiers([names[:24], ["t"], ["y"]])
+    exact = ad.fit(x, graph, names=names, engine=ad.engines.Exact(), rng=0).effect("t", "y")
+    certified = ad.fit(x, graph, names=names, rng=0).effect("t", "y")
+    sampled = ad.fit(x, graph, names=names, engine=Auto(max_certified=0), rng=0).effect("t", "y")
+    assert certified.posterior.engines_used == {"y": "certified"}
+    assert abs(certified.mean - exact.mean) <= certified.mean_bound
+    assert "parent sets left out: at most" in str(certified)
+    assert sampled.posterior.engines_used == {"y": "mcmc"}
+    assert 0 < sampled.mean_error < 0.05 * exact.sd
+    assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
+    assert f"{sampled.mean:.3g} ± " in str(sampled)
+    assert "auto (mcmc: 1 node)" in str(sampled)
+    assert sampled.sd == pytest.approx(exact.sd, rel=0.05)
+    assert sampled.interval()[0] == pytest.approx(exact.interval()[0], abs=0.1 * exact.sd)
