@@ -1,8 +1,9 @@
-"""An effect under 65,536 graphs
+"""
+An effect under 65,536 graphs
 =============================
 
-The built-in example: 500 made-up people, seven variables, sixteen edges that may or may not exist. How much does one more
-cigarette a day raise the risk score?
+The built-in example: 500 made-up people, seven variables, sixteen edges that may or may not exist. How much does one
+more cigarette a day raise the risk score?
 """
 
 import alldags as ad
@@ -13,9 +14,8 @@ effect = posterior.effect(treatment="smoking", outcome="risk")
 print(effect)
 
 # %%
-# The whole posterior. Where it has two humps, two groups of graphs disagree: here those with and those without a direct
-# effect of smoking. An atom at zero (no path at all) would be drawn as a bar of its own; here its probability is below
-# 0.1%.
+# The whole posterior. Its broad top is made of two groups of graphs, those with and those without a direct effect of
+# smoking. A probability of no effect at all would be drawn as a bar of its own at zero; here it is below 0.1%.
 
 ax = effect.plot()
 
@@ -30,7 +30,8 @@ ax = study.graph.plot(treatment="smoking", outcome="risk")
 ax = posterior.plot(treatment="smoking", outcome="risk")
 
 # %%
-# The most probable graphs. None of them is probable enough to be trusted alone.
+# The most probable graphs, and what acts on risk in them. None is probable enough to be trusted alone.
 
-for graph in posterior.top_graphs(3):
-    print(graph)
+for graph in posterior.top_graphs(4):
+    causes = [cause for cause, effect in graph.edges if effect == "risk"]
+    print(f"{graph.probability:.2f}  {len(graph.edges)} edges; risk <- {', '.join(causes)}")

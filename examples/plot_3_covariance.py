@@ -1,11 +1,12 @@
-"""From a published correlation matrix
+"""
+From a published correlation matrix
 ===================================
 
-The rows of a study are often not public, but its correlations are. A linear model needs nothing else: the number of rows
-and the matrix give the same answer as the table would.
+The rows of a study are often not public, but its correlations are. A linear model needs nothing else: the number of
+rows and the matrix give the same answer as the table would.
 
-The numbers below are made up, in the style of an appendix: motivation, hours of practice and a test score of 210 pupils,
-with the parents' education.
+The numbers below are made up, in the style of an appendix: parents' education, motivation, hours of practice and a test
+score of 210 pupils.
 """
 
 import alldags as ad
@@ -37,5 +38,7 @@ print(effect)
 print(effect.paths())
 
 # %%
+# The direct one is in doubt. That is why the posterior has two humps: one for the graphs with it, one for those
+# without.
 
 ax = effect.plot()

@@ -71,7 +71,7 @@ class NodeProblem:
 
     @property
     def free(self) -> int:
-        """Number of parents whose presence is uncertain: 2**free parent sets are averaged over."""
+        """Number of parents whose presence is uncertain; ``2**free`` parent sets are averaged over."""
         return int(self.k - self.certain.sum())
 
     @cached_property
