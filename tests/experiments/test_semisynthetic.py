@@ -90,6 +90,11 @@ def test_full_size_once_and_full_size_only(public_data):
     assert (only.size, only.estimate) == (1000, pytest.approx(-372.184, abs=1e-3))
 
 
+def test_only_some_replications_are_subsampled(public_data):
+    work = SemiSynthetic((100, 747), (), ("difference",), folder=str(public_data), curve_replications=2)
+    assert [[r.size for r in work(Task("IHDP", i))] for i in (1, 2)] == [[100, 747], [747]]
+
+
 def test_known_numbers_of_lbidd(public_data):
     """Difference in means and least squares as published with the data."""
     work = SemiSynthetic((1000,), (), ("difference", "least_squares"), folder=str(public_data))

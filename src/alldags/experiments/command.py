@@ -19,6 +19,7 @@ from alldags.experiments.synthetic import Synthetic, group_name
 Name: TypeAlias = Literal["small", "large", "ihdp", "lbidd"]
 
 PRIOR_TITLES = {"paper": "paper's prior", "default": "default prior"}
+IHDP_CURVE = 200  # replications that are subsampled; all are used at full size
 LBIDD_CURVES = {
     "a3c4c668a3f84ba3ac42bf78c3ca35b1": "LBIDD a3c4c668 (linear)",
     "30fdfdf9847b4b03ae6dfa0009655fb6": "LBIDD 30fdfdf9 (cubic, 30 common causes)",
@@ -93,7 +94,8 @@ def reproduce(
     name
         ``"small"``, ``"large"``, ``"ihdp"`` or ``"lbidd"``.
     replicates
-        Data sets per setting; by default 1,000 (IHDP: as many as are there), and for LBIDD 100 subsamples per size.
+        Data sets per setting; by default 1,000 (IHDP: as many as are there, of which the first 200 are subsampled),
+        for LBIDD 50 subsamples of each size.
     sizes
         Sample sizes.
     out
@@ -193,12 +195,14 @@ def _ihdp(ask: Request) -> Plan:
         sizes=ask.sizes or ((100, 747) if ask.quick else (50, 100, 200, 400, 747)),
         methods=_bayesian(ask.methods),
         baselines=_others(ask.methods),
+        curve_replications=IHDP_CURVE,
         folder=ask.data,
         seed=ask.seed,
     )
     intro = (
         "IHDP, 747 children, 25 covariates. Replication r is data set r; smaller sizes are nested random subsamples of "
-        "its rows, the truth is mean(y1 - y0) over all 747. " + _SEMI_INTRO
+        f"its rows, for the first {min(count, IHDP_CURVE)} replications. The truth is mean(y1 - y0) over all 747 rows. "
+        + _SEMI_INTRO
     )
     return Plan(work, _tasks([IHDP_GROUP], count), 2, intro, _ihdp_report)
 
@@ -215,7 +219,7 @@ def _lbidd(ask: Request) -> Plan:
         folder=ask.data,
         seed=ask.seed,
     )
-    count = ask.replicates or (2 if ask.quick else 100)
+    count = ask.replicates or (2 if ask.quick else 50)
     tasks = (*_tasks(LBIDD_CURVES, count), *_tasks(work.full_only, 1))
     intro = (
         "LBIDD, 1,000 rows, 177 covariates. The paper picked two sets at random and does not name them; the curves "

@@ -46,6 +46,8 @@ class SemiSynthetic:
         Posterior draws for an interval.
     interval_sizes
         Least size at which intervals are made; they are the expensive part where there are many covariates.
+    curve_replications
+        Replications beyond this many do the full size only; None for no such bound.
     full_only
         Groups of which only the full size is wanted.
     full_once
@@ -62,6 +64,7 @@ class SemiSynthetic:
     priors: tuple[str, ...] = ("paper", "default")
     draws: int = 2000
     interval_sizes: int = 0
+    curve_replications: int | None = None
     full_only: tuple[str, ...] = ()
     full_once: bool = False
     folder: str | None = None
@@ -84,8 +87,9 @@ class SemiSynthetic:
 
     def _sizes(self, task: Task, n: int) -> list[int]:
         sizes = sorted({min(size, n) for size in self.sizes})
-        if task.group in self.full_only:
-            sizes = [n]
+        past = self.curve_replications is not None and task.replication >= self.curve_replications
+        if task.group in self.full_only or past:
+            sizes = sizes[-1:]
         if self.full_once and task.replication > 0:
             sizes = [size for size in sizes if size < n]
         return sizes

@@ -145,7 +145,7 @@ def with_error(value: float, error: float, *, sign: bool = False) -> str:
     if math.isnan(error) or error == 0:
         return number(value)
     digits = max(0, 1 - math.floor(math.log10(abs(error))))
-    if digits > 5 or abs(value) >= 1e6:
+    if digits > 7 or abs(value) >= 1e6:
         return f"{value:{'+' if sign else ''}.2e} ± {error:.1e}"
     return f"{value:{'+' if sign else ''}.{digits}f} ± {error:.{digits}f}"
 
