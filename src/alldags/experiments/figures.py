@@ -116,11 +116,17 @@ def _log_axes(axis: Any, sizes: Sequence[int]) -> None:
     axis.set_xticks(sizes, [str(size) for size in sizes])
     axis.xaxis.set_minor_locator(NullLocator())
     low, high = axis.get_ylim()
-    few = high < 30 * low
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axis.yaxis.set_major_locator(LogLocator(subs=_tick_marks(high / low)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
+
+
+def _tick_marks(span: float) -> tuple[float, ...]:
+    """Return the leading digits to label on a logarithmic axis whose ends have this ratio."""
+    if span < 4:
+        return (1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
+    return (1.0, 2.0, 5.0) if span < 30 else (1.0,)
 
 
 def _grid(rows: int, columns: int, height: Sequence[float]) -> tuple[Any, Any]:
