@@ -1,0 +1,141 @@
+"""Which prior: learned and fixed hyperparameters on data whose truth is known (ALLDAGS_DATA names the folder)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import alldags as ad
+from alldags.datasets.public import ihdp, lbidd, lbidd_sets
+from alldags.engines import Exact
+from alldags.nodes import NodePosterior, node_problem, working_moments
+from benchmarks.report import Row
+
+CANDIDATES = 14  # every prior can then be averaged exactly, grids included
+PRIORS = {
+    "default (slab variance 1)": ad.Prior(),
+    "slab variance 0.1": ad.Prior(slab_variance=0.1),
+    "slab variance 10": ad.Prior(slab_variance=10.0),
+    "slab apart from the noise": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+    "LearnedSlab": ad.Prior(slab=ad.LearnedSlab()),
+    "GPrior('n')": ad.Prior(slab=ad.GPrior("n")),
+    "HyperG(3)": ad.Prior(slab=ad.HyperG(3.0)),
+    "ZellnerSiow": ad.Prior(slab=ad.ZellnerSiow()),
+    "BetaBinomial(1, 1)": ad.Prior(edges=ad.BetaBinomial(1.0, 1.0)),
+    "LearnedSlab + BetaBinomial(1, 1)": ad.Prior(slab=ad.LearnedSlab(), edges=ad.BetaBinomial(1.0, 1.0)),
+}
+
+
+def folder() -> Path:
+    return Path(os.environ.get("ALLDAGS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def run() -> list[Row]:
+    if not folder().is_dir():
+        return []
+    return [*network_rows("ecoli70"), *network_rows("magic-niab"), *effect_rows("IHDP"), *effect_rows("LBIDD")]
+
+
+def solve(table: np.ndarray, names: tuple[str, ...], prior: ad.Prior) -> NodePosterior:
+    """Posterior of the last column given the others."""
+    graph = ad.CandidateGraph.from_tiers([names[:-1], names[-1:]], 0.5)
+    working = working_moments(ad.Moments.from_table(table, names=names), prior, names)
+    return Exact()(node_problem(working, graph, prior, names[-1]), np.random.default_rng(0))
+
+
+# -- networks: which edges, which coefficients -----------------------------------------------------------------------
+
+
+def simulate(network: dict, n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    columns: dict[str, np.ndarray] = {}
+    while len(columns) < len(network["nodes"]):
+        for name in network["nodes"]:
+            node = network["cpds"][name]
+            if name not in columns and all(parent in columns for parent in node["parents"]):
+                value = node["coefficients"]["(Intercept)"][0] + node["sd"][0] * rng.standard_normal(n)
+                columns[name] = value + sum(node["coefficients"][p][0] * columns[p] for p in node["parents"])
+    return columns
+
+
+def nodes_of(
+    network: dict, n: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, tuple[str, ...], np.ndarray]]:
+    """Yield table, names and true coefficients (standardised) of nodes with parents, among earlier variables."""
+    columns = simulate(network, n, rng)
+    order = list(columns)
+    for child in order[CANDIDATES:]:
+        node = network["cpds"][child]
+        if not 0 < len(node["parents"]) <= CANDIDATES:
+            continue
+        others = [name for name in order[: order.index(child)] if name not in node["parents"]]
+        extra = rng.choice(len(others), CANDIDATES - len(node["parents"]), replace=False)
+        parents = [*node["parents"], *(others[i] for i in extra)]
+        truth = np.array([node["coefficients"].get(name, [0.0])[0] * columns[name].std() for name in parents])
+        names = (*parents, child)
+        yield np.column_stack([columns[name] for name in names]), names, truth / columns[child].std()
+
+
+def network_rows(name: str, n: int = 100, repeats: int = 2) -> list[Row]:
+    network = json.loads((folder() / "gbn" / f"{name}.json").read_text())
+    scores: dict[str, list[tuple[float, float, float]]] = {label: [] for label in PRIORS}
+    for repeat in range(repeats):
+        for table, names, truth in nodes_of(network, n, np.random.default_rng(repeat)):
+            for label, prior in PRIORS.items():
+                found = solve(table, names, prior)
+                right = np.where(truth != 0, found.inclusion, 1.0 - np.asarray(found.inclusion))
+                score = -np.log(np.maximum(right, 1e-12)).sum()
+                scores[label].append((score, float(((found.mean - truth) ** 2).sum()), float(found.log_evidence or 0)))
+    base = np.array(scores["default (slab variance 1)"])
+    rows = []
+    for label, values in scores.items():
+        score, error, evidence = np.array(values).mean(axis=0)
+        spread = (np.array(values) - base)[:, 2].std() / np.sqrt(len(values))
+        note = f"coefficients: rms {np.sqrt(error / CANDIDATES):.4f}; log evidence {evidence - base[:, 2].mean():+.2f} "
+        note += f"(se {spread:.2f}) a node against the default; {len(values)} nodes"
+        rows.append(Row(f"{name}, n = {n}, {label}: edges", score, "nats lost a node", note=note))
+    return rows
+
+
+# -- treatment effects -----------------------------------------------------------------------------------------------
+
+
+def treated(kind: str) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield tables (strongest covariates, treatment, outcome) and true average effects."""
+    data = (
+        [ihdp(i, folder()) for i in range(1, 11)]
+        if kind == "IHDP"
+        else [lbidd(u, folder()) for u in lbidd_sets(folder())]
+    )
+    for one in data:
+        x = one.covariates[:, one.covariates.std(axis=0) > 0]
+        z = (x - x.mean(axis=0)) / x.std(axis=0)
+        goals = np.column_stack([one.outcome, one.treatment])
+        strength = np.abs(z.T @ ((goals - goals.mean(axis=0)) / goals.std(axis=0))).sum(axis=1)
+        top = np.argsort(-strength)[: CANDIDATES - 1]
+        yield np.column_stack([x[:, top], one.treatment, one.outcome]), one.effect
+
+
+def effect_rows(kind: str) -> list[Row]:
+    names = (*(f"x{i}" for i in range(CANDIDATES - 1)), "t", "y")
+    errors: dict[str, list[tuple[float, float]]] = {label: [] for label in PRIORS}
+    for table, truth in treated(kind):
+        unit = table[:, -1].std() / table[:, -2].std()
+        for label, prior in PRIORS.items():
+            found = solve(table, names, prior)
+            error = (found.mean[-1] * unit - truth) / table[:, -1].std()
+            errors[label].append((error**2, float(found.log_evidence or 0)))
+    base = np.array(errors["default (slab variance 1)"])
+    rows = []
+    for label, values in errors.items():
+        square, evidence = np.array(values).mean(axis=0)
+        note = (
+            f"log evidence {evidence - base[:, 1].mean():+.2f} a data set against the default; {len(values)} data sets"
+        )
+        rows.append(
+            Row(f"{kind}, {label}: effect", float(np.sqrt(square)), "rms error in sd of the outcome", note=note)
+        )
+    return rows
