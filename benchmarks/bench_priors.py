@@ -127,15 +127,12 @@ def effect_rows(kind: str) -> list[Row]:
         for label, prior in PRIORS.items():
             found = solve(table, names, prior)
             error = (found.mean[-1] * unit - truth) / table[:, -1].std()
-            errors[label].append((error**2, float(found.log_evidence or 0)))
+            errors[label].append((abs(error), float(found.log_evidence or 0)))
     base = np.array(errors["default (slab variance 1)"])
     rows = []
     for label, values in errors.items():
-        square, evidence = np.array(values).mean(axis=0)
-        note = (
-            f"log evidence {evidence - base[:, 1].mean():+.2f} a data set against the default; {len(values)} data sets"
-        )
-        rows.append(
-            Row(f"{kind}, {label}: effect", float(np.sqrt(square)), "rms error in sd of the outcome", note=note)
-        )
+        median = float(np.median([error for error, _ in values]))
+        evidence = float((np.array(values) - base)[:, 1].mean())
+        note = f"log evidence {evidence:+.2f} against the default; {len(values)} data sets"
+        rows.append(Row(f"{kind}, {label}: effect", median, "sd of the outcome, median error", note=note))
     return rows
