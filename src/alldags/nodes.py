@@ -80,6 +80,14 @@ class NodeProblem:
         p = np.where(self.certain, 0.5, self.probability)
         return np.asarray(np.log(p) - np.log1p(-p))
 
+    @cached_property
+    def prior_inclusion(self) -> FloatArray:
+        """Prior probability that each edge is present, shape (k,); the size prior is taken into account."""
+        if self.log_size is None or self.free == 0:
+            return self.probability
+        odds = np.where(self.certain, 1.0, self.probability / (1.0 - np.where(self.certain, 0.0, self.probability)))
+        return np.where(self.certain, 1.0, _sized_inclusion(odds, ~self.certain, self.log_size))
+
     def with_setting(self, setting: Setting) -> NodeProblem:
         """Return the problem with this one hyperparameter value."""
         return replace(self, settings=(replace(setting, log_weight=0.0),))
@@ -105,6 +113,28 @@ class NodeProblem:
             probability=self.probability[keep],
             log_size=log_size,
         )
+
+
+def _sized_inclusion(odds: FloatArray, free: BoolArray, log_size: FloatArray) -> FloatArray:
+    """Return inclusion probabilities when a set's weight is its odds times a function of its size, shape (k,).
+
+    Elementary symmetric polynomials of the odds count the sets of each size, with and without one edge.
+    """
+    whole = _size_counts(odds[free]) @ np.exp(log_size)
+    inclusion = np.zeros(len(odds))
+    for place in np.flatnonzero(free):
+        others = free.copy()
+        others[place] = False
+        inclusion[place] = odds[place] * (_size_counts(odds[others]) @ np.exp(log_size[1:])) / whole
+    return inclusion
+
+
+def _size_counts(odds: FloatArray) -> FloatArray:
+    """Return the elementary symmetric polynomials of the odds, shape (free + 1,)."""
+    counts = np.ones(1)
+    for value in odds:
+        counts = np.append(counts, 0.0) + value * np.append(0.0, counts)
+    return counts
 
 
 def _drop_one(log_size: FloatArray | None, *, present: bool) -> FloatArray | None:

@@ -24,6 +24,8 @@ class EdgeInfluence:
         Its probability before and after the data.
     mean_present, mean_absent
         Posterior mean of the total effect given that the edge is present or absent.
+    independent
+        Whether the edge is independent of the others a priori; if not, its odds cannot be changed alone.
     """
 
     cause: str
@@ -32,6 +34,7 @@ class EdgeInfluence:
     posterior: float
     mean_present: float
     mean_absent: float
+    independent: bool = True
 
 
 def edge_influences(graph: CandidateGraph, nodes: Nodes, source: str, target: str) -> list[EdgeInfluence] | None:
@@ -70,15 +73,14 @@ def _node_influences(
         return None
     rows = []
     for place, parent in enumerate(graph.parents(child)):
-        prior, posterior = graph.edges[parent, child], float(node.inclusion[place])
-        if prior < 1:
+        prior, posterior = float(node.problem.prior_inclusion[place]), float(node.inclusion[place])
+        if not node.problem.certain[place]:
             present, absent = _conditional_means(node.mean_given, node.mean, place, posterior)
             if present is None or absent is None:
                 return None
             shift_present, shift_absent = slope @ (present - node.mean), slope @ (absent - node.mean)
-            rows.append(
-                EdgeInfluence(parent, child, prior, posterior, float(mean + shift_present), float(mean + shift_absent))
-            )
+            means = float(mean + shift_present), float(mean + shift_absent)
+            rows.append(EdgeInfluence(parent, child, prior, posterior, *means, node.problem.log_size is None))
     return rows
 
 

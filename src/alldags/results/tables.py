@@ -134,7 +134,7 @@ def _mix_one(
     for (weight, fit), prior_weight, rows in zip(parts, prior_weights, found, strict=True):
         item = next((row for row in rows if (row.cause, row.effect) == edge), None)
         p, mean_present, mean_absent = _edge_in_fit(edge, fit, item, source, target)
-        prior += prior_weight * fit.graph.edges.get(edge, 0.0)
+        prior += prior_weight * edge_prior(fit, edge)
         present += weight * p
         with_edge += weight * p * mean_present
         without_edge += weight * (1 - p) * mean_absent
@@ -181,7 +181,7 @@ def sign_flip_prior(item: EdgeInfluence) -> float:
     vanishes maps back to a prior one.
     """
     low, high, p, prior = item.mean_absent, item.mean_present, item.posterior, item.prior
-    if not low * high < 0 or not 0 < p < 1 or not 0 < prior < 1:
+    if not item.independent or not low * high < 0 or not 0 < p < 1 or not 0 < prior < 1:
         return math.nan
     posterior_odds = -low / high  # p* / (1 - p*) at p* = -low / (high - low)
     odds = prior / (1 - prior) * posterior_odds * (1 - p) / p
@@ -199,10 +199,16 @@ def edges_table(parts: Parts, prior_weights: Sequence[float], edges: Sequence[tu
         name = "shrinkage"
         posterior = [_edge_average(parts, edge, "shrinkage") for edge in edges]
     prior = [
-        math.fsum(w * fit.graph.edges.get(edge, 0.0) for w, (_, fit) in zip(prior_weights, parts, strict=True))
-        for edge in edges
+        math.fsum(w * edge_prior(fit, edge) for w, (_, fit) in zip(prior_weights, parts, strict=True)) for edge in edges
     ]
     return Table({"cause": [c for c, _ in edges], "effect": [e for _, e in edges], "prior": prior, name: posterior})
+
+
+def edge_prior(fit: GraphFit, edge: tuple[str, str]) -> float:
+    """Return the prior probability of an edge in one fit."""
+    if edge not in fit.graph.edges:
+        return 0.0
+    return float(fit.node(edge[1]).problem.prior_inclusion[fit.graph.parents(edge[1]).index(edge[0])])
 
 
 def _edge_average(parts: Parts, edge: tuple[str, str], name: str) -> float:
