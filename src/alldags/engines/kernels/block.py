@@ -70,7 +70,7 @@ class Sums(NamedTuple):
     within: FloatArray  # (f, f)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def make_block(width: int, log_factor: FloatArray) -> Block:
     """Allocate a block's working space."""
     lanes = 1 << width
@@ -97,7 +97,7 @@ def make_block(width: int, log_factor: FloatArray) -> Block:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def make_sums(f: int, second: bool) -> Sums:
     """Allocate a result of zeros."""
     square = f if second else 0
@@ -112,7 +112,7 @@ def make_sums(f: int, second: bool) -> Sums:
 # become vector instructions (three times faster).
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> None:
     """Eliminate the block's variables, doubling the lanes at every level; leaves q and the pivot products."""
     packed, shift, ratio, inverse, center = block.a, block.b, block.ratio, block.inverse, block.center
@@ -155,7 +155,7 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
                     packed[present + lane] = value - ratio[own + lane] * packed[other + lane]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     lanes = 1 << width
@@ -186,7 +186,7 @@ def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q
     return sum_lanes(w, 0, lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, no_cpython_wrapper=True)
 def sum_lanes(values: FloatArray, first: int, count: int) -> float:
     """Sum a run of lanes, in the order that suits vector registers."""
     total = 0.0
@@ -195,7 +195,7 @@ def sum_lanes(values: FloatArray, first: int, count: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 def collect_means(block: Block, sums: Sums, width: int) -> None:
     """Sum weights, inclusions and means over the lanes, from the last eliminated variable back to the first."""
     all_ratio, center = block.ratio, block.center
@@ -222,7 +222,7 @@ def collect_means(block: Block, sums: Sums, width: int) -> None:
         sums.mean[i] = block.mean[0, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 def collect_seconds(block: Block, sums: Sums, width: int) -> None:
     """Do what `collect_means` does, and sum second moments too."""
     all_ratio, center, inverse = block.ratio, block.center, block.inverse

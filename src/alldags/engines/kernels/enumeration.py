@@ -46,7 +46,7 @@ class Stack(NamedTuple):
     within: FloatArray  # (t, f, f)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def make_stack(f: int, t: int, second: bool) -> Stack:
     """Allocate the prefix stack for f variables of which t are in the prefix."""
     square = f if second else 0
@@ -60,7 +60,7 @@ def make_stack(f: int, t: int, second: bool) -> Stack:
 # -- the prefix ------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def descend(stack: Stack, weights: Weights, width: int, prefix: int, top: int) -> None:
     """Rebuild levels top - 1, ..., 0 of the stack for a prefix; level h has variables 0 .. width + h - 1 left."""
     for h in range(top - 1, -1, -1):
@@ -88,12 +88,14 @@ def descend(stack: Stack, weights: Weights, width: int, prefix: int, top: int) -
         stack.size[h] = stack.size[h + 1] + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def start(stack: Stack, weights: Weights, a: FloatArray, b: FloatArray, width: int, prefix: int) -> None:
     """Put the whole system on top of the stack and descend to the first prefix."""
     t = stack.slot.shape[0] - 1
-    stack.a[t] = a
-    stack.b[t] = b
+    for i in range(b.shape[0]):
+        stack.b[t, i] = b[i]
+        for j in range(b.shape[0]):
+            stack.a[t, i, j] = a[i, j]
     stack.slot[t] = t
     stack.log_weight[t] = 0.0
     stack.q[t] = 0.0
@@ -101,7 +103,7 @@ def start(stack: Stack, weights: Weights, a: FloatArray, b: FloatArray, width: i
     descend(stack, weights, width, prefix, t)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def changed_levels(prefix: int) -> int:
     """Return how many low bits differ between `prefix - 1` and `prefix`."""
     count = 1
@@ -111,7 +113,7 @@ def changed_levels(prefix: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def absorb_present(stack: Stack, sums: Sums, width: int, h: int, second: bool) -> None:
     """Turn sums over subsets of the variables below v = width + h, given v present, into sums that include v."""
     v = width + h
@@ -142,7 +144,7 @@ def absorb_present(stack: Stack, sums: Sums, width: int, h: int, second: bool) -
     sums.inclusion[v] += w
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def absorb_absent(sums: Sums, v: int, second: bool) -> None:
     """Extend sums by a variable that is absent throughout."""
     sums.mean[v] = 0.0
@@ -154,7 +156,7 @@ def absorb_absent(sums: Sums, v: int, second: bool) -> None:
             sums.within[i, v] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def store_branch(stack: Stack, sums: Sums, width: int, h: int, second: bool) -> None:
     """Put the sums of the finished absent branch of level h aside."""
     stack.w[h] = sums.w[0]
@@ -167,7 +169,7 @@ def store_branch(stack: Stack, sums: Sums, width: int, h: int, second: bool) -> 
                 stack.within[h, i, j] = sums.within[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def add_branch(stack: Stack, sums: Sums, width: int, h: int, second: bool) -> None:
     """Add the sums put aside at level h."""
     sums.w[0] += stack.w[h]
@@ -241,7 +243,6 @@ def locate_subsets(
     start(stack, weights, a, b, width, 0)
     leaf = width % 2
     done, passed = 0, 0.0
-    last_prefix, last_lane = 0, 0
     for prefix in range(1 << t):
         if done == size:
             break
@@ -250,8 +251,6 @@ def locate_subsets(
         slot = stack.slot[0]
         eliminate_block(block, stack.a[slot], stack.b[slot], width)
         total = weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
-        if total > 0.0:
-            last_prefix, last_lane = prefix, int(np.argmax(block.w[leaf]))
         if targets[done] < passed + total:
             reached = passed
             for lane in range(1 << width):
@@ -260,8 +259,8 @@ def locate_subsets(
                     prefixes[done], lanes[done] = prefix, lane
                     done += 1
         passed += total
-    for rest in range(done, size):  # rounding left a target at the very end
-        prefixes[rest], lanes[rest] = last_prefix, last_lane
+    for rest in range(max(done, 1), size):  # rounding left a target beyond the very end: it joins the one before
+        prefixes[rest], lanes[rest] = prefixes[rest - 1], lanes[rest - 1]
     return prefixes, lanes
 
 

@@ -81,9 +81,11 @@ def greedy_parents(
     """
     k = shift.shape[0]
     t = np.empty((k + 1, k + 1))
-    t[:k, :k] = precision
-    t[:k, k] = shift
-    t[k, :k] = shift
+    for i in range(k):  # loops, not slices: those compile to a great deal of code for their error messages
+        for j in range(k):
+            t[i, j] = precision[i, j]
+        t[i, k] = shift[i]
+        t[k, i] = shift[i]
     t[k, k] = 0.0
     present = np.zeros(k, dtype=np.bool_)
     base = 0.0  # factors and determinants of what is present
