@@ -8,6 +8,8 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
+from functools import cached_property
 from pathlib import Path
 
 import matplotlib as mpl
@@ -24,7 +26,7 @@ def load(path):
     """Import a script that is not part of the package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    importlib.sys.modules[path.stem] = module
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 
@@ -79,6 +81,7 @@ def test_doctests(name):
 
 
 def public_objects():
+    """Classes and functions that users meet by name."""
     for module in (ad, ad.engines, ad.datasets):
         for name in module.__all__:
             value = getattr(module, name)
@@ -86,7 +89,7 @@ def public_objects():
                 yield f"{module.__name__}.{name}", value
 
 
-@pytest.mark.parametrize(("name", "value"), public_objects())
+@pytest.mark.parametrize(("name", "value"), list(public_objects()))
 def test_public_names_are_documented(name, value):
     assert inspect.getdoc(value), f"{name} has no docstring"
     if inspect.isclass(value):
@@ -99,6 +102,19 @@ def test_public_names_are_documented(name, value):
             and not inspect.getdoc(getattr(value, attribute))
         ]
         assert not bare, f"{name} has undocumented members: {bare}"
+
+
+def test_properties_are_not_rendered_as_types():
+    """In the docstring of a property, what precedes a colon in the first line is rendered as its type."""
+    classes = [value for _, value in public_objects() if inspect.isclass(value)]
+    properties = [
+        (value.__name__, name, (item.__doc__ or "").partition("\n")[0])
+        for value in classes
+        for name, item in vars(value).items()
+        if isinstance(item, property | cached_property) and not name.startswith("_")
+    ]
+    assert len(properties) > 20
+    assert [item for item in properties if ":" in re.sub(r"`[^`]*`", "", item[2])] == []
 
 
 def test_reference_names_everything():
