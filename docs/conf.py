@@ -7,6 +7,11 @@ import sys
 from importlib.metadata import files
 from pathlib import Path
 
+from docutils.nodes import Element
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
 import alldags
 
 HERE = Path(__file__).parent
@@ -25,6 +30,22 @@ def is_not_empty_glob(record: logging.LogRecord) -> bool:
     Pages of results are there once their experiment was run, and Sphinx gives this warning no name to suppress it by.
     """
     return "didn't match any documents" not in str(record.msg)
+
+
+def resolve_short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: Element) -> Element | None:
+    """Link `Effect.mean` and the like from docstrings of any module."""
+    if node.get("refdomain") != "py":
+        return None
+    for module in ("alldags", "alldags.engines", "alldags.nodes"):
+        target = f"{module}.{node['reftarget']}"
+        link = env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", target, node, text)
+        if link is not None:
+            return link
+    return None
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("missing-reference", resolve_short_name)
 
 
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(is_not_empty_glob)

@@ -74,15 +74,15 @@ class EM(ScaleMixture):
     The posterior it returns is labelled by its warnings as what it is: `mean` is the mode, and the
     covariance ``(G + diag(w))^-1`` a Laplace-type approximation with the weights ``w`` of the last E-step.
 
+    Parameters that are not listed below are those of `ScaleMixture`. The global scale of the horseshoe is never
+    learned: the joint mode is at zero.
+
     Parameters
     ----------
     tolerance
         Stop when a round moves no coefficient by more than this (relative to the largest, if that is above 1).
     max_rounds
         Stop with a warning after so many rounds.
-
-    Other parameters are those of `ScaleMixture`. The global scale of the horseshoe is never learned: the joint mode is
-    at zero.
 
     Examples
     --------

@@ -65,6 +65,10 @@ class ScaleMixtureGibbs(ScaleMixture):
     Monte-Carlo error are in `diagnostics`; where they fail, a warning says how much longer to run. Means are averages
     of conditional means, whose Monte-Carlo error is smaller than that of the draws.
 
+    Parameters that are not listed below are those of `ScaleMixture`. At the paper's ``kappa = nu = 1e-6`` the prior of
+    ``t`` is nearly improper and chains mix slowly: a coefficient that may be zero wanders over many orders of magnitude
+    of ``t``.
+
     Parameters
     ----------
     chains
@@ -75,9 +79,6 @@ class ScaleMixtureGibbs(ScaleMixture):
         Draws kept of each chain.
     thin
         Sweeps from one kept draw to the next. Raise it when chains mix slowly and memory is short.
-
-    Other parameters are those of `ScaleMixture`. At the paper's ``kappa = nu = 1e-6`` the prior of ``t`` is nearly
-    improper and chains mix slowly: a coefficient that may be zero wanders over many orders of magnitude of ``t``.
 
     Examples
     --------

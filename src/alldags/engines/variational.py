@@ -65,6 +65,8 @@ class Variational(ScaleMixture):
     The evidence lower bound rises in every round. It can have several local maxima; the first `plain_rounds` rounds are
     the paper's own iteration and choose which one, the others are accelerated.
 
+    Parameters that are not listed below are those of `ScaleMixture`; the defaults are the paper's.
+
     Parameters
     ----------
     plain_rounds
@@ -75,8 +77,6 @@ class Variational(ScaleMixture):
         and the bound by no more than this relative to its size.
     max_rounds
         Stop with a warning after so many rounds.
-
-    Other parameters are those of `ScaleMixture`; the defaults are the paper's.
 
     Examples
     --------
