@@ -68,8 +68,8 @@ class ScaleMixture:
 
     - its exponential density is printed with rate ``alpha``, but its updates and ``GIG(alpha, theta^2, 1/2)`` belong to
       rate ``alpha / 2``; here prior, updates and bound use ``alpha / 2``;
-    - its update of ``alpha`` is printed as a product, which diverges; the mean of that gamma factor is the quotient
-      ``(kappa + 1) / (nu + E[t] / 2)``;
+    - its update of ``alpha`` is printed as a product, which hardly shrinks; the mean of that gamma factor is the
+      quotient ``(kappa + 1) / (nu + E[t] / 2)``;
     - its appendix has ``t`` under the root of ``E[t] = (1 + sqrt(E[alpha] E[theta^2])) / E[alpha]``.
     """
 
