@@ -16,8 +16,9 @@ from alldags.nodes import NodePosterior, node_problem, working_moments
 from benchmarks.report import Row
 
 CANDIDATES = 14  # every prior can then be averaged exactly, grids included
+DEFAULT = "default (slab variance 1)"
 PRIORS = {
-    "default (slab variance 1)": ad.Prior(),
+    DEFAULT: ad.Prior(),
     "slab variance 0.1": ad.Prior(slab_variance=0.1),
     "slab variance 10": ad.Prior(slab_variance=10.0),
     "slab apart from the noise": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
@@ -89,15 +90,20 @@ def network_rows(name: str, n: int = 100, repeats: int = 2) -> list[Row]:
                 right = np.where(truth != 0, found.inclusion, 1.0 - np.asarray(found.inclusion))
                 score = -np.log(np.maximum(right, 1e-12)).sum()
                 scores[label].append((score, float(((found.mean - truth) ** 2).sum()), float(found.log_evidence or 0)))
-    base = np.array(scores["default (slab variance 1)"])
+    base = np.array(scores[DEFAULT])
     rows = []
     for label, values in scores.items():
-        score, error, evidence = np.array(values).mean(axis=0)
-        spread = (np.array(values) - base)[:, 2].std() / np.sqrt(len(values))
-        note = f"coefficients: rms {np.sqrt(error / CANDIDATES):.4f}; log evidence {evidence - base[:, 2].mean():+.2f} "
-        note += f"(se {spread:.2f}) a node against the default; {len(values)} nodes"
-        rows.append(Row(f"{name}, n = {n}, {label}: edges", score, "nats lost a node", note=note))
+        gap = np.array(values) - base
+        error = np.sqrt(np.array(values)[:, 1].mean() / CANDIDATES)
+        note = f"against the default {paired(gap[:, 0])}; coefficients rms {error:.4f}; "
+        note += f"log evidence {paired(gap[:, 2])}; {len(values)} nodes"
+        rows.append(Row(f"{name}, n = {n}, {label}: edges", np.array(values)[:, 0].mean(), "nats lost", note=note))
     return rows
+
+
+def paired(gap: np.ndarray) -> str:
+    """Mean difference and its standard error."""
+    return f"{gap.mean():+.3f} (se {gap.std(ddof=1) / np.sqrt(len(gap)):.3f})"
 
 
 # -- treatment effects -----------------------------------------------------------------------------------------------
@@ -128,11 +134,11 @@ def effect_rows(kind: str) -> list[Row]:
             found = solve(table, names, prior)
             error = (found.mean[-1] * unit - truth) / table[:, -1].std()
             errors[label].append((abs(error), float(found.log_evidence or 0)))
-    base = np.array(errors["default (slab variance 1)"])
+    base = np.array(errors[DEFAULT])
     rows = []
     for label, values in errors.items():
-        median = float(np.median([error for error, _ in values]))
-        evidence = float((np.array(values) - base)[:, 1].mean())
-        note = f"log evidence {evidence:+.2f} against the default; {len(values)} data sets"
-        rows.append(Row(f"{kind}, {label}: effect", median, "sd of the outcome, median error", note=note))
+        size, gap = np.array(values)[:, 0], np.array(values) - base
+        note = f"against the default {paired(gap[:, 0])}; median {np.median(size):.4f}; "
+        note += f"rms {np.sqrt((size**2).mean()):.4f}; log evidence {paired(gap[:, 1])}; {len(values)} data sets"
+        rows.append(Row(f"{kind}, {label}: effect", size.mean(), "mean error, sd of y", note=note))
     return rows
