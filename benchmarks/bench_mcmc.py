@@ -1,0 +1,209 @@
+"""Sampling parent sets: the paper's large graph, R's BMS, horseshoe regression, LBIDD, a thousand candidates.
+
+One thread; CPU time of this process, BMS by its own process's clock.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import alldags as ad
+from alldags.datasets.public import lbidd_sets
+from alldags.engines.mcmc import MCMC
+from alldags.hyper import Setting
+from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_moments
+from benchmarks.report import Row, cpu_seconds
+
+
+def large_problems(seed: int, n: int = 200) -> list[NodeProblem]:
+    """Return the nodes between treatment and outcome of one data set of the paper's large graph."""
+    graph = ad.datasets.paper_graph(30, 30)
+    sample = ad.datasets.paper_sample(graph, n, rng=seed)
+    prior = ad.Prior.paper()
+    working = working_moments(ad.Moments.from_table(sample.table, names=sample.names), prior, graph.variables)
+    return [node_problem(working, graph, prior, name) for name in graph.variables if name[0] in "ZY"]
+
+
+def fit_all(problems: list[NodeProblem], engine: MCMC, seed: int) -> list[NodePosterior]:
+    return [engine(problem, rng) for problem, rng in zip(problems, np.random.default_rng(seed).spawn(31), strict=True)]
+
+
+def large_rows(data_sets: int = 5, checked: int = 1) -> list[Row]:
+    engine = MCMC(sweeps=128, target_mcse=0.002)
+    seconds, errors = [], []
+    for seed in range(data_sets):
+        problems = large_problems(seed)
+        fit_all(problems[:1] * 31, MCMC(sweeps=20, target_mcse=1.0), 0)  # compiles, and fills the caches
+        seconds.append(cpu_seconds(lambda p=problems: fit_all(p, engine, 1)))
+        if seed < checked:
+            errors += [_error_against_longer(node) for node in fit_all(problems, engine, 1)]
+    note = f"median of {data_sets} data sets, from {min(seconds):.2f} to {max(seconds):.2f} s"
+    return [
+        Row("large graph, all 31 nodes", float(np.median(seconds)), "s", 0.25, "<=", note),
+        Row("  largest error of a mean", max(errors), "", 0.005, "<=", f"{checked} data set, against 50 times longer runs"),
+    ]
+
+
+def _error_against_longer(node: NodePosterior) -> float:
+    sweeps = 50 * node.diagnostics.sweeps
+    longer = MCMC(sweeps=sweeps, max_sweeps=sweeps)
+    return float(np.abs(node.mean - longer(node.problem, np.random.default_rng(99)).mean).max())
+
+
+def regression(k: int = 60, n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return centred x (n, k), of pairwise correlation 0.3, and y (n,), with fifteen effects."""
+    rng = np.random.default_rng(seed)
+    x = np.sqrt(0.7) * rng.normal(size=(n, k)) + np.sqrt(0.3) * rng.normal(size=(n, 1))
+    y = x[:, :15] @ rng.normal(scale=0.3, size=15) + rng.normal(size=n)
+    return x - x.mean(axis=0), y - y.mean()
+
+
+def regression_problem(x: np.ndarray, y: np.ndarray, setting: Setting) -> NodeProblem:
+    n, k = x.shape
+    names = tuple(f"x{i}" for i in range(k))
+    return NodeProblem("y", names, x.T @ x, x.T @ y, float(y @ y), n - 1, np.full(k, 0.5), (setting,))
+
+
+BMS_SCRIPT = """
+suppressMessages(library(BMS))
+args <- commandArgs(TRUE)
+d <- as.matrix(read.csv(args[1], header = FALSE))
+set.seed(1)
+t <- system.time(fit <- bms(d, burn = 20000, iter = as.integer(args[2]), g = 200, mprior = "uniform", mcmc = "bd",
+                            nmodel = 100, user.int = FALSE))
+cat(t[["user.self"]], coef(fit, order.by.pip = FALSE, exact = FALSE)[, 1])
+"""
+
+
+def bms_rows(iterations: int = 200_000) -> list[Row]:
+    """Compare inclusion probabilities under a g-prior with g = 200 and unknown noise, the model of BMS."""
+    if shutil.which("Rscript") is None:
+        return []
+    x, y = regression()
+    with tempfile.TemporaryDirectory() as folder:
+        data, script = Path(folder, "d.csv"), Path(folder, "bms.R")
+        np.savetxt(data, np.column_stack([y, x]), delimiter=",")
+        script.write_text(BMS_SCRIPT)
+        done = subprocess.run(
+            ["Rscript", str(script), str(data), str(iterations)], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:  # R without BMS
+        return []
+    bms_seconds, *bms = (float(word) for word in done.stdout.split())
+    problem = regression_problem(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
+    truth = MCMC(sweeps=40_000, max_sweeps=40_000)(problem, np.random.default_rng(0)).inclusion
+    engine = MCMC(sweeps=500, max_sweeps=500)
+    engine(problem, np.random.default_rng(0))
+    seconds = cpu_seconds(lambda: engine(problem, np.random.default_rng(1)))
+    ours = [engine(problem, np.random.default_rng(seed)).inclusion for seed in range(5)]
+    bms_square = np.mean((np.array(bms) - truth) ** 2)
+    square = np.mean([(one - truth) ** 2 for one in ours])
+    ratio = bms_seconds * bms_square / (seconds * square)
+    note = f"BMS {bms_seconds:.1f} s for an error of {bms_square**0.5:.2g}; here {seconds:.3f} s for {square**0.5:.2g}"
+    return [Row("times faster than BMS, k = 60, same accuracy", float(ratio), "", 100, ">=", note)]
+
+
+def own_draws_per_second(x: np.ndarray, y: np.ndarray) -> float:
+    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    engine = MCMC(sweeps=1000, max_sweeps=1000)
+    engine(problem, np.random.default_rng(0))
+    seconds = cpu_seconds(lambda: engine(problem, np.random.default_rng(1)))
+    found = engine(problem, np.random.default_rng(1)).diagnostics
+    return float(np.nanmin(found.effective_draws)) / seconds
+
+
+def horseshoe_rows() -> list[Row]:
+    """Least effective draws of a coefficient per second, k = 60, n = 200, against NUTS on a horseshoe."""
+    x, y = regression()
+    ours = own_draws_per_second(x, y)
+    rows = [Row("effective draws per second, k = 60", ours, "/s", note="least of all coefficients")]
+    for name, run in (("numpyro", _numpyro), ("nutpie", _nutpie)):
+        if find_spec(name) is not None:
+            ess, seconds = run(x, y)
+            note = f"{name}: {ess:.0f} in {seconds:.0f} s"
+            rows.append(Row(f"  times those of a horseshoe in {name}", ours / (ess / seconds), "", 100, ">=", note))
+    return rows
+
+
+def _numpyro(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    import jax
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.diagnostics import effective_sample_size
+
+    def model() -> None:
+        tau = numpyro.sample("tau", dist.HalfCauchy(1.0))
+        local = numpyro.sample("local", dist.HalfCauchy(1.0).expand([x.shape[1]]))
+        z = numpyro.sample("z", dist.Normal(0.0, 1.0).expand([x.shape[1]]))
+        theta = numpyro.deterministic("theta", z * local * tau)
+        sigma = numpyro.sample("sigma", dist.HalfCauchy(1.0))
+        numpyro.sample("y", dist.Normal(x @ theta, sigma), obs=y)
+
+    sampler = numpyro.infer.MCMC(numpyro.infer.NUTS(model), num_warmup=1000, num_samples=1000, progress_bar=False)
+    start = time.process_time()
+    sampler.run(jax.random.PRNGKey(0))
+    theta = np.asarray(sampler.get_samples(group_by_chain=True)["theta"])
+    return float(effective_sample_size(theta).min()), time.process_time() - start
+
+
+def _nutpie(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    import nutpie
+    import pymc as pm
+    from arviz_stats.base import array_stats
+
+    with pm.Model() as model:
+        tau = pm.HalfCauchy("tau", 1.0)
+        local = pm.HalfCauchy("local", 1.0, shape=x.shape[1])
+        z = pm.Normal("z", 0.0, 1.0, shape=x.shape[1])
+        theta = pm.Deterministic("theta", z * local * tau)
+        sigma = pm.HalfCauchy("sigma", 1.0)
+        pm.Normal("y", x @ theta, sigma, observed=y)
+    compiled = nutpie.compile_pymc_model(model)
+    start = time.process_time()
+    trace = nutpie.sample(compiled, draws=1000, tune=1000, chains=4, cores=1, seed=1, progress_bar=False)
+    seconds = time.process_time() - start
+    draws = np.moveaxis(np.asarray(trace.posterior["theta"]), 2, 0)
+    return float(array_stats.ess(draws, chain_axis=1, draw_axis=2).min()), seconds
+
+
+def lbidd_rows() -> list[Row]:
+    folder = os.environ.get("ALLDAGS_DATA", str(Path(__file__).parents[2] / "shared" / "data"))
+    if not Path(folder, "lbidd").is_dir():
+        return []
+    seconds, r_hat, rank = [], [], []
+    for name in lbidd_sets(folder)[:4]:
+        data = ad.datasets.lbidd(name, folder)
+        prior, graph = ad.Prior(), data.graph()
+        working = working_moments(data.moments(), prior, graph.variables)
+        problem = node_problem(working, graph, prior, "outcome")
+        seconds.append(cpu_seconds(lambda p=problem: MCMC()(p, np.random.default_rng(0)), repeats=2))
+        found = MCMC()(problem, np.random.default_rng(0)).diagnostics
+        r_hat.append(found.max_r_hat)
+        rank.append(float(np.nanmax(found.rank_r_hat)))
+    note = f"worst of 4 sets; R-hat {max(r_hat):.4f}, rank-normalised on batch means {max(rank):.3f}"
+    return [Row(f"LBIDD, k = {problem.k}, n = 1000, to R-hat < 1.01", max(seconds), "s", 2.0, "<=", note)]
+
+
+def thousand_rows(k: int = 1000, n: int = 500) -> list[Row]:
+    x, y = regression(k, n)
+    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.process_time()
+        found = MCMC(sweeps=500, max_sweeps=1000)(problem, np.random.default_rng(0)).diagnostics
+    seconds = time.process_time() - start
+    note = f"{found.sweeps} sweeps, R-hat {found.max_r_hat:.3f}, error {found.max_mcse:.2g}, {len(caught)} warnings"
+    return [Row("k = 1000, n = 500", seconds, "s", 300.0, "<=", note)]
+
+
+def run() -> list[Row]:
+    return large_rows() + bms_rows() + horseshoe_rows() + lbidd_rows() + thousand_rows()
