@@ -49,7 +49,14 @@ def large_rows(data_sets: int = 5, checked: int = 1) -> list[Row]:
     note = f"median of {data_sets} data sets, from {min(seconds):.2f} to {max(seconds):.2f} s"
     return [
         Row("large graph, all 31 nodes", float(np.median(seconds)), "s", 0.25, "<=", note),
-        Row("  largest error of a mean", max(errors), "", 0.005, "<=", f"{checked} data set, against 50 times longer runs"),
+        Row(
+            "  largest error of a mean",
+            max(errors),
+            "",
+            0.005,
+            "<=",
+            f"{checked} data set, against 50 times longer runs",
+        ),
     ]
 
 

@@ -16,6 +16,7 @@ from numba import njit
 
 from alldags.engines.kernels.block import (
     WIDTH,
+    Block,
     Sums,
     Weights,
     collect_means,
@@ -114,6 +115,16 @@ def changed_levels(prefix: int) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def visit(block: Block, stack: Stack, weights: Weights, width: int, prefix: int, first: int) -> float:
+    """Weigh all subsets with this prefix, which follows the one before unless it is the first; return their sum."""
+    if prefix > first:
+        descend(stack, weights, width, prefix, changed_levels(prefix))
+    slot = stack.slot[0]
+    eliminate_block(block, stack.a[slot], stack.b[slot], width)
+    return weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def absorb_present(stack: Stack, sums: Sums, width: int, h: int, second: bool) -> None:
     """Turn sums over subsets of the variables below v = width + h, given v present, into sums that include v."""
     v = width + h
@@ -202,11 +213,7 @@ def sum_subsets(
     start(stack, weights, a, b, width, first)
     last = first + count - 1
     for prefix in range(first, first + count):
-        if prefix > first:
-            descend(stack, weights, width, prefix, changed_levels(prefix))
-        slot = stack.slot[0]
-        eliminate_block(block, stack.a[slot], stack.b[slot], width)
-        weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
+        visit(block, stack, weights, width, prefix, first)
         if second:
             collect_seconds(block, sums, width)
         else:
@@ -246,11 +253,7 @@ def locate_subsets(
     for prefix in range(1 << t):
         if done == size:
             break
-        if prefix > 0:
-            descend(stack, weights, width, prefix, changed_levels(prefix))
-        slot = stack.slot[0]
-        eliminate_block(block, stack.a[slot], stack.b[slot], width)
-        total = weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
+        total = visit(block, stack, weights, width, prefix, 0)
         if targets[done] < passed + total:
             reached = passed
             for lane in range(1 << width):
@@ -278,11 +281,7 @@ def best_subsets(
     start(stack, weights, a, b, width, 0)
     leaf = width % 2
     for prefix in range(1 << t):
-        if prefix > 0:
-            descend(stack, weights, width, prefix, changed_levels(prefix))
-        slot = stack.slot[0]
-        eliminate_block(block, stack.a[slot], stack.b[slot], width)
-        weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
+        visit(block, stack, weights, width, prefix, 0)
         for lane in range(1 << width):
             value = block.w[leaf, lane]
             if value > best[size - 1]:
@@ -313,11 +312,7 @@ def tabulate_subsets(a: FloatArray, b: FloatArray, weights: Weights, width: int,
     start(stack, weights, a, b, width, 0)
     leaf = width % 2
     for prefix in range(1 << t):
-        if prefix > 0:
-            descend(stack, weights, width, prefix, changed_levels(prefix))
-        slot = stack.slot[0]
-        eliminate_block(block, stack.a[slot], stack.b[slot], width)
-        weigh_block(block, weights, width, stack.log_weight[0], stack.q[0], stack.size[0])
+        visit(block, stack, weights, width, prefix, 0)
         entry = 0
         for i in range(listed.shape[0]):
             if listed[i] >= width and prefix >> (listed[i] - width) & 1:

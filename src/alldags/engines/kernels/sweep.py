@@ -18,8 +18,8 @@ from alldags.typing import BoolArray, FloatArray
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(t: FloatArray, v: int) -> None:
-    """Sweep variable `v` in, in place."""
+def exchange(t: FloatArray, v: int, sign: float) -> None:
+    """Sweep variable `v` in (`sign` 1) or out (`sign` -1), in place."""
     size = t.shape[0]
     pivot = 1.0 / t[v, v]
     for i in range(size):
@@ -29,26 +29,21 @@ def sweep(t: FloatArray, v: int) -> None:
                 if j != v:
                     t[i, j] -= factor * t[v, j]
     for i in range(size):
-        t[i, v] *= pivot
+        t[i, v] *= sign * pivot
         t[v, i] = t[i, v]
     t[v, v] = -pivot
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def sweep(t: FloatArray, v: int) -> None:
+    """Sweep variable `v` in, in place."""
+    exchange(t, v, 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def unsweep(t: FloatArray, v: int) -> None:
     """Sweep variable `v` out, in place: the inverse of `sweep`."""
-    size = t.shape[0]
-    pivot = 1.0 / t[v, v]
-    for i in range(size):
-        if i != v:
-            factor = t[i, v] * pivot
-            for j in range(size):
-                if j != v:
-                    t[i, j] -= factor * t[v, j]
-    for i in range(size):
-        t[i, v] *= -pivot
-        t[v, i] = t[i, v]
-    t[v, v] = -pivot
+    exchange(t, v, -1.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
