@@ -12,7 +12,7 @@ import math
 from numba import njit
 
 from alldags.engines.kernels.mixing import best_update, weight_and_slope
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray
 
 _RANGE = 24.0 * math.log(10.0)
 
@@ -34,6 +34,17 @@ def clip(log_e: float, floor: float) -> float:
     1e14 times the noise, which only a fit without residual reaches.
     """
     return min(max(log_e, floor), floor + _RANGE)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_product(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
+    """Write the product of a symmetric matrix and a vector, along rows."""
+    size = vector.shape[0]
+    for h in range(size):
+        out[h] = 0.0
+    for a in range(size):
+        for h in range(size):
+            out[h] += vector[a] * matrix[a, h]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -165,6 +176,8 @@ def round_full(
     p: float,
     q: float,
     floor: FloatArray,
+    active: BoolArray,
+    settled: float,
     log_e: FloatArray,
     weight: FloatArray,
     space: FloatArray,
@@ -172,12 +185,15 @@ def round_full(
     log_determinant: float,
     fit: float,
 ) -> tuple[float, float]:
-    """Move every coefficient's mixing factor to its optimum, one after the other; `state` is the mean."""
+    """Move the mixing factor of every active coefficient to its optimum, one after the other; `state` is the mean.
+
+    Where that changes ``log|A|`` by less than `settled`, the coefficient is no longer active.
+    """
     known, total, shape, rate = noise
     inverse, column = space[0], space[1, 0]
     k = fixed.shape[0]
     for i in range(k):
-        if fixed[i] > 0.0:
+        if fixed[i] > 0.0 or not active[i]:
             continue
         reach = inverse[i, i]
         pull = state[i] / reach
@@ -187,7 +203,9 @@ def round_full(
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)
         delta = new - weight[i]
         weight[i] = new
-        log_determinant += math.log1p(delta * reach)
+        change = math.log1p(delta * reach)
+        active[i] = abs(change) > settled
+        log_determinant += change
         gain = delta / (1.0 + delta * reach)
         move = gain * state[i]
         fit -= move * state[i]
@@ -207,6 +225,8 @@ def round_low_rank(
     p: float,
     q: float,
     floor: FloatArray,
+    active: BoolArray,
+    settled: float,
     log_e: FloatArray,
     weight: FloatArray,
     space: FloatArray,
@@ -219,14 +239,10 @@ def round_low_rank(
     inverse, column = space[0], space[1, 0]
     k, r = factor.shape
     for i in range(k):
-        if fixed[i] > 0.0:
+        if fixed[i] > 0.0 or not active[i]:
             continue
         row = factor[i]
-        for a in range(r):
-            column[a] = 0.0
-        for a in range(r):
-            for h in range(r):
-                column[h] += row[a] * inverse[a, h]
+        write_product(inverse, row, column)
         reach, pull = dot(row, column), dot(row, state)
         rest = 1.0 - reach / weight[i]  # of the coefficient's prior variance, the share the data leave
         precision, _ = noise_part(fit, known, total, shape, rate)
@@ -234,7 +250,9 @@ def round_low_rank(
         log_e[i] = clip(math.log(e), floor[i])
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)
         delta = 1.0 / new - 1.0 / weight[i]
-        log_determinant += math.log(new / weight[i]) + math.log1p(delta * reach)
+        change = math.log(new / weight[i]) + math.log1p(delta * reach)
+        active[i] = abs(change) > settled
+        log_determinant += change
         weight[i] = new
         gain = delta / (1.0 + delta * reach)
         move = gain * pull
@@ -257,16 +275,20 @@ def write_mean(factor: FloatArray, weight: FloatArray, state: FloatArray, mean: 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_second_moments(
-    factor: FloatArray, weight: FloatArray, mean: FloatArray, precision: float, inverse: FloatArray, e: FloatArray
+    factor: FloatArray,
+    weight: FloatArray,
+    mean: FloatArray,
+    precision: float,
+    inverse: FloatArray,
+    column: FloatArray,
+    e: FloatArray,
 ) -> None:
-    """Write ``E[theta_i^2]``, in units of the noise variance if that is unknown."""
+    """Write ``E[theta_i^2]``, in units of the noise variance if that is unknown; `column` is work space."""
     k, r = factor.shape
     for i in range(k):
         if r == k:
             variance = inverse[i, i]
         else:
-            reach = 0.0
-            for a in range(r):
-                reach += factor[i, a] * dot(inverse[a], factor[i])
-            variance = (1.0 - reach / weight[i]) / weight[i]
+            write_product(inverse, factor[i], column)
+            variance = (1.0 - dot(factor[i], column) / weight[i]) / weight[i]
         e[i] = variance + precision * mean[i] ** 2

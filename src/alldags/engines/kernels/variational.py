@@ -33,6 +33,7 @@ from alldags.engines.kernels.mixing import bound_term, weight_and_slope
 from alldags.typing import FloatArray, IntArray
 
 _FIRST_EXTRAPOLATION = 4  # rounds; before, most coefficients still move of their own accord
+_MANY = 100  # coefficients from which on those that have settled are left out of most rounds
 _REFRESH = 20  # rounds after which the rounding errors of rank-one changes are cleared
 
 
@@ -174,24 +175,40 @@ def ascend(
     bound = bound_of(code, log_e, fixed, weight, p, q, count, prior, log_determinant, noise_term)
     history[0] = bound
     steps, rounds, stale, converged = 0, 0, 0, False
+    active, full = np.ones(k, dtype=np.bool_), True
+    settled = 0.1 * tolerance
     while rounds + 1 < history.shape[0] and not converged:
         if steps == 0:
             path[0, :k] = log_e
             path[0, k] = math.log(p) if count > 0 else 0.0
         old_mean[:] = mean
         if rounds < plain:
-            write_second_moments(factor, weight, mean, precision, space[0], e)
+            write_second_moments(factor, weight, mean, precision, space[0], space[1, 0], e)
             for i in range(k):
                 log_e[i] = clip(math.log(e[i]), floor[i])
             set_weights(code, log_e, fixed, p, q, weight)
             stale = _REFRESH
         elif size < k:
             log_determinant, fit = round_low_rank(
-                factor, fixed, noise, code, p, q, floor, log_e, weight, space, state, log_determinant, fit
+                factor,
+                fixed,
+                noise,
+                code,
+                p,
+                q,
+                floor,
+                active,
+                settled,
+                log_e,
+                weight,
+                space,
+                state,
+                log_determinant,
+                fit,
             )
         else:
             log_determinant, fit = round_full(
-                fixed, noise, code, p, q, floor, log_e, weight, space, state, log_determinant, fit
+                fixed, noise, code, p, q, floor, active, settled, log_e, weight, space, state, log_determinant, fit
             )
         if stale >= _REFRESH:
             log_determinant, fit = refresh(factor, shift, weight, space, state)
@@ -199,7 +216,7 @@ def ascend(
         write_mean(factor, weight, state, mean)
         precision, noise_term = noise_part(fit, known, total, shape, rate)
         if count > 0:
-            write_second_moments(factor, weight, mean, precision, space[0], e)
+            write_second_moments(factor, weight, mean, precision, space[0], space[1, 0], e)
             spread = 0.0
             for i in range(k):
                 if fixed[i] == 0.0:
@@ -220,8 +237,11 @@ def ascend(
         for i in range(k):
             change = max(change, abs(mean[i] - old_mean[i]))
             largest = max(largest, abs(mean[i]))
-        converged = change <= tolerance * largest and abs(new - bound) <= tolerance * (1.0 + abs(new))
-        converged = converged and rounds > plain
+        still = change <= tolerance * largest and abs(new - bound) <= tolerance * (1.0 + abs(new)) and rounds > plain
+        converged = still and full
+        full = still or k <= _MANY or not active.any()  # before stopping, all coefficients are looked at once more
+        if full:
+            active[:] = True
         bound = new
         steps += 1
         path[steps, :k] = log_e
