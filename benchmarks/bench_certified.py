@@ -60,7 +60,7 @@ def bound_rows(sample: PaperSample) -> list[Row]:
     rows = []
     for child in ("Z1", "Z2", "Z3"):
         node = problem(sample, child)
-        system = ordered_system(free_system(node, conjugate_system(node)))
+        system = ordered_system(free_system(node, conjugate_system(node)), 2**26)
         truth = math.log(fit(node, 1e-6)._search.sums.w) + system.weights.reference
         for name, value in bounds(system).items():
             rows.append(Row(f"{child}, bound of the whole sum: {name}", value - truth, "nats above"))

@@ -12,7 +12,7 @@ from alldags.engines import branching as module
 from alldags.engines.branching import ordered_system, run_walk
 from alldags.engines.certified import Certified, CertifiedPosterior
 from alldags.engines.conjugate import summarize_set
-from alldags.engines.exact import ExactPosterior, free_system
+from alldags.engines.exact import ExactPosterior, FreeSystem, free_system
 from alldags.errors import EngineError
 from alldags.hyper import Setting, beta_binomial_log_size
 from alldags.nodes import NodeProblem, conjugate_system
@@ -60,7 +60,7 @@ def test_bounds_hold_against_full_enumeration(kind, rng, calibrate_scale, monkey
         problem = random_problem(rng, kind, k)
         exact = ExactPosterior(problem)
         free = free_system(problem, conjugate_system(problem))
-        system = ordered_system(free)
+        system = ordered_system(free, 2**26)
         threshold = float(10 ** rng.uniform(-6, 1))
         limits = Limits(threshold, threshold * 10 ** rng.uniform(0, 4), int(rng.choice([5, 10**9])))
         sums = run_walk(system, system.weights, limits)
@@ -204,7 +204,7 @@ def test_weights_far_above_the_greedy_set_do_not_overflow(monkeypatch):
     shifted = CertifiedPosterior.__new__(CertifiedPosterior)
     ExactPosterior.__init__(shifted, problem)
     shifted.engine = Certified(tolerance=1e-9)
-    shifted.__dict__["_free"] = module.FreeSystem(**{**ours._free.__dict__, "weights": low})
+    shifted.__dict__["_free"] = FreeSystem(**{**ours._free.__dict__, "weights": low})
     assert shifted.log_evidence == pytest.approx(ours.log_evidence, abs=1e-8)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.engines.exact import FreeSystem
+from alldags.errors import EngineError
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from alldags.engines.kernels.certified import Limits, Walk
 
 WIDTH = 14  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bookkeeping
+_NARROWEST = 8
 _OVERFLOW = 1e200
 _TIGHTEN = 1e3  # a subtree this many times above the threshold gets a bound of its own
 _SMALLEST = 1e-280  # the thresholds end here
@@ -40,6 +42,8 @@ class OrderedSystem:
         Of ``a``, shape (f,).
     reach
         Quadratic form of the full set.
+    width
+        Variables in the block at the end.
     """
 
     a: FloatArray
@@ -48,11 +52,7 @@ class OrderedSystem:
     order: IntArray
     inverse_diagonal: FloatArray
     reach: float
-
-    @property
-    def width(self) -> int:
-        """Variables in the block at the end."""
-        return min(len(self.b), WIDTH)
+    width: int
 
     @property
     def prefix(self) -> int:
@@ -60,14 +60,18 @@ class OrderedSystem:
         return len(self.b) - self.width
 
 
-def ordered_system(free: FreeSystem) -> OrderedSystem:
-    """Order the uncertain parents by the log odds of each, given what the greedy search selects among the others."""
+def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
+    """Order the uncertain parents by the log odds of each, given what the greedy search selects among the others.
+
+    The block narrows with the budget, so that a small one still reaches some thousand states.
+    """
     order = np.argsort(-_flip_log_odds(free), kind="stable")
     a, b = np.ascontiguousarray(free.a[np.ix_(order, order)]), free.b[order]
     weights = free.weights._replace(log_factor=free.weights.log_factor[order])
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
+    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 13))
     reach = max(float(b @ inverse @ b), 0.0) * (1 + 1e-9)
-    return OrderedSystem(a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach)
+    return OrderedSystem(a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width)
 
 
 def _flip_log_odds(free: FreeSystem) -> FloatArray:
@@ -117,7 +121,7 @@ def search(system: OrderedSystem, max_subsets: int, tolerance: float) -> Search:
     from alldags.engines.kernels.certified import Limits
 
     budget = max(max_subsets >> system.width, 1)
-    weights, threshold, best = system.weights, 1.0, None
+    weights, threshold, best = system.weights, 0.1, None
     while True:
         found = _one_pass(system, weights, Limits(threshold, _TIGHTEN * threshold, budget))
         weights = found.weights
@@ -134,6 +138,11 @@ def _one_pass(system: OrderedSystem, weights: Weights, limits: Limits) -> Search
     while not sums.w < _OVERFLOW:  # some set is hundreds of nats better than the greedy one, whose weight was 1
         weights = weights._replace(reference=weights.reference + 400.0)
         sums = run_walk(system, weights, limits)
+    if sums.w <= 0:  # nothing was heavy enough to be summed: sum what the budget allows
+        limits = limits._replace(threshold=0.0)
+        sums = run_walk(system, weights, limits)
+    if sums.w <= 0:
+        raise EngineError("no parent set with a weight above 0 was found within the budget; use engine='mcmc'")
     return Search(limits, weights, sums)
 
 

@@ -114,7 +114,7 @@ class CertifiedPosterior(ExactPosterior):
 
     @cached_property
     def _ordered(self) -> OrderedSystem:
-        return ordered_system(self._free)
+        return ordered_system(self._free, self.engine.max_subsets)
 
     @cached_property
     def _search(self) -> Search:

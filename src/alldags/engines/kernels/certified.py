@@ -4,8 +4,8 @@ The last `width` variables of a fixed order form a block (`alldags.engines.kerne
 A state of the walk is a set P of prefix variables with all subsets of the block, which are summed at constant cost per
 set. Its children add one prefix variable and keep the later ones. The bound of a state is a product over the variables
 that may still join, so it bounds each child's subtree at once, in O(1). A child whose bound is below the threshold is
-left out and its bound added to the account; any other is entered, at the cost of one Schur complement. Sums are
-combined on the way back, as in the exact recursion.
+left out and its bound added to the account; any other is entered, at the cost of one Schur complement. A state's own
+block is left out in the same way. Sums are combined on the way back, as in the exact recursion.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Limits(NamedTuple):
 
     threshold: float  # a subtree whose bound is below this is left out
     tighten: float  # a subtree whose bound is above this gets a bound of its own
-    budget: int  # states to enter; what remains is then left out
+    budget: int  # blocks to sum; what remains is then left out
 
 
 class Walk(NamedTuple):
@@ -93,6 +93,7 @@ def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
     offset = log_base
     product = 1.0
     s.tail[d, prefix] = 0.0
+    s.own[d] = fast_exp(max(min(offset, 600.0), -690.0))
     for c in range(k - 1, s.first[d] - 1, -1):
         log_x = s.log_x[c]
         if c < prefix:
@@ -105,6 +106,8 @@ def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
         if product > 1e30:
             product *= 1e-30
             offset += _LOG_1E30
+        if c == prefix:
+            s.own[d] = product * fast_exp(max(min(offset, 600.0), -690.0))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -114,6 +117,7 @@ def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_ba
     offset = log_base
     s.tail[d, prefix] = 0.0
     s.poly[0] = 1.0
+    s.own[d] = size_weight(weights, s.size[d]) * fast_exp(max(min(offset, 600.0), -690.0))
     for c in range(k - 1, s.first[d] - 1, -1):
         later = k - 1 - c
         log_x = s.log_x[c]
@@ -134,6 +138,17 @@ def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_ba
             s.poly[i] = keep * s.poly[i] + up * s.poly[i - 1]
         s.poly[0] *= keep
         offset += _renormalise(s.poly, later + 2)
+        if c == prefix:
+            s.own[d] = size_total(s, d, weights, later + 2) * fast_exp(max(min(offset, 600.0), -690.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def size_total(s: Stack, d: int, weights: Weights, count: int) -> float:
+    """Return the sum of the polynomial's coefficients, each with the weight of its number of parents."""
+    total = 0.0
+    for i in range(count):
+        total += s.poly[i] * size_weight(weights, s.size[d] + i)
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -169,8 +184,10 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
     slope = chord(weights, s.q[d], s.reach[d])
     if d > 0:
         spread(s, d, prefix, weights, slope)
-        if s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:
+        if first >= prefix or s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:
             return True
+        if s.child[d, first] > 0.99 * s.tail[d, first]:
+            return True  # the next variable is all but certain: tighten once it has joined
     inherited = s.tail[d, first]
     for c in range(first, k):  # kept in case tightening fails or does not help
         s.kept[0, c], s.kept[1, c], s.kept[2, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
@@ -214,6 +231,18 @@ def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def clear_sums(s: Stack, d: int, second: bool) -> None:
+    """Start the sums of a state with nothing."""
+    s.w[d] = 0.0
+    s.noise[d] = 0.0
+    s.inclusion[d, s.first[d] :] = 0.0
+    s.mean[d, s.first[d] :] = 0.0
+    if second:
+        s.between[d, s.first[d] :, s.first[d] :] = 0.0
+        s.within[d, s.first[d] :, s.first[d] :] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sums: Sums, second: bool) -> None:
     """Start the sums of a state with all subsets of the block."""
     k = s.b.shape[1]
@@ -231,18 +260,12 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
         collect_means(block, sums, width)
     s.w[d] = sums.w[0]
     s.noise[d] = sums.noise[0]
-    for c in range(s.first[d], prefix):
-        s.inclusion[d, c] = 0.0
-        s.mean[d, c] = 0.0
     for i in range(width):
         s.inclusion[d, prefix + i] = sums.inclusion[i]
         s.mean[d, prefix + i] = sums.mean[i]
     if second:
-        for c in range(s.first[d], k):
-            for j in range(s.first[d], k):
-                inside = c >= prefix and j >= prefix
-                s.between[d, c, j] = sums.between[c - prefix, j - prefix] if inside else 0.0
-                s.within[d, c, j] = sums.within[c - prefix, j - prefix] if inside else 0.0
+        s.between[d, prefix:, prefix:] = sums.between
+        s.within[d, prefix:, prefix:] = sums.within
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -272,8 +295,8 @@ def walk(
     second
         Whether second moments are wanted.
     paths, values
-        Filled with the prefix variables present in each state entered, shape (count, prefix), and the weight of its
-        block, shape (count,); count may be 0.
+        Filled with the prefix variables present in each state whose block was summed, shape (count, prefix), and the
+        weight of that block, shape (count,); count may be 0.
     """
     k = b.shape[0]
     prefix = k - width
@@ -284,22 +307,28 @@ def walk(
     s.b[0] = b
     s.reach[0] = reach
     path = np.zeros(prefix, dtype=np.bool_)
-    states, left_out, finished = 0, 0.0, True
+    states, entered, left_out, finished = 0, 0, 0.0, True
+    most = 16 * limits.budget + 1000  # states whose block is left out cost little, but not nothing
     d = np.int64(0)  # not a literal, for which numba would compile everything a second time
     entering = True
     while d >= 0:
         if entering:
-            sum_block(s, d, prefix, weights, block, sums, second)
-            if states < values.shape[0]:
-                paths[states] = path
-                values[states] = s.w[d]
-            states += 1
             entering = False
-            if s.first[d] < prefix and not bound_state(s, d, prefix, weights, limits):
+            entered += 1
+            if prefix > 0 and not bound_state(s, d, prefix, weights, limits):
                 left_out, finished = math.inf, False
                 break
+            clear_sums(s, d, second)
+            if prefix > 0 and s.own[d] <= limits.threshold:
+                left_out += s.own[d]
+            else:
+                sum_block(s, d, prefix, weights, block, sums, second)
+                if states < values.shape[0]:
+                    paths[states] = path
+                    values[states] = s.w[d]
+                states += 1
         v = s.next[d]
-        if v == prefix or s.tail[d, v] <= limits.threshold or states >= limits.budget:
+        if v == prefix or s.tail[d, v] <= limits.threshold or states >= limits.budget or entered >= most:
             if v < prefix:
                 left_out += s.tail[d, v]
                 finished = finished and s.tail[d, v] <= limits.threshold

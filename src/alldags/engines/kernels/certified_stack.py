@@ -20,6 +20,7 @@ class Stack(NamedTuple):
     log_odds: FloatArray
     child: FloatArray  # (depth, k) bound of the subtree that adds c
     tail: FloatArray  # (depth, k + 1) sums of child from c on
+    own: FloatArray  # (depth,) bound of the state's own block
     log_weight: FloatArray  # (depth,) prior and determinant part
     q: FloatArray  # (depth,) quadratic form of the prefix set
     reach: FloatArray  # (depth,) upper bound of what the later variables can add to it
@@ -49,7 +50,7 @@ def make_stack(k: int, width: int, second: bool) -> Stack:
     m = k if second else 0
     return Stack(
         np.zeros((depth, k, k)), np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k)),
-        np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k + 1)),
+        np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k + 1)), np.zeros(depth),
         np.zeros(depth), np.zeros(depth), np.zeros(depth), np.zeros(depth, dtype=np.int64),
         np.zeros(depth, dtype=np.int64), np.zeros(depth, dtype=np.int64),
         np.zeros(depth), np.zeros(depth), np.zeros((depth, k)), np.zeros((depth, k)),
