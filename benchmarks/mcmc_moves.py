@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from alldags.engines.kernels.gibbs import QUADRATIC, TINY, WORK, Chain, Systems, flip, refresh, work_limit
+from alldags.engines.kernels.gibbs import Chain, Systems, flip, refresh, work_limit
+from alldags.engines.kernels.gibbs_flip import QUADRATIC, TINY, WORK
 from alldags.engines.kernels.gibbs_moves import gain
 from alldags.engines.mcmc import MCMC, sample
 from alldags.engines.sampling import stack_systems, start_chains, warm_up

@@ -6,7 +6,7 @@ import pytest
 import naive_mcmc
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
-from alldags.engines.kernels import gibbs, gibbs_moves
+from alldags.engines.kernels import gibbs, gibbs_flip, gibbs_moves
 from alldags.engines.sampling import stack_systems
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem, conjugate_system
@@ -23,14 +23,14 @@ def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.
 
 def check_state(systems: gibbs.Systems, chain: gibbs.Chain) -> None:
     k = chain.present.size
-    setting = chain.counts[gibbs.SETTING]
+    setting = chain.counts[gibbs_flip.SETTING]
     precision = systems.factor[setting] * systems.gram[:, :k]
     precision[np.diag_indices(k)] = systems.scale[setting]
     swept, linear, q = naive_mcmc.swept_by_inversion(precision, systems.shift[setting], chain.present)
     np.testing.assert_allclose(chain.diagonal[:k], np.diag(swept), rtol=1e-9)
     np.testing.assert_allclose(chain.linear[:k], linear, rtol=1e-8, atol=1e-10)
-    assert chain.numbers[gibbs.QUADRATIC] == pytest.approx(q, rel=1e-9)
-    assert chain.counts[gibbs.SIZE] == chain.present.sum()
+    assert chain.numbers[gibbs_flip.QUADRATIC] == pytest.approx(q, rel=1e-9)
+    assert chain.counts[gibbs_flip.SIZE] == chain.present.sum()
     for v in range(k):
         gibbs.load_row(chain, v)
         np.testing.assert_allclose(chain.row[:k], swept[v], rtol=1e-8, atol=1e-10)
@@ -48,11 +48,11 @@ def test_flips_and_refreshes_equal_an_explicit_inverse() -> None:
         gibbs.flip(systems, chain, int(rng.choice(free)))
         if step % 10 == 0:
             chain.seen[:] = rng.random(9)
-            chain.numbers[gibbs.VISITS] = 20.0 * (step % 20 == 0)  # both ways to choose the base set
+            chain.numbers[gibbs_flip.VISITS] = 20.0 * (step % 20 == 0)  # both ways to choose the base set
             gibbs.refresh(systems, chain)
         check_state(systems, chain)
     assert chain.present[4]
-    assert chain.numbers[gibbs.DRIFT] < 1e-12
+    assert chain.numbers[gibbs_flip.DRIFT] < 1e-12
 
 
 @pytest.mark.parametrize("slab", ["independent", "g"])

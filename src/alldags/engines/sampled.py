@@ -19,7 +19,8 @@ from alldags.engines.convergence import (
     split_r_hat,
     with_control_variates,
 )
-from alldags.engines.kernels.gibbs import DRIFT, FLIPS, SETTING_MOVES, SWAPS, new_chain, replay
+from alldags.engines.kernels.gibbs import new_chain, replay
+from alldags.engines.kernels.gibbs_flip import DRIFT, FLIPS, SETTING_MOVES, SWAPS
 from alldags.engines.kernels.gibbs_moves import MEAN
 from alldags.engines.sampling import Run, total
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet, conjugate_system

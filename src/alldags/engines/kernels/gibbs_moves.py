@@ -9,10 +9,19 @@ import numpy as np
 from numba import njit
 
 from alldags.engines.kernels.gibbs import (
+    Chain,
+    Systems,
+    load_row,
+    noise_mean,
+    refresh,
+    residual_rate,
+    safe_flip,
+    work_limit,
+)
+from alldags.engines.kernels.gibbs_flip import (
     DRIFT,
     FLIPS,
     LEAST_RESIDUAL,
-    MUCH_WORK,
     QUADRATIC,
     SETTING,
     SETTING_MOVES,
@@ -21,15 +30,7 @@ from alldags.engines.kernels.gibbs import (
     TINY,
     VISITS,
     WORK,
-    Chain,
-    Systems,
     flip_arrays,
-    load_row,
-    noise_mean,
-    refresh,
-    residual_rate,
-    safe_flip,
-    work_limit,
 )
 from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -78,6 +79,7 @@ def sweep_once(
     counts, numbers, seen, scales = chain.counts, chain.numbers, chain.seen, systems.scale[setting]
     square, square_between = sums.square, sums.square_between
     certain_count = k - (log_size.shape[0] - 1)
+    limit = work_limit(chain)
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
     residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
     free = chain.counts[SIZE] - certain_count
@@ -120,14 +122,12 @@ def sweep_once(
             flip_arrays(
                 base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scale, v
             )
-            if counts[WORK] >= MUCH_WORK:
+            if counts[WORK] >= limit:
                 refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
             residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
-    chain.numbers[VISITS] += 1.0
-    if chain.counts[WORK] >= work_limit(chain):
-        refresh(systems, chain)
+    numbers[VISITS] += 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -188,8 +188,8 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
                 chosen = u
                 break
     if chosen != v:
-        safe_flip(systems, chain, v)
-        safe_flip(systems, chain, chosen)
+        for u in (v, chosen):
+            safe_flip(systems, chain, u)
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
