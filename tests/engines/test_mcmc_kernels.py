@@ -103,11 +103,11 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
     systems = stack_systems(given)
     generator = np.random.default_rng(8)
     begin = np.array([True, False, False, False, True])
-    counts = np.zeros(5)
+    counts, trace = np.zeros(5), np.zeros((3, 5))
     for _ in range(4000):
         chain = gibbs.new_chain(5)
         gibbs.start(systems, chain, begin, 0)
-        gibbs_moves.swap_once(systems, chain, generator)
+        gibbs_moves.swap_once(systems, chain, trace, generator, True)
         assert chain.present.sum() == 2
         counts[:4] += chain.present[:4]
     system = conjugate_system(given)
@@ -120,6 +120,7 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
     expected /= expected.sum()
     error = np.sqrt(4000 * expected * (1 - expected)) + 1
     assert np.all(np.abs(counts[:4] - 4000 * expected) < 4 * error)
+    np.testing.assert_allclose(trace[gibbs_moves.CONTROL, :4], counts[:4] - 4000 * expected, atol=1e-6)
 
 
 def test_controls_have_mean_zero_and_reduce_the_error() -> None:

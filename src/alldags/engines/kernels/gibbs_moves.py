@@ -131,11 +131,12 @@ def sweep_once(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) -> None:
+def swap_once(systems: Systems, chain: Chain, trace: FloatArray, generator: np.random.Generator, keep: bool) -> None:
     """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
 
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
-    nothing is rejected, and near-duplicates exchange places in one step.
+    nothing is rejected, and near-duplicates exchange places in one step. If `keep`, the controls in `trace` (3, k) get
+    the drawn presence less its probability, as in `sweep_once`.
     """
     k = chain.present.shape[0]
     size = chain.counts[SIZE]
@@ -187,6 +188,11 @@ def swap_once(systems: Systems, chain: Chain, generator: np.random.Generator) ->
             if left < 0.0:
                 chosen = u
                 break
+    if keep:
+        for u in range(k):
+            if weight[u] > 0.0:
+                trace[CONTROL, u] -= weight[u] / whole_weight
+        trace[CONTROL, chosen] += 1.0
     if chosen != v:
         for u in (v, chosen):
             safe_flip(systems, chain, u)
@@ -274,7 +280,7 @@ def run_chain(
         for _ in range(batch):
             sweep_once(systems, chain, sums, trace[b], generator, keep)
             for _ in range(swaps):
-                swap_once(systems, chain, generator)
+                swap_once(systems, chain, trace[b], generator, keep)
             if settings > 1:
                 change_setting(systems, chain, generator, factor)
             if keep:
