@@ -87,6 +87,12 @@ def test_propensity_penalty_is_l1(rng):
     assert np.ptp(baselines.propensity(x, t)) > 0.1
 
 
+def test_propensity_does_not_penalise_the_intercept(rng):
+    x = rng.standard_normal((400, 3))
+    t = (np.arange(400) < 60).astype(float)
+    np.testing.assert_allclose(baselines.propensity(x, t, strength=0.01), 0.15, atol=1e-3)
+
+
 def test_propensity_without_covariates(rng):
     t = np.array([0.0, 1.0, 1.0, 1.0])
     np.testing.assert_allclose(baselines.propensity(np.ones((4, 2)), t), 0.75)

@@ -122,7 +122,10 @@ def _logistic(strength: float) -> Any:
     sklearn: Any = require("sklearn", "experiments")
     version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
     penalty: dict[str, Any] = {"l1_ratio": 1} if version >= (1, 8) else {"penalty": "l1"}
-    return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=2000, random_state=0, **penalty)
+    # liblinear penalises the intercept like a coefficient; as the weight of a column of 1000s it costs next to nothing
+    return linear.LogisticRegression(
+        C=strength, solver="liblinear", intercept_scaling=1000.0, max_iter=2000, random_state=0, **penalty
+    )
 
 
 def _standardised(covariates: FloatArray) -> FloatArray:
