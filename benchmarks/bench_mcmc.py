@@ -38,7 +38,7 @@ def fit_all(problems: list[NodeProblem], engine: MCMC, seed: int) -> list[NodePo
 
 
 def large_rows(data_sets: int = 5, checked: int = 1) -> list[Row]:
-    engine = MCMC(sweeps=128, target_mcse=0.0025)
+    engine = MCMC(sweeps=128, target_mcse=0.002)
     seconds, errors = [], []
     for seed in range(data_sets):
         problems = large_problems(seed)

@@ -136,6 +136,8 @@ def advance(run: Run, sweeps: int) -> None:
     """Run and record about `sweeps` more sweeps in each chain (a whole number of batches)."""
     while run.trace.shape[1] >= MOST_BATCHES:
         _halve(run)
+    if run.trace.shape[1] == 0:
+        run.batch = max(1, sweeps // MOST_BATCHES)  # memory does not grow with the length of the first round
     chains, k = len(run.chains), run.systems.certain.size
     batches = max(1, sweeps // run.batch)
     trace = np.zeros((chains, batches, 3, k))
