@@ -13,7 +13,8 @@ from alldags.engines.branching import OrderedSystem, ordered_system
 from alldags.engines.certified import Certified
 from alldags.engines.exact import free_system
 from alldags.engines.kernels.bounds import log_ratios, log_total, residual_shift, tighten
-from alldags.nodes import NodeProblem, conjugate_system, node_problem, working_moments
+from alldags.engines.system import conjugate_system
+from alldags.nodes import NodeProblem, node_problem, working_moments
 from alldags.prior import Prior
 from benchmarks.report import Row, cpu_seconds
 

@@ -16,7 +16,8 @@ from numba import njit
 
 import alldags as ad
 from alldags.engines.exact import free_moments, free_system
-from alldags.nodes import conjugate_system, node_problem, working_moments
+from alldags.engines.system import conjugate_system
+from alldags.nodes import node_problem, working_moments
 from benchmarks.report import Row, cpu_seconds
 
 

@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from alldags.engines.conjugate import summarize_set
-from alldags.nodes import NodeProblem, conjugate_system
+from alldags.engines.system import conjugate_system
+from alldags.nodes import NodeProblem
 
 
 def all_sets(problem: NodeProblem) -> np.ndarray:

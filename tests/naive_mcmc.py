@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 
 from alldags.engines.conjugate import summarize_set
+from alldags.engines.system import conjugate_system
 from alldags.hyper import Setting
-from alldags.nodes import NodeProblem, conjugate_system
+from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise
 
 

@@ -12,6 +12,7 @@ from scipy.special import betaln
 
 import alldags as ad
 from alldags.engines.conjugate import summarize_set
+from alldags.engines.system import conjugate_system
 from alldags.errors import PriorError
 from alldags.hyper import (
     beta_binomial_log_size,
@@ -21,7 +22,7 @@ from alldags.hyper import (
     shared_grid,
     zellner_siow_grid,
 )
-from alldags.nodes import NodeProblem, conjugate_system, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_moments
 from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
 
 N, K = 30, 3

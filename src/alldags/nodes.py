@@ -7,7 +7,6 @@ turned into the user's units at the very end, where that is a single multiplicat
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from alldags.data.moments import Moments
 from alldags.errors import DataError, PriorError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.hyper import NodeNumbers, Setting, node_edges, node_settings
-from alldags.prior import KnownNoise, Noise, Prior
+from alldags.prior import KnownNoise, Prior
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -354,104 +353,3 @@ def _check_degrees_of_freedom(problem: NodeProblem) -> None:
                 f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; "
                 f"add rows or use UnknownNoise(shape=...) with a shape above {(1 - problem.n) / 2:g}"
             )
-
-
-# -- the conjugate system of one setting -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ConjugateSystem:
-    """One setting of a problem as arrays: every parent set ``P`` has the log weight
-
-    ``log_constant + sum(log_factor[P]) + log_size[free parents in P] - 1/2 log|A_P| + f(q)``, ``q = b_P' A_P^-1 b_P``,
-
-    (without the determinant for g-prior slabs), where ``f(q) = q/2`` for known noise and
-    ``f(q) = -shape * log(rate + (total - q)/2)`` for unknown noise. The log weights of all parent sets sum (after
-    exponentiation) to the evidence.
-
-    Parameters
-    ----------
-    precision, shift
-        ``A`` (k, k) and ``b`` (k,).
-    log_factor
-        Prior odds and the slab's share of the normalising constant, shape (k,).
-    log_size
-        Shape (free + 1,); zeros for independent edges.
-    log_constant
-        What all parent sets have in common.
-    has_determinant
-        False for g-prior slabs.
-    known_noise
-        Which of the two forms of f applies.
-    total, shape, rate
-        The numbers of f for unknown noise: ``total`` is the child's sum of squares, ``shape = a0 + n/2``,
-        ``rate = b0``.
-    """
-
-    precision: FloatArray
-    shift: FloatArray
-    log_factor: FloatArray
-    log_size: FloatArray
-    log_constant: float
-    has_determinant: bool
-    known_noise: bool
-    total: float
-    shape: float
-    rate: float
-
-    @property
-    def degrees_of_freedom(self) -> float:
-        """Of the coefficients' Student-t posterior; infinite for known noise."""
-        return math.inf if self.known_noise else 2.0 * self.shape
-
-
-_RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are collinear
-
-
-def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
-    """Return the conjugate system of a problem with exactly one setting."""
-    (setting,) = problem.settings
-    known = isinstance(setting.noise, KnownNoise)
-    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
-    precision, slab_factor = _precision(problem, setting, s)
-    free_probability = problem.probability[~problem.certain]
-    constant = setting.log_weight
-    if problem.log_size is None:
-        constant += float(np.log1p(-free_probability).sum())
-    shape, rate = _noise_numbers(setting.noise, problem.n)
-    return ConjugateSystem(
-        precision=precision,
-        shift=s * problem.cross,
-        log_factor=problem.log_odds + slab_factor,
-        log_size=np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size,
-        log_constant=constant + _noise_constant(setting.noise, problem.n, problem.total),
-        has_determinant=setting.slab == "independent",
-        known_noise=known,
-        total=problem.total,
-        shape=shape,
-        rate=rate,
-    )
-
-
-def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatArray, float]:
-    """Return ``A`` and the slab's factor per parent present."""
-    tau = setting.slab_variance
-    if setting.slab == "independent":
-        return s * problem.gram + np.eye(problem.k) / tau, -0.5 * math.log(tau)
-    ridge = np.diag(_RIDGE * np.diag(problem.gram))
-    return s * (1.0 + 1.0 / tau) * (problem.gram + ridge), -0.5 * math.log1p(tau)
-
-
-def _noise_numbers(noise: Noise, n: float) -> tuple[float, float]:
-    if isinstance(noise, KnownNoise):
-        return 0.0, 0.0
-    return noise.shape + n / 2, noise.rate
-
-
-def _noise_constant(noise: Noise, n: float, total: float) -> float:
-    if isinstance(noise, KnownNoise):
-        return n / 2 * math.log(noise.precision / (2 * math.pi)) - noise.precision / 2 * total
-    constant = math.lgamma(noise.shape + n / 2) - n / 2 * math.log(2 * math.pi)
-    if noise.is_proper:
-        constant += noise.shape * math.log(noise.rate) - math.lgamma(noise.shape)
-    return constant

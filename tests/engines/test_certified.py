@@ -13,9 +13,10 @@ from alldags.engines.branching import ordered_system, run_walk
 from alldags.engines.certified import Certified, CertifiedPosterior
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.exact import ExactPosterior, FreeSystem, free_system
+from alldags.engines.system import conjugate_system
 from alldags.errors import EngineError
 from alldags.hyper import Setting, beta_binomial_log_size
-from alldags.nodes import NodeProblem, conjugate_system
+from alldags.nodes import NodeProblem
 from naive_hyper import all_sets, brute_force
 
 KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]

@@ -12,7 +12,8 @@ import alldags as ad
 import naive
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.exact import Exact, ExactPosterior
-from alldags.nodes import Setting, conjugate_system
+from alldags.engines.system import conjugate_system
+from alldags.nodes import Setting
 from problems import PRIORS, random_node
 
 SHAPES = [(0, 0), (1, 0), (1, 1), (3, 1), (6, 2), (9, 0), (11, 0), (12, 1)]

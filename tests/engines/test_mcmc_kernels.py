@@ -8,8 +8,9 @@ from alldags.engines.conjugate import summarize_set
 from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
 from alldags.engines.kernels import gibbs, gibbs_flip, gibbs_moves
 from alldags.engines.sampling import stack_systems
+from alldags.engines.system import conjugate_system
 from alldags.hyper import Setting
-from alldags.nodes import NodeProblem, conjugate_system
+from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import alldags as ad
 from alldags.engines.conjugate import summarize_set
-from alldags.nodes import conjugate_system, node_problem, working_moments
+from alldags.engines.system import conjugate_system
+from alldags.nodes import node_problem, working_moments
 from naive_hyper import all_sets
 
 GOLDEN = json.loads((Path(__file__).parent / "bms.json").read_text())

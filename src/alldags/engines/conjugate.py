@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.nodes import ConjugateSystem, Diagnostics, NodePosterior, NodeProblem, ParentSet, conjugate_system
+from alldags.engines.system import ConjugateSystem, conjugate_system
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from alldags.engines.conjugate import draw_given_sets, known_variance
 from alldags.engines.parallel import run_threads
 from alldags.engines.settings import over_settings
+from alldags.engines.system import ConjugateSystem, conjugate_system
 from alldags.errors import EngineError
-from alldags.nodes import ConjugateSystem, Diagnostics, NodePosterior, NodeProblem, ParentSet, conjugate_system
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:

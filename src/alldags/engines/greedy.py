@@ -8,7 +8,8 @@ import numpy as np
 
 from alldags.engines.conjugate import SingleSetPosterior
 from alldags.engines.settings import over_settings
-from alldags.nodes import ConjugateSystem, Diagnostics, NodePosterior, NodeProblem, conjugate_system
+from alldags.engines.system import ConjugateSystem, conjugate_system
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
 from alldags.typing import BoolArray
 
 

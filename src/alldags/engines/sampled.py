@@ -23,7 +23,8 @@ from alldags.engines.kernels.gibbs import new_chain, replay
 from alldags.engines.kernels.gibbs_flip import DRIFT, FLIPS, SETTING_MOVES, SWAPS
 from alldags.engines.kernels.gibbs_moves import MEAN
 from alldags.engines.sampling import Run, total
-from alldags.nodes import NodePosterior, NodeProblem, ParentSet, conjugate_system
+from alldags.engines.system import conjugate_system
+from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 LEAST_SETS = 100  # stored parent sets that must contain (or lack) an edge to condition on it without a new run

@@ -9,7 +9,8 @@ import numpy as np
 
 from alldags.engines.kernels.gibbs import Chain, Systems, new_chain, padded, start
 from alldags.engines.kernels.gibbs_moves import Sums, new_sums, run_chain
-from alldags.nodes import NodeProblem, conjugate_system
+from alldags.engines.system import conjugate_system
+from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 

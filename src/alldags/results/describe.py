@@ -29,6 +29,13 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
+def sampled_percent(value: float, atom: float) -> str:
+    """Format a probability that comes from draws: however many agree, it is not known to be 0 or 1."""
+    if atom == 1.0:
+        return percent(value)
+    return percent(min(max(value, 1e-9), 1 - 1e-9))
+
+
 def graph_count(log10: float) -> str:
     """Say how many graphs there are."""
     return f"{round(10**log10):,}" if log10 < 6 else f"10^{log10:.0f}"
@@ -60,8 +67,8 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
         lines.append(("  from not knowing the graph", number(effect.sd_structure)))
         lines.append(("  from not knowing the coefficients", number(effect.sd_coefficients)))
     lines.append(("95% interval", f"{number(low)} to {number(high)} (ends ± {error:.1g} Monte Carlo)"))
-    lines.append(("P(effect > 0)", percent(effect.probability_positive)))
-    lines.append(("P(effect < 0)", percent(effect.probability_negative)))
+    lines.append(("P(effect > 0)", sampled_percent(effect.probability_positive, effect.sample.atom)))
+    lines.append(("P(effect < 0)", sampled_percent(effect.probability_negative, effect.sample.atom)))
     if effect.probability_no_path is not None:
         doubt = effect.probability_no_path_error
         lines.append(("P(no effect)", percent(effect.probability_no_path) + (f" ± {percent(doubt)}" if doubt else "")))

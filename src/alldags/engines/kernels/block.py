@@ -26,7 +26,7 @@ WIDTH = 10  # variables per block; wider blocks leave the second-level cache, na
 
 
 class Weights(NamedTuple):
-    """What turns an eliminated system into a weight; see `alldags.nodes.ConjugateSystem`."""
+    """What turns an eliminated system into a weight; see `alldags.engines.system.ConjugateSystem`."""
 
     log_factor: FloatArray
     log_size: FloatArray

@@ -67,7 +67,7 @@ def rate_of(weights: Weights, q: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def log_fit(weights: Weights, q: float) -> float:
-    """Return ``f(q)`` of `alldags.nodes.ConjugateSystem`."""
+    """Return ``f(q)`` of `alldags.engines.system.ConjugateSystem`."""
     return 0.5 * q if weights.known_noise else -weights.shape * math.log(rate_of(weights, q))
 
 

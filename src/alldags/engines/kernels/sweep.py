@@ -48,7 +48,7 @@ def unsweep(t: FloatArray, v: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def noise_term(q: float, known_noise: bool, total: float, shape: float, rate: float) -> float:
-    """Return ``f(q)`` of `alldags.nodes.ConjugateSystem`."""
+    """Return ``f(q)`` of `alldags.engines.system.ConjugateSystem`."""
     if known_noise:
         return 0.5 * q
     residual = rate + 0.5 * (total - q)
