@@ -276,6 +276,27 @@ def test_of_several_slabs_the_most_probable_is_used_and_that_is_said(rng):
     assert ONE_SETTING in fit.diagnostics.warnings
 
 
+def test_a_fit_says_once_what_is_not_used_and_labels_the_weights():
+    study = ad.datasets.example(n=120)
+    posterior = ad.fit(study.table, study.graph, engine="vb")
+    effect = posterior.effect(study.treatment, study.outcome)
+    # the paper's integral and plug-in estimators coincide: the mean over draws is the product form at the means
+    draws = effect.draws(20_000, rng=0)
+    assert draws.mean() == pytest.approx(effect.mean, abs=5 * effect.sd / math.sqrt(20_000))
+    assert draws.std() == pytest.approx(effect.sd, rel=0.03)
+    assert list(posterior.notes).count(NOT_USED) == 1
+    assert effect.sd_structure is None
+    assert effect.probability_no_path is None
+    assert "shrinkage" in posterior.edge_probabilities().columns
+
+
+def test_several_graphs_cannot_be_weighed_without_an_evidence():
+    study = ad.datasets.example(n=120)
+    posterior = ad.fit(study.table, [study.graph, study.graph.with_edge("smoking", "tar", 0.3)], engine="vb")
+    with pytest.raises(EngineError, match="'vb' gives no evidence"):
+        posterior.effect(study.treatment, study.outcome).mean  # noqa: B018
+
+
 # -- mistakes --------------------------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alldags.engines.greedy import K2
     from alldags.engines.mcmc import MCMC
     from alldags.engines.scale_mixture_gibbs import ScaleMixtureGibbs
+    from alldags.engines.scale_mixtures import ScaleMixture
     from alldags.engines.variational import Variational
     from alldags.nodes import Engine
 
@@ -30,6 +31,7 @@ _HOME = {
     "Exact": "exact",
     "Full": "full",
     "K2": "greedy",
+    "ScaleMixture": "scale_mixtures",
     "ScaleMixtureGibbs": "scale_mixture_gibbs",
     "Variational": "variational",
     "MCMC": "mcmc",
@@ -46,7 +48,19 @@ _NAMES = {
     "vb": "Variational",
 }
 
-__all__ = ["EM", "K2", "MCMC", "Auto", "Certified", "Exact", "Full", "ScaleMixtureGibbs", "Variational", "resolve"]
+__all__ = [
+    "EM",
+    "K2",
+    "MCMC",
+    "Auto",
+    "Certified",
+    "Exact",
+    "Full",
+    "ScaleMixture",
+    "ScaleMixtureGibbs",
+    "Variational",
+    "resolve",
+]
 
 
 def __getattr__(name: str) -> object:

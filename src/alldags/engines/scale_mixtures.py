@@ -71,6 +71,14 @@ class ScaleMixture:
     - its update of ``alpha`` is printed as a product, which hardly shrinks; the mean of that gamma factor is the
       quotient ``(kappa + 1) / (nu + E[t] / 2)``;
     - its appendix has ``t`` under the root of ``E[t] = (1 + sqrt(E[alpha] E[theta^2])) / E[alpha]``.
+
+    Examples
+    --------
+    The prior alone; the engines `Variational`, `EM` and `ScaleMixtureGibbs` take the same parameters.
+
+    >>> import alldags as ad
+    >>> ad.engines.ScaleMixture("student-t", shape=1.0).rate
+    0.005
     """
 
     mixing: Mixing = "neg"
