@@ -1,6 +1,6 @@
 """How much IPW on IHDP depends on the strength of the propensity's penalty, which the paper does not give.
 
-    ALLDAGS_DATA=... python docs/replication/propensity.py
+ALLDAGS_DATA=... python docs/replication/propensity.py
 """
 
 from __future__ import annotations

@@ -62,6 +62,21 @@ def test_text_fits_eighty_columns_and_says_the_answer(effect):
     assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8556")
 
 
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("certified", "averaged over 65,536 candidate graphs"),
+        ("k2", "in the one graph that greedy selection picked"),
+        ("full", "if every candidate edge exists"),
+        ("vb", "under a continuous prior on all candidate edges"),
+    ],
+)
+def test_only_engines_that_average_over_graphs_say_so(study, engine, words):
+    text = str(ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")).replace("\n", " ")
+    assert words in text
+    assert ("averaged over" in text) == words.startswith("averaged")
+
+
 def test_dictionary_is_json_with_the_documented_keys(effect):
     record = json.loads(json.dumps(effect.to_dict(), allow_nan=False))
     documented = {

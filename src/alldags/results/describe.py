@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 SCHEMA = "alldags.effect/1"
 
+_CONTINUOUS = "under a continuous prior on all candidate edges"
+_SCOPE = {  # engines that do not average over graphs must not say that they do
+    "k2": "in the one graph that greedy selection picked",
+    "full": "if every candidate edge exists",
+    "vb": _CONTINUOUS,
+    "em": _CONTINUOUS,
+    "gibbs": _CONTINUOUS,
+}
+
 
 def number(value: float) -> str:
     """Format a number for a sentence."""
@@ -46,13 +55,20 @@ def sentence(effect: Effect) -> str:
     low, high = effect.interval(0.95)
     text = (
         f"Raising {effect.treatment} by one unit changes {effect.outcome} by {number(effect.mean)} on average "
-        f"(95% interval {number(low)} to {number(high)}), averaged over "
-        f"{graph_count(effect.posterior.log10_graphs)} candidate graphs."
+        f"(95% interval {number(low)} to {number(high)}), {scope(effect)}."
     )
     none = effect.probability_no_path
     if none is not None:
         text += f" The probability that there is no effect at all is {percent(none)}."
     return text
+
+
+def scope(effect: Effect) -> str:
+    """Say what the answer takes into account."""
+    used = set(effect.posterior.engines_used.values())
+    if len(used) == 1 and (only := used.pop()) in _SCOPE:
+        return _SCOPE[only]
+    return f"averaged over {graph_count(effect.posterior.log10_graphs)} candidate graphs"
 
 
 def rows(effect: Effect) -> list[tuple[str, str]]:
