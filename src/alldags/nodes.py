@@ -7,6 +7,7 @@ turned into the user's units at the very end, where that is a single multiplicat
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -246,6 +247,11 @@ class NodePosterior(ABC):
     def inclusion_bound(self) -> FloatArray:
         """Proven bound on the error of `inclusion` from parent sets left out, shape (k,); 0 for exact engines."""
         return np.zeros(self.problem.k)
+
+    @property
+    def set_draws(self) -> float:
+        """Number of draws behind probabilities of whole parent sets; infinite where those are computed."""
+        return math.inf
 
 
 class Engine(Protocol):

@@ -57,5 +57,10 @@ def test_the_answer_says_which_engine_and_how_far_off():
     assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
     assert f"{sampled.mean:.3g} ± " in str(sampled)
     assert "auto (mcmc: 1 node)" in str(sampled)
+    assert certified.probability_no_path_error == 0
+    assert sampled.probability_no_path_error > 0
+    assert sampled.probability_no_path == pytest.approx(
+        exact.probability_no_path, abs=5 * sampled.probability_no_path_error
+    )
     assert sampled.sd == pytest.approx(exact.sd, rel=0.05)
     assert sampled.interval()[0] == pytest.approx(exact.interval()[0], abs=0.1 * exact.sd)

@@ -194,6 +194,10 @@ class SampledPosterior(NodePosterior):
         rest = self._refit(self.problem.without([parent]), rng).mean
         return np.insert(rest, parent, 0.0)
 
+    @property
+    def set_draws(self) -> float:
+        return float(len(self.sets))
+
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
         hits = self.sets.astype(np.float32) @ masks.T.astype(np.float32)
         return np.asarray((hits == 0).mean(axis=0), dtype=float)

@@ -59,8 +59,13 @@ def sentence(effect: Effect) -> str:
     )
     none = effect.probability_no_path
     if none is not None:
-        text += f" The probability that there is no effect at all is {percent(none)}."
+        text += f" The probability that there is no effect at all is {no_effect(effect, none)}."
     return text
+
+
+def no_effect(effect: Effect, probability: float) -> str:
+    """Format the probability of no effect, which is computed or sampled."""
+    return sampled_percent(probability, 0.0) if effect.probability_no_path_error else percent(probability)
 
 
 def scope(effect: Effect) -> str:
@@ -87,7 +92,8 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
     lines.append(("P(effect < 0)", sampled_percent(effect.probability_negative, effect.sample.atom)))
     if effect.probability_no_path is not None:
         doubt = effect.probability_no_path_error
-        lines.append(("P(no effect)", percent(effect.probability_no_path) + (f" ± {percent(doubt)}" if doubt else "")))
+        value = no_effect(effect, effect.probability_no_path)
+        lines.append(("P(no effect)", value + (f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else "")))
     lines.append(("rows", f"{effect.posterior.working.rows:,.0f}"))
     lines.append(("engine", engine_summary(effect)))
     return lines

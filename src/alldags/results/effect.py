@@ -236,10 +236,22 @@ class Effect:
     @property
     def probability_no_path_error(self) -> float:
         """Monte-Carlo standard error of `probability_no_path`; 0 where it is exact."""
-        if self._exact_no_path is not None:
-            return 0.0
-        atom = self.sample.atom
-        return math.sqrt(max(atom * (1 - atom), 1.0 / _DRAWS) / _DRAWS)
+        atom, size = self.sample.atom, self._atom_draws
+        return math.sqrt(max(atom * (1 - atom), 1.0 / size) / size) if math.isfinite(size) else 0.0
+
+    @cached_property
+    def _atom_draws(self) -> float:
+        """Number of draws behind `probability_no_path`; infinite where it is computed."""
+        if self._exact_no_path is None:
+            return _DRAWS
+        return min(
+            (
+                fit.node(child).set_draws
+                for _, fit in self._parts
+                for child in propagate.path_variables(fit.graph, self.treatment, self.outcome)[1:]
+            ),
+            default=math.inf,
+        )
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
