@@ -124,6 +124,14 @@ def test_tables_of_a_group():
     assert "100.0% (3.00)" in text
 
 
+def test_comparisons_with_the_method_the_paper_proposes():
+    vb = [Result("g", i, 10, "paper", "vb", value, 0.0) for i, value in enumerate((1.0, 1.0, 1.0))]
+    text = tables.paper_comparisons(results() + vb, {"g": "A group"})
+    # K2 has squared errors 4, 9, 1: differences 3, 8, 0, standard error sqrt(49 / 3 / 3)
+    assert "| K2 | paper | +3.7 ± 2.3 |" in text
+    assert "Bayes optimal" not in text
+
+
 def test_truth_table_has_both_definitions():
     import numpy as np
 

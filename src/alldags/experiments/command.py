@@ -267,19 +267,19 @@ def _others(methods: Sequence[str]) -> tuple[str, ...]:
 
 def _synthetic_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     from alldags.experiments.figures import synthetic_figure
-    from alldags.experiments.tables import curve_tables, time_table, verdict
+    from alldags.experiments.tables import curve_tables, paper_comparisons, time_table, verdict
 
     rows = summarize(results)
     titles = {group: group.replace("=", " = ") for group in dict.fromkeys(task.group for task in plan.tasks)}
     figures = synthetic_figure(rows, folder / "curves", titles)
     first = [row for row in rows if row.group == next(iter(titles))]
-    text = "\n".join([plan.intro + "\n", verdict(rows), curve_tables(rows, titles), time_table(first)])
-    return text, figures
+    tables = [verdict(rows), curve_tables(rows, titles), paper_comparisons(results, titles), time_table(first)]
+    return "\n".join([plan.intro + "\n", *tables]), figures
 
 
 def _ihdp_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     from alldags.experiments.figures import box_figure, curves_figure
-    from alldags.experiments.tables import curve_tables, time_table, truth_table
+    from alldags.experiments.tables import curve_tables, paper_comparisons, time_table, truth_table
 
     rows = summarize(results)
     largest = max(row.size for row in rows)
@@ -288,13 +288,14 @@ def _ihdp_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, 
     titles = {IHDP_GROUP: "IHDP"}
     figures = curves_figure(rows, folder / "curves", titles, PRIOR_TITLES)
     figures += box_figure(full, folder / "errors", {key: f"n = {largest}, {t}" for key, t in PRIOR_TITLES.items()})
-    tables = [curve_tables(rows, titles), truth_table(full, effects, of_means), time_table(rows)]
+    tables = [curve_tables(rows, titles), paper_comparisons(results, titles)]
+    tables += [truth_table(full, effects, of_means), time_table(rows)]
     return "\n".join([plan.intro + "\n", *tables]), figures
 
 
 def _lbidd_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     from alldags.experiments.figures import curves_figure
-    from alldags.experiments.tables import curve_tables, set_tables, time_table
+    from alldags.experiments.tables import curve_tables, paper_comparisons, set_tables, time_table
 
     rows = summarize(results)
     curves = [row for row in rows if row.group in LBIDD_CURVES]
@@ -303,7 +304,9 @@ def _lbidd_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str,
     head = "### All ten sets with 1,000 rows: estimate (95% interval); ! marks intervals that miss the truth\n"
     tables = set_tables([result for result in results if result.size == largest], LBIDD_SETS)
     first = [row for row in rows if row.group == next(iter(LBIDD_CURVES))]
-    return "\n".join([plan.intro + "\n", head, tables, curve_tables(curves, LBIDD_CURVES), time_table(first)]), figures
+    text = [plan.intro + "\n", head, tables, curve_tables(curves, LBIDD_CURVES)]
+    text += [paper_comparisons(results, LBIDD_CURVES), time_table(first)]
+    return "\n".join(text), figures
 
 
 def _data_folder(plan: Plan) -> str | None:

@@ -60,21 +60,21 @@ class Summary:
         return METHODS[self.method].label
 
 
-def summarize(results: Iterable[Result]) -> list[Summary]:
-    """Return one summary per group, size, prior and method, in the order of the methods."""
+def summarize(results: Iterable[Result], reference: str = REFERENCE) -> list[Summary]:
+    """Return one summary per group, size, prior and method, in the order of the methods; differences to `reference`."""
     cells: dict[Key, dict[int, Result]] = defaultdict(dict)
     for result in results:
         cells[result.group, result.size, result.prior, result.method][result.replication] = result
-    rows = [_summarize_cell(key, cell, _reference(cells, key)) for key, cell in cells.items()]
+    rows = [_summarize_cell(key, cell, _reference(cells, key, reference)) for key, cell in cells.items()]
     position = {name: i for i, name in enumerate(METHODS)}
     priors = {"paper": 0, "default": 1}
     return sorted(rows, key=lambda row: (row.group, row.size, priors.get(row.prior, 2), position[row.method]))
 
 
-def _reference(cells: dict[Key, dict[int, Result]], key: Key) -> dict[int, Result]:
+def _reference(cells: dict[Key, dict[int, Result]], key: Key, reference: str) -> dict[int, Result]:
     group, size, prior, method = key
-    same = prior != "none" and method != REFERENCE
-    return cells.get((group, size, prior if same else "paper", REFERENCE), {})
+    same = prior != "none" and method != reference
+    return cells.get((group, size, prior if same else "paper", reference), {})
 
 
 def _summarize_cell(key: Key, cell: dict[int, Result], reference: dict[int, Result]) -> Summary:
@@ -161,6 +161,11 @@ def difference_cell(row: Summary) -> str:
         return ""
     star = " *" if beaten([row]) else ""
     return with_error(row.difference, row.difference_error, sign=True) + star
+
+
+def plain_difference_cell(row: Summary) -> str:
+    """Return the paired difference."""
+    return with_error(row.difference, row.difference_error, sign=True)
 
 
 def median_cell(row: Summary) -> str:

@@ -18,7 +18,9 @@ from alldags.experiments.summary import (
     mean_cell,
     median_cell,
     number,
+    plain_difference_cell,
     standard_error,
+    summarize,
     wide_table,
     with_error,
 )
@@ -28,6 +30,11 @@ _DIFFERENCE = (
     "Paired difference of squared errors, method less Bayes optimal with the same prior (methods without a prior, and "
     "Bayes optimal with the default prior: less Bayes optimal with the paper's), ± standard error. Positive: the "
     "method is worse than Bayes optimal; a star: it is better by more than two standard errors."
+)
+
+_AGAINST_VB = (
+    "Paired difference of squared errors, method less VB (the method the paper proposes) with the paper's prior, ± "
+    "standard error. Positive: VB is better."
 )
 
 
@@ -50,6 +57,16 @@ def _group_tables(rows: Sequence[Summary], title: str) -> str:
     ]
     if any(not math.isnan(row.coverage) for row in rows):
         parts += ["Share of 95% intervals that contain the truth (mean length).\n", wide_table(rows, coverage_cell)]
+    return "\n".join(parts)
+
+
+def paper_comparisons(results: Sequence[Result], groups: dict[str, str]) -> str:
+    """Return paired differences to VB, the method the paper proposes, of the methods it compares with."""
+    compared = ("k2", "full", "ipw", "ipw_normalised")
+    rows = [row for row in summarize(results, "vb") if row.method in compared and row.prior in ("paper", "none")]
+    parts = ["### The paper's own comparisons\n", _AGAINST_VB + "\n"]
+    for group, title in groups.items():
+        parts += [f"{title}:\n", wide_table([row for row in rows if row.group == group], plain_difference_cell)]
     return "\n".join(parts)
 
 
