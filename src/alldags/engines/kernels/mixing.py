@@ -98,7 +98,7 @@ def best_update(code: int, e: float, data: float, pull: float, p: float, q: floa
         second = v + pull * v * v
         gap = math.log(second) - x
         decay = 1.0 + slope * w * v * (1.0 + pull * v / (1.0 + pull * v))
-        step = gap / decay if decay > 0.05 else 20.0 * gap
+        step = gap / max(decay, 1e-3)
         step = min(max(step, -4.0), 4.0)
         x += step
         if abs(step) < 1e-9:
