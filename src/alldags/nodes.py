@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -263,6 +263,14 @@ class Engine(Protocol):
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node."""
+
+
+@runtime_checkable
+class BatchEngine(Protocol):
+    """An engine without randomness that fits many nodes faster together than one by one."""
+
+    def fit_many(self, problems: Sequence[NodeProblem]) -> Sequence[NodePosterior]:
+        """Return the posteriors of several nodes, equal to those of single calls."""
 
 
 NodeFit: TypeAlias = Callable[[NodeProblem], NodePosterior]

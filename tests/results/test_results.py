@@ -77,6 +77,23 @@ def test_only_engines_that_average_over_graphs_say_so(study, engine, words):
     assert ("averaged over" in text) == words.startswith("averaged")
 
 
+def test_shrinkage_is_said_not_to_be_a_probability(study, posterior):
+    table = ad.fit(study.table, study.graph, engine="vb").edge_probabilities()
+    assert "shrinkage" in table.columns
+    assert "it is not a probability" in str(table).replace("\n", " ")
+    assert "it is not a probability" in table._repr_html_()
+    assert "note" not in str(posterior.edge_probabilities())
+
+
+def test_engines_that_fit_many_nodes_at_once_agree_with_single_fits(study):
+    posterior = ad.fit(study.table, study.graph, engine="vb")
+    together = posterior.effects().values
+    single = ad.fit(study.table, study.graph, engine="vb")
+    for name in study.graph.variables:
+        single.fits[0].node(name)
+    np.testing.assert_allclose(single.effects().values, together, rtol=1e-12)
+
+
 def test_dictionary_is_json_with_the_documented_keys(effect):
     record = json.loads(json.dumps(effect.to_dict(), allow_nan=False))
     documented = {

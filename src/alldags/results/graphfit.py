@@ -9,7 +9,7 @@ import numpy as np
 from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
-from alldags.nodes import Engine, NodePosterior, WorkingMoments, node_problem
+from alldags.nodes import BatchEngine, Engine, NodePosterior, NodeProblem, WorkingMoments, node_problem
 from alldags.prior import Prior
 from alldags.results.progress import Progress
 
@@ -49,6 +49,10 @@ class GraphFit:
     def prepare(self, children: Iterable[str]) -> None:
         """Fit several nodes at once, in parallel."""
         wanted = [child for child in children if child not in self._nodes]
+        if isinstance(self.engine, BatchEngine):
+            fitted = self.engine.fit_many([self._problem(child) for child in wanted]) if wanted else []
+            self._nodes.update(zip(wanted, fitted, strict=True))
+            return
         with Progress("fitting nodes", len(wanted), self._progress) as progress:
 
             def job(i: int) -> NodePosterior:
@@ -59,9 +63,11 @@ class GraphFit:
             fitted = run_threads(job, len(wanted), self._n_jobs)
         self._nodes.update(zip(wanted, fitted, strict=True))
 
+    def _problem(self, child: str) -> NodeProblem:
+        return node_problem(self.working, self.graph, self.prior, child)
+
     def _fit(self, child: str) -> NodePosterior:
-        problem = node_problem(self.working, self.graph, self.prior, child)
-        posterior = self.engine(problem, self._streams[child])
+        posterior = self.engine(self._problem(child), self._streams[child])
         posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
         return posterior
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ class Table:
     ----------
     columns
         ``{name: values}``.
+    note
+        A sentence to read with it, shown below.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Table:
     """
 
     columns: Mapping[str, list[Any]]
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType({k: list(v) for k, v in self.columns.items()}))
@@ -69,12 +73,14 @@ class Table:
         return frame
 
     def __str__(self) -> str:
-        return text_table(list(self.columns), [list(row.values()) for row in self.rows()])
+        text = text_table(list(self.columns), [list(row.values()) for row in self.rows()])
+        return f"{text}\n{fill('note: ' + self.note, 78)}" if self.note else text
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(list(self.columns), [list(row.values()) for row in self.rows()])
+        note = f"<p><small>note: {escape(self.note)}</small></p>" if self.note else ""
+        return html_table(list(self.columns), [list(row.values()) for row in self.rows()]) + note
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,14 +194,16 @@ def sign_flip_prior(item: EdgeInfluence) -> float:
 def edges_table(parts: Parts, prior_weights: Sequence[float], edges: Sequence[tuple[str, str]]) -> Table:
     """Return prior and posterior probability of every candidate edge (or its shrinkage weight)."""
     posterior = [_edge_average(parts, edge, "inclusion") for edge in edges]
-    name = "posterior"
+    name, note = "posterior", ""
     if any(math.isnan(value) for value in posterior):
-        name = "shrinkage"
+        name, note = "shrinkage", NOT_A_PROBABILITY
         posterior = [_edge_average(parts, edge, "shrinkage") for edge in edges]
     prior = [
         math.fsum(w * edge_prior(fit, edge) for w, (_, fit) in zip(prior_weights, parts, strict=True)) for edge in edges
     ]
-    return Table({"cause": [c for c, _ in edges], "effect": [e for _, e in edges], "prior": prior, name: posterior})
+    return Table(
+        {"cause": [c for c, _ in edges], "effect": [e for _, e in edges], "prior": prior, name: posterior}, note
+    )
 
 
 def edge_prior(fit: GraphFit, edge: tuple[str, str]) -> float:
