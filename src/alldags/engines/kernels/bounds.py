@@ -115,7 +115,7 @@ def log_total(constant: float, first: int, log_x: FloatArray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _falls(slack: float, lam: float, slope: float, t: float, g: float, log_odds: float, barrier: float) -> bool:
     """Whether the bound plus barrier still falls as ``lam`` grows."""
     # log(exp(-slope lam t^2) + o exp(slope (g^2/lam + 2 g t))), whose two terms weigh 1 - p and p
@@ -124,7 +124,7 @@ def _falls(slack: float, lam: float, slope: float, t: float, g: float, log_odds:
     return slope * ((1.0 - p) * t * t + p * g * g / (lam * lam)) > barrier / slack
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _raise_lam(
     first: int,
     log_odds: FloatArray,
@@ -157,7 +157,7 @@ def _raise_lam(
                 inverse[i, j] += step * row[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _newton_step(
     a: FloatArray,
     first: int,
@@ -272,7 +272,7 @@ def tighten(
     return _shrink_until_feasible(a, first, lam, factor, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _shrink_until_feasible(a: FloatArray, first: int, lam: FloatArray, factor: FloatArray, work: FloatArray) -> bool:
     """Make sure, against rounding, that ``A - diag(lam)`` is positive definite."""
     k = lam.shape[0]

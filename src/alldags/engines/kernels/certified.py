@@ -59,7 +59,7 @@ class Walk(NamedTuple):
     finished: bool  # False if the budget ran out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def rate_of(weights: Weights, q: float) -> float:
     """Return the rate of the noise precision's posterior given a set with quadratic form `q`."""
     return max(weights.whole - 0.5 * q, 1e-15 * weights.whole)
@@ -80,7 +80,7 @@ def chord(weights: Weights, q: float, reach: float) -> float:
     return (log_fit(weights, q + reach) - log_fit(weights, q)) / reach
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def size_weight(weights: Weights, size: int) -> float:
     """Return the prior weight of the number of parents; `log_size` has length 1 for independent edges."""
     return 1.0 if weights.log_size.shape[0] == 1 else fast_exp(weights.log_size[size])
@@ -142,7 +142,7 @@ def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_ba
             s.own[d] = size_total(s, d, weights, later + 2) * fast_exp(max(min(offset, 600.0), -690.0))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def size_total(s: Stack, d: int, weights: Weights, count: int) -> float:
     """Return the sum of the polynomial's coefficients, each with the weight of its number of parents."""
     total = 0.0
@@ -151,7 +151,7 @@ def size_total(s: Stack, d: int, weights: Weights, count: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _renormalise(poly: FloatArray, count: int) -> float:
     """Divide by the largest and return its logarithm."""
     largest = 0.0
@@ -174,7 +174,7 @@ def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> Non
         spread_bound_by_size(s, d, prefix, weights, base)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits) -> bool:
     """Bound all children of the state at depth `d`, whose `lam` and `t` are still those of its parent.
 
@@ -206,7 +206,7 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
     """Write the state that adds `v` at depth ``d + 1``."""
     k = s.b.shape[1]
@@ -230,7 +230,7 @@ def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
         s.log_odds[d + 1, i] = s.log_odds[d, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def clear_sums(s: Stack, d: int, second: bool) -> None:
     """Start the sums of a state with nothing."""
     s.w[d] = 0.0
@@ -242,7 +242,7 @@ def clear_sums(s: Stack, d: int, second: bool) -> None:
         s.within[d, s.first[d] :, s.first[d] :] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sums: Sums, second: bool) -> None:
     """Start the sums of a state with all subsets of the block."""
     k = s.b.shape[1]

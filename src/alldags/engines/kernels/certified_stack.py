@@ -60,7 +60,7 @@ def make_stack(k: int, width: int, second: bool) -> Stack:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def absorb_child(s: Stack, d: int, v: int, second: bool) -> None:
     """Add the sums of the child that added `v` to those of its parent at depth `d`."""
     k = s.b.shape[1]
@@ -79,7 +79,7 @@ def absorb_child(s: Stack, d: int, v: int, second: bool) -> None:
     s.mean[d, v] += value / alpha
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def absorb_seconds(s: Stack, d: int, v: int) -> None:
     """Second moments of `absorb_child`: the coefficient of `v` is linear in the later ones."""
     k = s.b.shape[1]

@@ -36,7 +36,7 @@ def clip(log_e: float, floor: float) -> float:
     return min(max(log_e, floor), floor + _RANGE)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def write_product(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
     """Write the product of a symmetric matrix and a vector, along rows."""
     size = vector.shape[0]
@@ -47,7 +47,7 @@ def write_product(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> No
             out[h] += vector[a] * matrix[a, h]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def rank_one(matrix: FloatArray, column: FloatArray, gain: float) -> None:
     """Subtract ``gain * column column'`` in place."""
     size = column.shape[0]
@@ -57,7 +57,7 @@ def rank_one(matrix: FloatArray, column: FloatArray, gain: float) -> None:
             matrix[i, h] -= scaled * column[h]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def invert(a: FloatArray, inverse: FloatArray, work: FloatArray) -> float:
     """Write the inverse of the positive definite ``a`` and return its log determinant.
 
@@ -100,7 +100,7 @@ def invert(a: FloatArray, inverse: FloatArray, work: FloatArray) -> float:
     return log_determinant
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def noise_part(fit: float, known: bool, total: float, shape: float, rate: float) -> tuple[float, float]:
     """Return the mean noise precision and the bound's term in ``fit = b' A^-1 b``.
 
@@ -113,7 +113,7 @@ def noise_part(fit: float, known: bool, total: float, shape: float, rate: float)
     return shape / residual, -shape * math.log(residual)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def refresh_full(
     gram: FloatArray, shift: FloatArray, weight: FloatArray, space: FloatArray, state: FloatArray
 ) -> tuple[float, float]:
@@ -131,7 +131,7 @@ def refresh_full(
     return log_determinant, fit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def refresh_low_rank(
     factor: FloatArray, shift: FloatArray, weight: FloatArray, space: FloatArray, state: FloatArray
 ) -> tuple[float, float]:

@@ -173,7 +173,7 @@ def refresh(systems: Systems, chain: Chain) -> None:
     chain.counts[REFRESHES] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _rebase(systems: Systems, chain: Chain) -> None:
     """Choose a base set, sweep A on it, and flip from there to the current set.
 
@@ -191,7 +191,7 @@ def _rebase(systems: Systems, chain: Chain) -> None:
     chain.counts[WORK] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: bool) -> None:
     """Sweep A on the base set: `wanted`, or the parents present more often than not."""
     k, width = chain.base.shape
@@ -231,7 +231,7 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
         chain.diagonal[v] = base[v, v]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def safe_flip(systems: Systems, chain: Chain, v: int) -> None:
     """Flip parent `v`, and factor anew at once if it is almost collinear with the others."""
     flip(systems, chain, v)
@@ -287,7 +287,7 @@ def residual_rate(systems: Systems, chain: Chain) -> float:
     return float(max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def noise_mean(systems: Systems, chain: Chain) -> float:
     """Return the posterior mean of the noise variance given the current set."""
     setting = chain.counts[SETTING]

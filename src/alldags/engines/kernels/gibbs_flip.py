@@ -18,7 +18,7 @@ SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, SETTING_MOVES, REFRESHES = range(8)  #
 QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _combine(
     row: FloatArray, scale: float, base: FloatArray, moved: IntArray, weights: FloatArray, count: int, own: int
 ) -> None:
@@ -32,7 +32,7 @@ def _combine(
             row[j] += factor * other[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _times_inverse(
     weights: FloatArray, inverse: FloatArray, base: FloatArray, moved: IntArray, count: int, v: int
 ) -> None:
@@ -45,7 +45,7 @@ def _times_inverse(
             weights[i] += factor * row[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int) -> None:
     for i in range(count):
         factor, target = scale * vector[i], inverse[i]
@@ -53,7 +53,7 @@ def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int
             target[j] += factor * vector[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int, last: int) -> None:
     """Sweep `row` into rows `first` to `last` - 1."""
     width = row.shape[0]
@@ -65,14 +65,14 @@ def rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int
         target[v] = factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _rank_one_vectors(diagonal: FloatArray, linear: FloatArray, row: FloatArray, pivot: float, step: float) -> None:
     for j in range(row.shape[0]):
         diagonal[j] -= row[j] * row[j] * pivot
         linear[j] -= row[j] * step
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def load_row_arrays(
     base: FloatArray,
     in_base: BoolArray,
@@ -103,7 +103,7 @@ def load_row_arrays(
             row[moved[i]] = weights[i] * (sign if in_base[moved[i]] else -sign)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _join(
     inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int, pivot: float
 ) -> None:
@@ -117,7 +117,7 @@ def _join(
     place[v] = count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _leave(inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int) -> None:
     """Take `v` out of F; `weights` is as `load_row_arrays` left it."""
     last = count - 1
@@ -134,7 +134,7 @@ def _leave(inverse: FloatArray, moved: IntArray, place: IntArray, weights: Float
     place[v] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def flip_arrays(
     base: FloatArray,
     in_base: BoolArray,

@@ -60,7 +60,7 @@ def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
     return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def sweep_once(
     systems: Systems, chain: Chain, sums: Sums, trace: FloatArray, generator: np.random.Generator, keep: bool
 ) -> None:
@@ -231,7 +231,7 @@ def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray)
     return float(value)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def change_setting(systems: Systems, chain: Chain, generator: np.random.Generator, factor: FloatArray) -> None:
     """Metropolis step, given the parent set: to one of the six nearest settings, or, as often, to any other one.
 
@@ -293,7 +293,7 @@ def run_chain(
                     trace[b, part, v] /= batch
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _note_state(systems: Systems, chain: Chain, sums: Sums) -> None:
     setting = chain.counts[SETTING]
     sums.setting[setting] += 1.0

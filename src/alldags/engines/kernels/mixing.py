@@ -32,7 +32,7 @@ def scaled_exponential_integrals(c: float) -> tuple[float, float]:
     return _continued_fraction(c, 1), _continued_fraction(c, 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _continued_fraction(c: float, order: int) -> float:
     """Return ``exp(c) E_order(c)`` for ``c >= 1`` (Lentz's method)."""
     b = c + order
@@ -113,7 +113,7 @@ def best_update(code: int, e: float, data: float, pull: float, p: float, q: floa
     return plain
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _one_bound(code: int, e: float, data: float, pull: float, p: float, q: float) -> float:
     w, _ = weight_and_slope(code, e, p, q)
     bound: float = -0.5 * math.log(w + data) + 0.5 * pull / (w + data) + bound_term(code, e, w, p, q)

@@ -14,7 +14,7 @@ from alldags.engines.kernels.block import Block, Weights, eliminate_block, make_
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def weigh_state(
     a: FloatArray,
     b: FloatArray,

@@ -18,7 +18,7 @@ from alldags.typing import FloatArray
 _SMALLEST, _LARGEST = 1e-100, 1e100  # of a variance: keeps products finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def factorise(a: FloatArray) -> None:
     """Replace the upper triangle of the positive definite ``a`` by ``U``, ``a = U'U``."""
     k = a.shape[0]
@@ -32,7 +32,7 @@ def factorise(a: FloatArray) -> None:
                 a[i, h] -= factor * a[j, h]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def solve_forward(upper: FloatArray, x: FloatArray) -> None:
     """Replace ``x`` by the solution of ``U' z = x``."""
     for j in range(x.shape[0]):
@@ -41,7 +41,7 @@ def solve_forward(upper: FloatArray, x: FloatArray) -> None:
             x[h] -= upper[j, h] * x[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def solve_backward(upper: FloatArray, x: FloatArray) -> None:
     """Replace ``x`` by the solution of ``U z = x``."""
     for j in range(x.shape[0] - 1, -1, -1):
@@ -51,7 +51,7 @@ def solve_backward(upper: FloatArray, x: FloatArray) -> None:
         x[j] = value / upper[j, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def draw_precision(
     rng: np.random.Generator, fit: float, noise: tuple[bool, float, float, float]
 ) -> tuple[float, float]:
@@ -64,7 +64,7 @@ def draw_precision(
     return rng.standard_gamma(shape) / rate_now, rate_now
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def draw_full(
     rng: np.random.Generator,
     gram: FloatArray,
@@ -92,7 +92,7 @@ def draw_full(
     return s, rate
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def draw_low_rank(
     rng: np.random.Generator,
     factor: FloatArray,
@@ -169,7 +169,7 @@ def draw_neg_rate(rng: np.random.Generator, kappa: float, nu: float, size: float
             return max(u * u, _SMALLEST)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def draw_variances(
     rng: np.random.Generator,
     code: int,

@@ -17,7 +17,7 @@ from numba import njit
 from alldags.typing import BoolArray, FloatArray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def exchange(t: FloatArray, v: int, sign: float) -> None:
     """Sweep variable `v` in (`sign` 1) or out (`sign` -1), in place."""
     size = t.shape[0]

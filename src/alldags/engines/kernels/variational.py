@@ -57,14 +57,14 @@ def global_term(g: float, count: int, prior: float) -> float:
     return 0.5 * (count + 1.0) * math.log(g) - math.log(prior + g)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def set_weights(code: int, log_e: FloatArray, fixed: FloatArray, p: float, q: float, weight: FloatArray) -> None:
     """Write the weights that the mixing factors imply."""
     for i in range(fixed.shape[0]):
         weight[i] = fixed[i] if fixed[i] > 0.0 else weight_and_slope(code, math.exp(log_e[i]), p, q)[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def bound_of(
     code: int,
     log_e: FloatArray,
@@ -110,7 +110,7 @@ def extrapolate(path: FloatArray, fixed: FloatArray) -> float:
     return length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def ascend(
     factor: FloatArray,
     shift: FloatArray,
