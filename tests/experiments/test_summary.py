@@ -10,6 +10,7 @@ from alldags.experiments import tables
 from alldags.experiments.runner import Result
 from alldags.experiments.summary import (
     beaten,
+    coverage_cell,
     difference_cell,
     mean_cell,
     number,
@@ -83,8 +84,25 @@ def test_wide_table():
 
 def test_csv_has_everything():
     lines = to_csv(summarize(results())).splitlines()
-    assert lines[0].startswith("group,size,prior,method,replications,mean")
-    assert lines[1].startswith("g,10,paper,bayes,3,3,1,4,0,0,nan")
+    assert lines[0].startswith("group,size,prior,method,replications,failures,mean")
+    assert lines[1].startswith("g,10,paper,bayes,3,0,3,1,4,0,0,nan")
+
+
+def test_failures_are_counted_and_shown():
+    rows = summarize(
+        [*results(), Result("g", 3, 10, "paper", "k2", math.nan, 0.0), Result("g", 4, 10, "none", "ipw", math.inf, 0.0)]
+    )
+    k2 = find(rows, "paper", "k2")
+    assert (k2.replications, k2.failures, k2.mean) == (3, 1, pytest.approx(14 / 3))
+    assert mean_cell(k2) == "4.7 ± 2.3 (1 failed)"
+    nothing = summarize([Result("g", 0, 10, "paper", "vb", math.nan, 0.0)])
+    assert mean_cell(nothing[0]) == " (1 failed)"
+
+
+def test_one_data_set_has_no_coverage():
+    (row,) = summarize([Result("g", 0, 10, "none", "ipw", 1.0, 0.0, 0.0, 2.0)])
+    assert row.coverage == 1.0
+    assert coverage_cell(row) == ""
 
 
 @pytest.mark.parametrize(

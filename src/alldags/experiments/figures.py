@@ -42,7 +42,7 @@ def curves_figure(rows: Sequence[Summary], stem: Path, groups: dict[str, str], p
             part = [row for row in rows if row.group == group and row.prior in (prior, "none")]
             _curves(axes[i][j], part, _mean_point)
             _log_axes(axes[i][j], sorted({row.size for row in part}))
-            axes[i][j].set_title(f"{group_title}, {prior_title}", fontsize=10)
+            axes[i][j].set_title(f"{group_title}\n{prior_title}", fontsize=10)
             axes[i][j].set_xlabel("sample size")
         axes[i][0].set_ylabel("mean squared error")
     _legend(figure, axes[0][0])

@@ -24,8 +24,8 @@ class Summary:
     ----------
     group, size, prior, method
         What was run.
-    replications
-        How many data sets.
+    replications, failures
+        How many data sets gave a number, and how many did not; the latter are left out of everything else.
     mean, standard_error
         Of the squared error.
     median
@@ -45,6 +45,7 @@ class Summary:
     prior: str
     method: str
     replications: int
+    failures: int
     mean: float
     standard_error: float
     median: float
@@ -77,21 +78,24 @@ def _reference(cells: dict[Key, dict[int, Result]], key: Key, reference: str) ->
     return cells.get((group, size, prior if same else "paper", reference), {})
 
 
-def _summarize_cell(key: Key, cell: dict[int, Result], reference: dict[int, Result]) -> Summary:
+def _summarize_cell(key: Key, everything: dict[int, Result], reference: dict[int, Result]) -> Summary:
+    cell = {i: result for i, result in everything.items() if math.isfinite(result.estimate)}
     errors = np.array([result.squared_error for result in cell.values()])
     paired = [r.squared_error - reference[i].squared_error for i, r in cell.items() if i in reference]
+    paired = [difference for difference in paired if math.isfinite(difference)]
     covered, length = interval_quality(list(cell.values()))
     return Summary(
         *key,
         replications=len(errors),
-        mean=float(errors.mean()),
+        failures=len(everything) - len(cell),
+        mean=float(errors.mean()) if cell else math.nan,
         standard_error=standard_error(errors),
-        median=float(np.median(errors)),
+        median=float(np.median(errors)) if cell else math.nan,
         difference=float(np.mean(paired)) if paired else math.nan,
         difference_error=standard_error(np.array(paired)),
         coverage=covered,
         length=length,
-        seconds=float(np.median([result.seconds for result in cell.values()])),
+        seconds=float(np.median([result.seconds for result in everything.values()])),
     )
 
 
@@ -142,7 +146,7 @@ def with_error(value: float, error: float, *, sign: bool = False) -> str:
     """Return ``value ± error`` with the digits the error deserves."""
     if math.isnan(value):
         return ""
-    if math.isnan(error) or error == 0:
+    if math.isnan(error) or error <= 1e-9 * abs(value):
         return number(value)
     digits = max(0, 1 - math.floor(math.log10(abs(error))))
     if digits > 7 or abs(value) >= 1e6:
@@ -151,8 +155,9 @@ def with_error(value: float, error: float, *, sign: bool = False) -> str:
 
 
 def mean_cell(row: Summary) -> str:
-    """Return mean squared error and standard error."""
-    return with_error(row.mean, row.standard_error)
+    """Return mean squared error and standard error, and how often the method gave no number."""
+    failed = f" ({row.failures} failed)" if row.failures else ""
+    return with_error(row.mean, row.standard_error) + failed
 
 
 def difference_cell(row: Summary) -> str:
@@ -174,8 +179,10 @@ def median_cell(row: Summary) -> str:
 
 
 def coverage_cell(row: Summary) -> str:
-    """Return coverage and mean length of intervals."""
-    return "" if math.isnan(row.coverage) else f"{100 * row.coverage:.1f}% ({number(row.length)})"
+    """Return coverage and mean length of intervals; nothing for a single data set, which has no coverage."""
+    return (
+        "" if math.isnan(row.coverage) or row.replications == 1 else f"{100 * row.coverage:.1f}% ({number(row.length)})"
+    )
 
 
 def wide_table(rows: Sequence[Summary], cell: Callable[[Summary], str]) -> str:

@@ -55,7 +55,7 @@ def _group_tables(rows: Sequence[Summary], title: str) -> str:
         "Median squared error.\n",
         wide_table(rows, median_cell),
     ]
-    if any(not math.isnan(row.coverage) for row in rows):
+    if any(coverage_cell(row) for row in rows):
         parts += ["Share of 95% intervals that contain the truth (mean length).\n", wide_table(rows, coverage_cell)]
     return "\n".join(parts)
 
