@@ -263,8 +263,11 @@ def main() -> None:
     """Run the command line; bad input gives one line on stderr and exit code 2."""
     try:
         app(exit_on_error=False, print_error=False)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = " ".join(str(error).split())
+        message = " ".join(str(error).split()).replace("drop_missing=True", "--drop-missing")
         print(f"alldags: {message}", file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:

@@ -336,7 +336,7 @@ def working_moments(moments: Moments, prior: Prior, variables: Sequence[str]) ->
 
 
 def _check_not_constant(moments: Moments) -> None:
-    floor = 1e-13 * moments.n * moments.mean**2  # what rounding leaves of a constant column
+    floor = 1e-29 * moments.n * moments.mean**2  # what rounding of the values leaves of a constant column
     for name, value in zip(moments.names, np.diag(moments.scatter) <= floor, strict=True):
         if value:
             raise DataError(
@@ -356,12 +356,20 @@ def node_problem(working: WorkingMoments, graph: CandidateGraph, prior: Prior, c
     numbers = NodeNumbers(gram, cross, total, working.n, working.rows, probability, log_size)
     settings = node_settings(prior, numbers)
     problem = NodeProblem(child, parents, gram, cross, total, working.n, probability, settings, log_size)
-    _check_degrees_of_freedom(problem)
+    _check_settings(problem)
     return problem
 
 
-def _check_degrees_of_freedom(problem: NodeProblem) -> None:
+_LARGEST_PRECISION = 1e13  # times the child's sum of squares: log weights keep about two decimals
+
+
+def _check_settings(problem: NodeProblem) -> None:
     for setting in problem.settings:
+        if isinstance(setting.noise, KnownNoise) and setting.noise.precision * problem.total > _LARGEST_PRECISION:
+            raise PriorError(
+                f"the known noise precision {setting.noise.precision:g} is too large for {problem.child!r}: rounding "
+                "would decide between graphs; check its unit (one over the noise variance), or use UnknownNoise()"
+            )
         if not isinstance(setting.noise, KnownNoise) and 2 * setting.noise.shape + problem.n <= 1:
             raise PriorError(
                 f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; "

@@ -6,6 +6,7 @@ A `Prior` only holds and checks settings. How they become numbers for one node i
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
@@ -14,13 +15,17 @@ from alldags.errors import PriorError
 Units: TypeAlias = Literal["standardized", "raw"]
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def _check_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
+    if not (_is_number(value) and math.isfinite(value) and value > 0):
         raise PriorError(f"{name} must be a positive finite number, got {value!r}")
 
 
 def _check_not_negative(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0):
+    if not (_is_number(value) and math.isfinite(value) and value >= 0):
         raise PriorError(f"{name} must be zero or a positive finite number, got {value!r}")
 
 
@@ -208,7 +213,7 @@ class EqualEdges:
     probability: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.probability < 1:
+        if not _is_number(self.probability) or not 0 < self.probability < 1:
             raise PriorError(f"EqualEdges probability must be strictly between 0 and 1, got {self.probability!r}")
 
 
@@ -262,6 +267,8 @@ class Prior:
             raise PriorError(f"noise must be KnownNoise(...) or UnknownNoise(...), got {self.noise!r}")
         if self.units not in get_args(Units):
             raise PriorError(f"units must be one of {get_args(Units)}, got {self.units!r}")
+        if not isinstance(self.intercept, bool):
+            raise PriorError(f"intercept must be True or False, got {self.intercept!r}")
         _check_slab(self)
         if self.edges is not None and not isinstance(self.edges, EdgePrior):
             raise PriorError(f"edges must be BetaBinomial(...), EqualEdges(...) or None, got {self.edges!r}")

@@ -110,6 +110,9 @@ class Moments:
             raise DataError(f"cannot merge moments of different columns: {self.names} and {other.names}")
         return merge(self, other)
 
+    def __radd__(self, other: object) -> Moments:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
     def select(self, names: Sequence[str]) -> Moments:
         """Return the moments of these columns, in this order."""
         position = {name: i for i, name in enumerate(self.names)}

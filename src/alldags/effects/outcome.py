@@ -8,6 +8,7 @@ import numpy as np
 
 from alldags.effects.draws import outcome_variables
 from alldags.effects.propagate import Nodes, second_moments, total
+from alldags.errors import AlldagsError, finite_number
 from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray
 
@@ -22,6 +23,12 @@ def noise_reaching(graph: CandidateGraph, nodes: Nodes, source: str, target: str
         if reach > 0:
             result += reach * nodes(name).noise_variance
     return result
+
+
+def check_level(level: float) -> None:
+    """Refuse a probability that is not strictly between 0 and 1."""
+    if not 0 < finite_number("level", level) < 1:
+        raise AlldagsError(f"level must lie strictly between 0 and 1, got {level!r}; 0.95 means 95%")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +73,14 @@ class OutcomeDistribution:
         """Return the outcome below which a new unit falls with probability `level`."""
         from scipy.optimize import brentq
 
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
+        check_level(level)
         low = float((self.centers - 40 * self.spreads).min())
         high = float((self.centers + 40 * self.spreads).max())
         return float(brentq(lambda y: float(self.cdf(y)) - level, low, high, xtol=1e-10 * (high - low)))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval that holds a new unit's outcome with probability `level`."""
+        check_level(level)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def __repr__(self) -> str:

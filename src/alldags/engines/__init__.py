@@ -78,6 +78,8 @@ def __dir__() -> list[str]:
 def resolve(engine: str | Engine) -> Engine:
     """Return the engine a string stands for; an engine object is returned as it is."""
     if not isinstance(engine, str):
+        if isinstance(engine, type):
+            raise EngineError(f"engine is the class {engine.__name__}; call it: engines.{engine.__name__}()")
         if not callable(engine):
             raise EngineError(f"engine must be a name or an engine object, got {engine!r}")
         return engine

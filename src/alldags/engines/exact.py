@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LARGEST = 30  # parents; 2**30 sets take about a quarter of a minute and every further one doubles that
 _PARTS = 16  # the walk is split into this many pieces whatever the number of threads, so results do not depend on it
 _OVERFLOW = 1e250
+_LARGEST_STEP = 1e7  # nats
 _SECONDS_PER_SET = 2e-8
 _LARGEST_TABLE = 20
 
@@ -195,13 +196,17 @@ class FreeMoments:
 def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
     """Sum over all subsets of the uncertain parents, rescaling if the weights overflow."""
     weights = system.weights
+    step = 500.0
     while True:
         parts = _sum_parts(system, weights, second, threads)
         total = float(sum(part.w[0] for part in parts))
         if total < _OVERFLOW:
             break
+        if step > _LARGEST_STEP:
+            raise EngineError("the weights of the parent sets are beyond what floating-point numbers can hold")
         # some set is hundreds of nats better than the greedy one, whose weight was taken as 1
-        weights = weights._replace(reference=weights.reference + 500.0)
+        weights = weights._replace(reference=weights.reference + step)
+        step *= 1.5
 
     def average(name: str) -> FloatArray:
         return np.asarray(sum(getattr(part, name) for part in parts) / total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -224,8 +225,15 @@ class SampledPosterior(NodePosterior):
         return coefficients[order], variances[order]
 
     def linear_error(self, weights: FloatArray) -> float:
-        combined = self.estimates.batch_means @ np.asarray(weights, dtype=float)
-        return float(mean_errors(combined[:, None], self.estimates.controls, self.estimates.batches)[0])
+        weights = np.asarray(weights, dtype=float)
+        combined = self.estimates.batch_means @ weights
+        error = float(mean_errors(combined[:, None], self.estimates.controls, self.estimates.batches)[0])
+        return max(error, self._unseen(weights))
+
+    def _unseen(self, weights: FloatArray) -> float:
+        """Return what parent sets too rare to have been met may amount to: a posterior deviation over their number."""
+        variance = weights @ (self.second_moment - np.outer(self.mean, self.mean)) @ weights
+        return math.sqrt(max(float(variance), 0.0)) / self.set_draws if math.isfinite(variance) else 0.0
 
 
 def _second_moment(covariance: FloatArray, variance: FloatArray, mean: FloatArray) -> FloatArray:

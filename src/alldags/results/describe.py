@@ -25,8 +25,8 @@ _SCOPE = {  # engines that do not average over graphs must not say that they do
 
 
 def number(value: float) -> str:
-    """Format a number for a sentence."""
-    return f"{value:.3g}"
+    """Format a number for a sentence: three digits, and thousands written out."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def percent(value: float) -> str:
@@ -52,14 +52,33 @@ def graph_count(log10: float) -> str:
 
 def sentence(effect: Effect) -> str:
     """Return the answer as one plain sentence or two."""
+    if effect.probability_no_path == 1.0 and not has_path(effect):
+        return _no_path_sentence(effect)
     low, high = effect.interval(0.95)
     text = (
         f"Raising {effect.treatment} by one unit changes {effect.outcome} by {number(effect.mean)} on average "
         f"(95% interval {number(low)} to {number(high)}), {scope(effect)}."
     )
+    if not low <= effect.mean <= high:
+        text += " (The mean lies outside because most of the probability sits on no effect.)"
     none = effect.probability_no_path
     if none is not None:
         text += f" The probability that there is no effect at all is {no_effect(effect, none)}."
+    return text
+
+
+def has_path(effect: Effect) -> bool:
+    """Whether any candidate graph has a path from treatment to outcome."""
+    return any(effect.outcome in graph.descendants(effect.treatment) for graph in effect.posterior.graphs)
+
+
+def _no_path_sentence(effect: Effect) -> str:
+    text = (
+        f"The candidate graph has no path from {effect.treatment} to {effect.outcome}: the effect is zero by "
+        "assumption, whatever the data say."
+    )
+    if any(effect.treatment in graph.descendants(effect.outcome) for graph in effect.posterior.graphs):
+        text += f" There is a path from {effect.outcome} to {effect.treatment}; did you mean that?"
     return text
 
 
@@ -71,9 +90,11 @@ def no_effect(effect: Effect, probability: float) -> str:
 def scope(effect: Effect) -> str:
     """Say what the answer takes into account."""
     used = set(effect.posterior.engines_used.values())
+    several = len(effect.posterior.graphs)
     if len(used) == 1 and (only := used.pop()) in _SCOPE:
-        return _SCOPE[only]
-    return f"averaged over {graph_count(effect.posterior.log10_graphs)} candidate graphs"
+        return _SCOPE[only] + (f", for each of {several} weighed candidate graphs" if several > 1 else "")
+    count = graph_count(effect.posterior.log10_graphs)
+    return "in the one candidate graph" if count == "1" else f"averaged over {count} candidate graphs"
 
 
 def rows(effect: Effect) -> list[tuple[str, str]]:
@@ -81,13 +102,14 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
     low, high = effect.interval(0.95)
     error = max(effect.interval_error(0.95))
     lines = [
-        ("posterior mean", _with_error(effect.mean, effect.mean_error, effect.mean_bound)),
+        (_estimate_name(effect), _with_error(effect.mean, effect.mean_error, effect.mean_bound)),
         ("standard deviation", number(effect.sd)),
     ]
     if effect.sd_structure is not None and effect.sd_coefficients is not None:
-        lines.append(("  from not knowing the graph", number(effect.sd_structure)))
+        unknown = "graph or slab" if effect.posterior.has_hyperparameters else "graph"
+        lines.append((f"  from not knowing the {unknown}", number(effect.sd_structure)))
         lines.append(("  from not knowing the coefficients", number(effect.sd_coefficients)))
-    lines.append(("95% interval", f"{number(low)} to {number(high)} (ends ± {error:.1g} Monte Carlo)"))
+    lines.append(("95% interval", f"{number(low)} to {number(high)} (ends ± {_rough(error)} Monte Carlo)"))
     lines.append(("P(effect > 0)", sampled_percent(effect.probability_positive, effect.sample.atom)))
     lines.append(("P(effect < 0)", sampled_percent(effect.probability_negative, effect.sample.atom)))
     if effect.probability_no_path is not None:
@@ -97,6 +119,15 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
     lines.append(("rows", f"{effect.posterior.working.rows:,.0f}"))
     lines.append(("engine", engine_summary(effect)))
     return lines
+
+
+def _estimate_name(effect: Effect) -> str:
+    return "posterior mode" if set(effect.posterior.engines_used.values()) == {"em"} else "posterior mean"
+
+
+def _rough(value: float) -> str:
+    """Format an error: one digit, thousands written out."""
+    return f"{float(f'{value:.1g}'):,.0f}" if value >= 10 else f"{value:.1g}"
 
 
 def _with_error(value: float, error: float, bound: float) -> str:

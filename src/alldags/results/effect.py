@@ -12,7 +12,7 @@ import numpy as np
 from alldags.effects import accuracy, propagate, reach
 from alldags.effects import draws as drawing
 from alldags.effects import outcome as outcomes
-from alldags.errors import AlldagsError
+from alldags.errors import finite_number, whole_number
 from alldags.results import describe, tables
 from alldags.results.graphfit import GraphFit
 from alldags.results.sample import AtomicSample
@@ -89,7 +89,10 @@ class Effect:
 
     @cached_property
     def sd_structure(self) -> float | None:
-        """The part of `sd` that comes from not knowing the graph; None if the engine has no notion of a graph."""
+        """The part of `sd` that comes from not knowing the graph; None if the engine has no notion of a graph.
+
+        With learned hyperparameters it also holds what comes from not knowing those.
+        """
         if not self._has_structure:
             return None
         second = self._factor**2 * self._average(lambda fit: self._second_of(fit, propagate.between_graphs))
@@ -141,7 +144,7 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.01, 0.742)
         """
-        return self.sd**2 + (estimate - self.mean) ** 2
+        return self.sd**2 + (finite_number("estimate", estimate) - self.mean) ** 2
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -159,6 +162,7 @@ class Effect:
         >>> bool(abs(draws.mean() - effect.mean) < 5 * effect.sd / 5000**0.5)
         True
         """
+        size = whole_number("size", size, least=1)
         generator = self.posterior.stream() if rng is None else np.random.default_rng(rng)
         counts = generator.multinomial(size, [weight for weight, _ in self._parts])
         pieces = [
@@ -191,8 +195,7 @@ class Effect:
 
     @staticmethod
     def _check_level(level: float) -> None:
-        if not 0 < level < 1:
-            raise AlldagsError(f"level must lie strictly between 0 and 1, got {level!r}; 0.95 means 95%")
+        outcomes.check_level(level)
 
     @property
     def median(self) -> float:
@@ -211,7 +214,7 @@ class Effect:
 
     def probability_above(self, delta: float) -> float:
         """Return the posterior probability of an effect greater than `delta`."""
-        return self.sample.above(delta)
+        return self.sample.above(finite_number("delta", delta))
 
     @cached_property
     def _exact_no_path(self) -> float | None:
@@ -314,6 +317,8 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 41.29, sd 10.53)
         """
+        x = finite_number("the value the treatment is set to", x)
+        draws_size = whole_number("draws_size", draws_size, least=1)
         working = self.posterior.working
         shift = x - float(working.mean[working.index[self.treatment]])
         base = float(working.mean[working.index[self.outcome]])

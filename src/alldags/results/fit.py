@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.engines import resolve
-from alldags.errors import AlldagsError, GraphError
+from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
 from alldags.hyper import shared_grid
 from alldags.nodes import Engine, working_moments
@@ -18,6 +18,8 @@ from alldags.prior import Prior
 from alldags.results.graphfit import GraphFit
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
+
+_MOST_THREADS = 1024
 
 
 def fit(
@@ -71,6 +73,7 @@ def fit(
     graphs = _graphs(graph)
     shares = _weights(weights, len(graphs))
     prior = Prior() if prior is None else prior
+    _check_options(prior, n_jobs, drop_missing)
     made = resolve(engine)
     variables = graphs[0].variables
     moments = _moments(table, variables, names, drop_missing, n_jobs)
@@ -83,7 +86,19 @@ def fit(
         GraphFit(one, part, working, made, stream, n_jobs, progress)
         for (_, one, part), stream in zip(parts, streams, strict=True)
     ]
-    return Posterior(fits, [share for share, _, _ in parts], draw_seed, _ignored(table, names, variables))
+    notes = (*_ignored(table, names, variables), *_direction_note(graphs))
+    return Posterior(fits, [share for share, _, _ in parts], draw_seed, notes)
+
+
+def _direction_note(graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+    """Warn that the prior takes part in weighing graphs that disagree about a direction."""
+    edges = {edge for graph in graphs for edge in graph.edges}
+    if not any((effect, cause) in edges for cause, effect in edges):
+        return ()
+    return (
+        "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
+        "on the prior of the coefficients: try other priors before trusting them",
+    )
 
 
 def _components(
@@ -103,8 +118,24 @@ def _components(
     ]
 
 
+def _check_options(prior: object, n_jobs: object, drop_missing: object) -> None:
+    if not isinstance(prior, Prior):
+        raise AlldagsError(f"prior must be a Prior such as Prior() or Prior.paper(), got {prior!r}")
+    if n_jobs != -1 and whole_number("n_jobs", n_jobs, least=1) > _MOST_THREADS:
+        raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
+    if not isinstance(drop_missing, bool):
+        raise AlldagsError(f"drop_missing must be True or False, got {drop_missing!r}")
+
+
 def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
-    graphs = [graph] if isinstance(graph, CandidateGraph) else list(graph)
+    if isinstance(graph, CandidateGraph):
+        return [graph]
+    if not isinstance(graph, list | tuple):
+        raise GraphError(
+            f"graph must be a CandidateGraph or a list of them, got {type(graph).__name__}; see "
+            "CandidateGraph.from_edges, from_tiers, from_matrix and from_networkx"
+        )
+    graphs = list(graph)
     if not graphs:
         raise GraphError("the list of candidate graphs is empty")
     for one in graphs:
@@ -121,10 +152,12 @@ def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateG
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if weights is None:
         return [1.0 / count] * count
+    if isinstance(weights, str) or not isinstance(weights, Sequence | np.ndarray):
+        raise GraphError(f"weights must be a list of {count} numbers, got {weights!r}")
     if len(weights) != count:
         raise GraphError(f"{count} candidate graphs need {count} weights, got {len(weights)}")
     for weight in weights:
-        if not (math.isfinite(weight) and weight > 0):
+        if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
             raise GraphError(f"weights of candidate graphs must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
 

@@ -85,8 +85,8 @@ class GraphFit:
             value = self.node(child).log_evidence
             if value is None:
                 raise EngineError(
-                    f"the engine {self.engine.name!r} gives no evidence for {child!r}; several graphs can only be "
-                    "weighed with engine='exact' or engine='certified'"
+                    f"the engine {self.engine.name!r} gives no evidence for {child!r}; evidence, and so the "
+                    "weighing of several graphs, needs engine='exact' or engine='certified'"
                 )
             total += value
         return total

@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags.effects import propagate
 from alldags.effects.ranking import TopGraph, top_graphs
-from alldags.errors import AlldagsError, GraphError, did_you_mean
+from alldags.errors import AlldagsError, GraphError, did_you_mean, whole_number
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import WorkingMoments
 from alldags.results import tables
@@ -95,6 +95,16 @@ class Posterior:
         return float(np.logaddexp.reduce(values))
 
     @cached_property
+    def graphs(self) -> tuple[CandidateGraph, ...]:
+        """The candidate graphs, each once."""
+        return tuple(dict.fromkeys(fit.graph for fit in self.fits))
+
+    @cached_property
+    def has_hyperparameters(self) -> bool:
+        """Whether hyperparameters are averaged over, too."""
+        return self.fits[0].prior.slab is not None or len(self.fits) > len(self.graphs)
+
+    @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
         """All candidate edges, by effect and then by cause."""
         found = {edge: None for fit in self.fits for edge in fit.graph.edges}
@@ -104,7 +114,7 @@ class Posterior:
     @property
     def log10_graphs(self) -> float:
         """Decimal logarithm of the number of graphs averaged over."""
-        counts = [fit.graph.log10_graphs for fit in {id(fit.graph): fit for fit in self.fits}.values()]
+        counts = [graph.log10_graphs for graph in self.graphs]
         top = max(counts)
         return top + math.log10(sum(10 ** (count - top) for count in counts))
 
@@ -211,8 +221,7 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (8, 0.29)
         """
-        if size < 1:
-            raise AlldagsError(f"size must be at least 1, got {size!r}")
+        size = whole_number("size", size, least=1)
         self._prepare()
         merged: dict[frozenset[tuple[str, str]], float] = {}
         for weight, fit in self.parts:
@@ -244,7 +253,7 @@ class Posterior:
         return CandidateGraph(self.variables, {(cause, effect): 1.0 for cause, effect, p in rows if p > 0.5})
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the candidate graph with edges as wide as their posterior probability."""
+        """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
         from alldags.graph.plot import plot_graph
 
         table = self.edge_probabilities()
@@ -252,10 +261,12 @@ class Posterior:
         probabilities = {
             (cause, effect): p for cause, effect, p in zip(table["cause"], table["effect"], table[name], strict=True)
         }
-        return plot_graph(self.fits[0].graph, ax=ax, probabilities=probabilities, **options)
+        graph = max(self.parts, key=lambda part: part[0])[1].graph  # directions may differ: draw the most probable
+        own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
+        return plot_graph(graph, ax=ax, probabilities=own, **options)
 
     def __repr__(self) -> str:
-        graphs = "" if len(self.fits) == 1 else f"{len(self.fits)} candidate graphs, "
+        graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "
         return (
             f"Posterior({len(self.variables)} variables, {graphs}10^{self.log10_graphs:.1f} graphs averaged over, "
             f"{self.working.rows:g} rows, engine {self.fits[0].engine.name!r})"

@@ -30,21 +30,25 @@ class AtomicSample:
         return np.sort(np.append(self.draws[self.draws != 0.0], 0.0))
 
     @cached_property
-    def _cumulative(self) -> FloatArray:
+    def _weights(self) -> FloatArray:
         off = len(self._values) - 1
         weights = np.full(off + 1, (1.0 - self.atom) / max(off, 1))
         weights[np.searchsorted(self._values, 0.0)] = self.atom if off else 1.0
-        return np.cumsum(weights)
+        return weights
+
+    @cached_property
+    def _cumulative(self) -> FloatArray:
+        return np.cumsum(self._weights)
 
     def above(self, delta: float) -> float:
         """Return the probability of a value greater than `delta`."""
         place = int(np.searchsorted(self._values, delta, side="right"))
-        return float(1.0 - (self._cumulative[place - 1] if place else 0.0))
+        return min(float(self._weights[place:].sum()), 1.0)
 
     def below(self, delta: float) -> float:
         """Return the probability of a value less than `delta`."""
         place = int(np.searchsorted(self._values, delta, side="left"))
-        return float(self._cumulative[place - 1]) if place else 0.0
+        return min(float(self._weights[:place].sum()), 1.0)
 
     def quantile(self, level: float) -> float:
         """Return the smallest value whose cumulative probability reaches `level`."""

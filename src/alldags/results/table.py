@@ -106,6 +106,8 @@ class SquareTable:
     values: FloatArray
 
     def __getitem__(self, edge: tuple[str, str]) -> float:
+        if not isinstance(edge, tuple) or len(edge) != 2:
+            raise KeyError(f"give a cause and an effect, as in table['x', 'y'], got {edge!r}")
         for name in edge:
             if name not in self.names:
                 raise KeyError(f"no variable {name!r}{did_you_mean(name, self.names)}")

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from alldags.effects.influence import EdgeInfluence, edge_influences
 from alldags.effects.paths import edge_means, largest_paths, mediator_moments, path_moments
 from alldags.effects.propagate import path_variables
-from alldags.errors import AlldagsError
+from alldags.errors import AlldagsError, whole_number
 from alldags.nodes import NodePosterior
 from alldags.results.graphfit import GraphFit
 from alldags.results.table import Table
@@ -32,8 +32,7 @@ def _sd(mean: float, second: float) -> float:
 
 def paths_table(parts: Parts, source: str, target: str, factor: float, total: float, limit: int) -> Table:
     """Return the largest paths and a row for all others."""
-    if limit < 1:
-        raise AlldagsError(f"limit must be at least 1, got {limit!r}")
+    limit = whole_number("limit", limit, least=1)
     rows = [_path_row(parts, path, factor) for path in _candidate_paths(parts, source, target, limit)]
     rows.sort(key=lambda row: -abs(row[1]))
     rows = rows[:limit]
@@ -97,7 +96,7 @@ def influence_table(
     """Return what each uncertain edge does to the answer, most informative first."""
     found = [edge_influences(fit.graph, fit.node, source, target) for _, fit in parts]
     if any(rows is None for rows in found):
-        raise AlldagsError("edge_influence needs an engine with a notion of a parent set, such as 'auto' or 'exact'")
+        raise AlldagsError("edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'")
     influences = _mix_influences(parts, prior_weights, [rows or [] for rows in found], source, target)
     rows = [_influence_row(item, factor, sd) for item in influences]
     rows.sort(key=lambda row: -row[6])

@@ -1,0 +1,146 @@
+"""What users get wrong, or read wrong: clear errors, true sentences."""
+
+from __future__ import annotations
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.results.sample import AtomicSample
+
+
+@pytest.fixture(scope="module")
+def study():
+    return ad.datasets.example()
+
+
+@pytest.fixture(scope="module")
+def effect(study):
+    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "paper"}, r"prior must be a Prior such as Prior\(\) or Prior.paper\(\), got 'paper'"),
+        ({"prior": ad.Prior}, "prior must be a Prior"),
+        ({"engine": ad.engines.Exact}, r"engine is the class Exact; call it: engines.Exact\(\)"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number of at least 1, got 0"),
+        ({"n_jobs": "2"}, "n_jobs must be a whole number of at least 1, got '2'"),
+        ({"n_jobs": 10**5}, "n_jobs must be at most 1024, or -1 for all cores"),
+        ({"drop_missing": "no"}, "drop_missing must be True or False, got 'no'"),
+        ({"weights": 0.5}, "weights must be a list of 1 numbers, got 0.5"),
+        ({"weights": ["a"]}, "weight must be a finite number, got 'a'"),
+        ({"weights": [1e308]}, "must be positive, got 1e.308"),
+        ({"graph": None}, "got NoneType; see CandidateGraph.from_edges"),
+        ({"graph": nx.DiGraph([("smoking", "risk")])}, "got DiGraph; see .* from_networkx"),
+    ],
+)
+def test_options(study, options, message):
+    graph = options.pop("graph", study.graph)
+    with pytest.raises(ad.AlldagsError, match=message):
+        ad.fit(study.table, graph, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.probability_above("a"), "delta must be a finite number, got 'a'"),
+        (lambda e: e.probability_above(math.nan), "delta must be a finite number, got nan"),
+        (lambda e: e.expected_loss(None), "estimate must be a finite number, got None"),
+        (lambda e: e.interval("0.95"), "level must be a finite number, got '0.95'"),
+        (lambda e: e.draws(0), "size must be a whole number of at least 1, got 0"),
+        (lambda e: e.do(math.inf), "set to must be a finite number, got inf"),
+        (lambda e: e.do([0, 1]), "set to must be a finite number"),
+        (lambda e: e.do(1.0, draws_size=0), "draws_size must be a whole number"),
+        (lambda e: e.do(1.0).interval(95), "strictly between 0 and 1, got 95"),
+        (lambda e: e.paths("a"), "limit must be a whole number of at least 1, got 'a'"),
+        (lambda e: e.posterior.top_graphs(1.5), "size must be a whole number of at least 1, got 1.5"),
+    ],
+)
+def test_questions(effect, call, message):
+    with pytest.raises(ad.AlldagsError, match=message):
+        call(effect)
+
+
+def test_one_name_is_not_an_edge(effect):
+    with pytest.raises(KeyError, match="give a cause and an effect"):
+        effect.posterior.effects()["smoking"]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ad.Prior(slab_variance="1"), lambda: ad.Prior(intercept="no"), lambda: ad.EqualEdges("x")]
+)
+def test_priors_of_the_wrong_type(make):
+    with pytest.raises(ad.AlldagsError, match="must be"):
+        make()
+
+
+def test_noise_precision_beyond_floating_point_is_refused(study):
+    for precision in (1e20, 1e300):
+        posterior = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.KnownNoise(precision)))
+        with pytest.raises(ad.AlldagsError, match=r"noise precision .* is too large for 'tar'"):
+            posterior.effect("smoking", "risk")
+
+
+def test_columns_far_from_zero_are_not_constant(rng):
+    x = rng.normal(size=200)
+    y = 0.5 * x + rng.normal(size=200)
+    graph = ad.CandidateGraph.from_order(["x", "y"])
+    near = ad.fit({"x": x, "y": y}, graph).effect("x", "y").mean
+    for origin in (1e7, 1e12):
+        assert ad.fit({"x": x + origin, "y": y}, graph).effect("x", "y").mean == pytest.approx(near, rel=1e-3)
+    with pytest.raises(ad.AlldagsError, match="'x' is constant"):
+        ad.fit({"x": np.full(200, 1e12 + 0.1), "y": y}, graph)
+
+
+def test_probabilities_stay_within_zero_and_one(rng):
+    sample = AtomicSample(-np.abs(rng.normal(size=19_999)), atom=0.3)
+    assert sample.above(0.0) == 0.0
+    assert sample.above(50.0) == 0.0
+    assert 0.0 <= sample.below(1.0) <= 1.0
+
+
+def test_no_path_in_the_graph_is_not_a_finding(effect):
+    text = str(effect.posterior.effect("risk", "smoking")).replace("\n", " ")
+    assert "has no path from risk to smoking: the effect is zero by assumption" in text
+    assert "There is a path from smoking to risk; did you mean that?" in text
+
+
+def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    one = ad.CandidateGraph.from_order(["tar", "exercise", "risk"])
+    two = ad.CandidateGraph.from_order(["exercise", "tar", "risk"])
+    posterior = ad.fit(study.table, [one, two], rng=0)
+    assert any("disagree about a direction" in note for note in posterior.notes)
+    posterior.plot()
+    plt.close("all")
+    assert not any("direction" in note for note in ad.fit(study.table, one).notes)
+
+
+def test_words_for_learned_slabs_single_graphs_and_modes(study):
+    certain = ad.CandidateGraph.from_order(["smoking", "tar", "risk"], probability=1.0)
+    learned = ad.fit(study.table, certain, prior=ad.Prior(slab=ad.LearnedSlab(shared=True, points=5)), rng=0)
+    text = str(learned.effect("smoking", "risk")).replace("\n", " ")
+    assert "from not knowing the graph or slab" in text
+    assert "in the one candidate graph" in text
+    assert "1 candidate graphs" not in repr(learned)
+    assert "posterior mode" in str(ad.fit(study.table, certain, engine="em", rng=0).effect("smoking", "risk"))
+
+
+def test_sampled_errors_are_never_absurdly_small(study):
+    graph = ad.CandidateGraph.from_order(["smoking", "tar", "risk"])
+    exact, sampled = (ad.fit(study.table, graph, engine=e, rng=0).effect("smoking", "risk") for e in ("exact", "mcmc"))
+    assert sampled.mean_error > 1e-6 * exact.sd
+    assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
+
+
+def test_moments_can_be_summed():
+    part = ad.Moments.from_table(np.arange(6.0).reshape(3, 2), names=["x", "y"])
+    assert sum([part, part]).n == 6
