@@ -12,7 +12,7 @@ import numpy as np
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.nodes import Engine, NodePosterior, NodeProblem
-from alldags.prior import Prior
+from alldags.prior import LearnedSlab, Prior
 
 REFERENCE = "bayes"
 
@@ -105,7 +105,11 @@ METHODS = {method.name: method for method in _ALL}
 ENGINE_METHODS = tuple(method.name for method in _ALL if method.engine is not None)
 BASELINES = tuple(method.name for method in _ALL if method.engine is None)
 
-PRIORS: dict[str, Callable[[], Prior]] = {"paper": Prior.paper, "default": Prior}
+PRIORS: dict[str, Callable[[], Prior]] = {
+    "paper": Prior.paper,
+    "default": Prior,
+    "learned slab": lambda: Prior(slab=LearnedSlab()),
+}
 
 
 def check_methods(names: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -42,6 +43,8 @@ class SemiSynthetic:
         Names of the others.
     priors
         Names of priors.
+    extra
+        Further pairs of prior and Bayesian method.
     draws
         Posterior draws for an interval.
     interval_sizes
@@ -62,6 +65,7 @@ class SemiSynthetic:
     methods: tuple[str, ...]
     baselines: tuple[str, ...]
     priors: tuple[str, ...] = ("paper", "default")
+    extra: tuple[tuple[str, str], ...] = ()
     draws: int = 2000
     interval_sizes: int = 0
     curve_replications: int | None = None
@@ -96,12 +100,11 @@ class SemiSynthetic:
 
     def _estimates(self, data: TreatmentData, task: Task) -> Iterator[tuple[str, str, Estimate, float]]:
         draws = self.draws if data.n >= self.interval_sizes else 0
-        for prior in self.priors:
-            for method in self.methods:
-                rng = child_rng(self.seed, task.group, task.replication, data.n, prior, method)
-                start = time.perf_counter()
-                estimate = bayes_estimate(data, prior, method, rng, draws)
-                yield prior, method, estimate, time.perf_counter() - start
+        for prior, method in (*product(self.priors, self.methods), *self.extra):
+            rng = child_rng(self.seed, task.group, task.replication, data.n, prior, method)
+            start = time.perf_counter()
+            estimate = bayes_estimate(data, prior, method, rng, draws)
+            yield prior, method, estimate, time.perf_counter() - start
         varying = drop_constant(data)
         for method in self.baselines:
             start = time.perf_counter()

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS, REFERENCE
+from alldags.experiments.methods import METHODS, PRIORS, REFERENCE
 from alldags.experiments.runner import Result
 from alldags.typing import FloatArray
 
@@ -68,8 +68,8 @@ def summarize(results: Iterable[Result], reference: str = REFERENCE) -> list[Sum
         cells[result.group, result.size, result.prior, result.method][result.replication] = result
     rows = [_summarize_cell(key, cell, _reference(cells, key, reference)) for key, cell in cells.items()]
     position = {name: i for i, name in enumerate(METHODS)}
-    priors = {"paper": 0, "default": 1}
-    return sorted(rows, key=lambda row: (row.group, row.size, priors.get(row.prior, 2), position[row.method]))
+    priors = {name: i for i, name in enumerate(PRIORS)}
+    return sorted(rows, key=lambda row: (row.group, row.size, priors.get(row.prior, len(priors)), position[row.method]))
 
 
 def _reference(cells: dict[Key, dict[int, Result]], key: Key, reference: str) -> dict[int, Result]:

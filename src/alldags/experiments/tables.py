@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS
+from alldags.experiments.methods import METHODS, PRIORS
 from alldags.experiments.runner import Result
 from alldags.experiments.summary import (
     Summary,
@@ -138,5 +138,5 @@ def _estimate_cell(result: Result | None) -> str:
 
 def _by_method(results: Sequence[Result]) -> list[Result]:
     position = {name: i for i, name in enumerate(METHODS)}
-    priors = {"paper": 0, "default": 1}
-    return sorted(results, key=lambda r: (priors.get(r.prior, 2), position[r.method]))
+    priors = {name: i for i, name in enumerate(PRIORS)}
+    return sorted(results, key=lambda r: (priors.get(r.prior, len(priors)), position[r.method]))
