@@ -237,8 +237,8 @@ _PLANS: dict[str, Callable[[Request], Plan]] = dict(zip(get_args(Name), (_small,
 _SEMI_INTRO = (
     "Paper's prior: every column centred, covariates scaled to unit variance, treatment and outcome in their units, "
     "tau = s = 1, no intercept (the paper gives neither the values nor the preparation). Default prior: unknown noise, "
-    "standardised units, intercept. Learned slab: the same with the slab's variance learned. Every edge has probability "
-    "0.5. IPW: l1-penalised logistic propensity, C = 1."
+    "standardised units, intercept. Learned slab: the same with the slab's variance learned. Every edge has "
+    "probability 0.5. IPW: l1-penalised logistic propensity, C = 1."
 )
 
 
