@@ -22,7 +22,7 @@ PRIOR_TITLES = {"paper": "paper's prior", "default": "default prior"}
 IHDP_CURVE = 200  # replications that are subsampled; all are used at full size
 LBIDD_CURVES = {
     "a3c4c668a3f84ba3ac42bf78c3ca35b1": "LBIDD a3c4c668 (linear)",
-    "30fdfdf9847b4b03ae6dfa0009655fb6": "LBIDD 30fdfdf9 (cubic, 30 common causes)",
+    "30fdfdf9847b4b03ae6dfa0009655fb6": "LBIDD 30fdfdf9 (cubic)",
 }
 
 
