@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LARGEST = 30  # parents; 2**30 sets take about a quarter of a minute and every further one doubles that
 _PARTS = 16  # the walk is split into this many pieces whatever the number of threads, so results do not depend on it
+_WORTH_SPLITTING = 256  # prefixes; below, setting up a piece costs more than walking it
 _OVERFLOW = 1e250
 _LARGEST_STEP = 1e7  # nats
 _SECONDS_PER_SET = 2e-8
@@ -225,7 +226,7 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
     from alldags.engines.kernels.enumeration import sum_subsets
 
     prefixes = 1 << (len(system.b) - system.width)
-    parts = min(prefixes, _PARTS)
+    parts = _PARTS if prefixes >= _WORTH_SPLITTING else 1
     count = prefixes // parts
 
     def job(part: int) -> Any:

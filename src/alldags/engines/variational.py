@@ -183,6 +183,11 @@ def _posterior(
     history: FloatArray,
     converged: bool,
 ) -> NormalPosterior:
+    if not np.isfinite(mean).all():
+        raise EngineError(
+            f"variational Bayes of {problem.child!r} broke down: {problem.k} parents explain it almost without residual; "
+            "use KnownNoise(...), UnknownNoise(...) with a positive shape and rate, or another mixing distribution"
+        )
     history += bound_constant(engine, node, problem) + _global_constant(engine, node)
     troubles = perfect_fit(problem, node, residual_rate(node, mean))
     if not converged:
