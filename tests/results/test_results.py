@@ -176,6 +176,8 @@ def test_atom_is_honoured_in_quantiles():
     assert AtomicSample(np.zeros(5), atom=1.0).quantile(0.3) == 0.0
     spread = np.sort(np.random.default_rng(0).normal(size=4000))
     assert AtomicSample(spread, atom=0.0).quantile_error(0.5) == pytest.approx(1.2533 / math.sqrt(4000), rel=0.2)
+    few = AtomicSample(spread, atom=0.0, effective=400).quantile_error(0.5)
+    assert few == pytest.approx(1.2533 / math.sqrt(400), rel=0.2)
 
 
 def test_pictures_are_drawn(effect, posterior, study):

@@ -185,7 +185,7 @@ def _posterior(
 ) -> NormalPosterior:
     if not np.isfinite(mean).all():
         raise EngineError(
-            f"variational Bayes of {problem.child!r} broke down: {problem.k} parents explain it almost without residual; "
+            f"variational Bayes of {problem.child!r} broke down: its {problem.k} parents leave almost no residual; "
             "use KnownNoise(...), UnknownNoise(...) with a positive shape and rate, or another mixing distribution"
         )
     history += bound_constant(engine, node, problem) + _global_constant(engine, node)

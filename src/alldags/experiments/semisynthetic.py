@@ -18,6 +18,7 @@ from itertools import product
 import numpy as np
 
 from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
+from alldags.errors import EngineError
 from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
 from alldags.experiments.estimate import array_moments, mean_effect
 from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine
@@ -103,7 +104,10 @@ class SemiSynthetic:
         for prior, method in (*product(self.priors, self.methods), *self.extra):
             rng = child_rng(self.seed, task.group, task.replication, data.n, prior, method)
             start = time.perf_counter()
-            estimate = bayes_estimate(data, prior, method, rng, draws)
+            try:
+                estimate = bayes_estimate(data, prior, method, rng, draws)
+            except EngineError:  # no number from this method: counted as failed in the tables
+                estimate = Estimate(math.nan)
             yield prior, method, estimate, time.perf_counter() - start
         varying = drop_constant(data)
         for method in self.baselines:

@@ -178,7 +178,8 @@ class Effect:
         """The draws behind intervals and probabilities."""
         values = self.draws(_DRAWS)
         exact = self._exact_no_path
-        return AtomicSample(values, float(np.mean(values == 0.0)) if exact is None else exact)
+        atom = float(np.mean(values == 0.0)) if exact is None else exact
+        return AtomicSample(values, atom, self._set_draws)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval (low, high) that holds the effect with probability `level`.
@@ -245,8 +246,11 @@ class Effect:
     @cached_property
     def _atom_draws(self) -> float:
         """Number of draws behind `probability_no_path`; infinite where it is computed."""
-        if self._exact_no_path is None:
-            return _DRAWS
+        return _DRAWS if self._exact_no_path is None else self._set_draws
+
+    @cached_property
+    def _set_draws(self) -> float:
+        """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
         return min(
             (
                 fit.node(child).set_draws

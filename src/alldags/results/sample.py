@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,10 +21,14 @@ class AtomicSample:
         Draws of the effect, exact zeros where there is no path; shape (size,).
     atom
         Probability of the atom; the share of zeros among the draws if it is not known.
+    effective
+        How many independent draws they are worth; all of them by default. Draws from a sampled node repeat its stored
+        parent sets.
     """
 
     draws: FloatArray
     atom: float
+    effective: float = math.inf
 
     @cached_property
     def _values(self) -> FloatArray:
@@ -57,5 +62,5 @@ class AtomicSample:
 
     def quantile_error(self, level: float) -> float:
         """Return the Monte-Carlo standard error of a quantile, from the order statistics around it."""
-        half = float(np.sqrt(level * (1 - level) / len(self.draws)))
+        half = math.sqrt(level * (1 - level) / min(len(self.draws), self.effective))
         return 0.5 * (self.quantile(min(level + half, 1.0)) - self.quantile(max(level - half, 0.0)))
