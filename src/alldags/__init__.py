@@ -6,8 +6,9 @@ posterior per node -> `Posterior` -> `Effect`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from alldags.lazy import attach
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
 _HOME = {
+    "datasets": "alldags.datasets",
+    "engines": "alldags.engines",
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
     "BetaBinomial": "alldags.prior",
@@ -54,7 +57,6 @@ _HOME = {
     "read_graph": "alldags.graph.io",
     "write_graph": "alldags.graph.io",
 }
-_MODULES = ("datasets", "engines")
 
 __all__ = [
     "AlldagsError",
@@ -82,15 +84,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        value: object = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"alldags.{name}")
-    else:
-        raise AttributeError(f"module 'alldags' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__getattr__ = attach(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

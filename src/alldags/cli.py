@@ -73,9 +73,17 @@ def _prior(options: FitOptions) -> Prior:
     return Prior(options.slab_variance, noise=KnownNoise(options.noise_precision))
 
 
+def _say_compiling() -> None:
+    """Tell a person at a terminal why the very first run takes long."""
+    cache = Path(__file__).parent / "engines" / "kernels" / "__pycache__"
+    if sys.stderr.isatty() and not any(cache.glob("*.nbi")):
+        print("compiling, this first time only: about half a minute ...", file=sys.stderr)
+
+
 def _fit(data: Path, options: FitOptions) -> Posterior:
     from alldags.data.files import read_table
 
+    _say_compiling()
     return alldags.fit(
         read_table(data),
         alldags.read_graph(options.graph),
@@ -103,6 +111,7 @@ def demo() -> None:
     """Run the built-in example: the answer in words, and why."""
     from alldags.results.demo import demo_text
 
+    _say_compiling()
     print(demo_text())
 
 
@@ -192,7 +201,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
     return {
         "schema": "alldags.graph/1",
         "variables": list(candidate.variables),
-        "tiers": [list(tier) for tier in candidate.tiers()],
+        "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
         "log10_graphs": candidate.log10_graphs,
     }

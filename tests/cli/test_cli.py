@@ -78,6 +78,11 @@ def test_graph_is_checked_and_drawn(folder):
     )
 
 
+def test_graph_as_json_is_a_graph_file(folder):
+    (folder / "copy.json").write_text(run("graph", "graph.toml", "--json", cwd=folder).stdout)
+    assert ad.read_graph(folder / "copy.json") == ad.read_graph(folder / "graph.toml")
+
+
 QUESTION = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
 
 

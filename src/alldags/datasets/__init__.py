@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from alldags.lazy import attach
 
 if TYPE_CHECKING:
     from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
@@ -11,15 +12,15 @@ if TYPE_CHECKING:
     from alldags.datasets.smoking import Example, example
 
 _HOME = {
-    "Example": "smoking",
-    "LBIDD_SETS": "public",
-    "PaperSample": "paper",
-    "TreatmentData": "public",
-    "example": "smoking",
-    "ihdp": "public",
-    "lbidd": "public",
-    "paper_graph": "paper",
-    "paper_sample": "paper",
+    "Example": "alldags.datasets.smoking",
+    "LBIDD_SETS": "alldags.datasets.public",
+    "PaperSample": "alldags.datasets.paper",
+    "TreatmentData": "alldags.datasets.public",
+    "example": "alldags.datasets.smoking",
+    "ihdp": "alldags.datasets.public",
+    "lbidd": "alldags.datasets.public",
+    "paper_graph": "alldags.datasets.paper",
+    "paper_sample": "alldags.datasets.paper",
 }
 
 __all__ = [
@@ -35,12 +36,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'alldags.datasets' has no attribute {name!r}")
-    value: object = getattr(import_module(f"alldags.datasets.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = attach(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -6,10 +6,10 @@ Each engine is a small frozen object, called as ``engine(problem, rng) -> NodePo
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from alldags.errors import EngineError, did_you_mean
+from alldags.lazy import attach
 
 if TYPE_CHECKING:
     from alldags.engines.auto import Auto
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from alldags.nodes import Engine
 
 _HOME = {
-    "Auto": "auto",
-    "EM": "em",
-    "Certified": "certified",
-    "Exact": "exact",
-    "Full": "full",
-    "K2": "greedy",
-    "ScaleMixture": "scale_mixtures",
-    "ScaleMixtureGibbs": "scale_mixture_gibbs",
-    "Variational": "variational",
-    "MCMC": "mcmc",
+    "Auto": "alldags.engines.auto",
+    "EM": "alldags.engines.em",
+    "Certified": "alldags.engines.certified",
+    "Exact": "alldags.engines.exact",
+    "Full": "alldags.engines.full",
+    "K2": "alldags.engines.greedy",
+    "ScaleMixture": "alldags.engines.scale_mixtures",
+    "ScaleMixtureGibbs": "alldags.engines.scale_mixture_gibbs",
+    "Variational": "alldags.engines.variational",
+    "MCMC": "alldags.engines.mcmc",
 }
 _NAMES = {
     "auto": "Auto",
@@ -63,12 +63,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'alldags.engines' has no attribute {name!r}")
-    value: object = getattr(import_module(f"alldags.engines.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = attach(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

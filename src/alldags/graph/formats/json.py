@@ -20,7 +20,14 @@ def parse(text: str, probability: float) -> CandidateGraph:
         raise GraphError("this is not a graph in JSON: it is nested too deeply") from error
     except ValueError as error:
         raise GraphError(f"this is not valid JSON: {error}") from error
-    return graph_from_document(document, probability)
+    return graph_from_document(_without_facts(document), probability)
+
+
+def _without_facts(document: Any) -> Any:
+    """Leave out what ``alldags graph --json`` adds to a graph."""
+    if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("alldags.graph/"):
+        return document
+    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs")}
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
