@@ -160,8 +160,23 @@ def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     lanes = 1 << width
     leaf = width % 2
-    w, noise, exponent = block.w[leaf], block.noise[leaf], block.scratch
-    base = log_weight - weights.reference
+    w, noise = block.w[leaf], block.noise[leaf]
+    write_exponents(block, weights, width, log_weight - weights.reference, q, size)
+    total = exponentiate(block, weights.has_determinant, width, 0.0)
+    scale = 1.0 / (weights.shape - 1.0) if weights.shape > 1.0 else 0.0
+    for lane in range(lanes):
+        noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+def write_exponents(block: Block, weights: Weights, width: int, base: float, q: float, size: int) -> None:
+    """Write to `scratch` the log weight of every lane without its determinant, and to `noise` an unknown noise's rate.
+
+    `base`, `q` and `size` are what the variables outside the block contribute.
+    """
+    lanes = 1 << width
+    noise, exponent = block.noise[width % 2], block.scratch
     if weights.log_size.shape[0] > 1:
         for lane in range(lanes):
             exponent[lane] = base + block.lane_factor[lane] + weights.log_size[size + block.lane_size[lane]]
@@ -170,20 +185,34 @@ def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q
             exponent[lane] = base + block.lane_factor[lane]
     if weights.known_noise:
         for lane in range(lanes):
-            w[lane] = fast_exp(exponent[lane] + 0.5 * (q + block.q[lane]))
+            exponent[lane] += 0.5 * (q + block.q[lane])
     else:
         floor = 1e-15 * weights.whole
         for lane in range(lanes):
-            rate = max(weights.whole - 0.5 * (q + block.q[lane]), floor)
-            noise[lane] = rate
-            w[lane] = fast_exp(exponent[lane] - weights.shape * fast_log(rate))
-    if weights.has_determinant:
+            noise[lane] = max(weights.whole - 0.5 * (q + block.q[lane]), floor)
+            exponent[lane] -= weights.shape * fast_log(noise[lane])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+def exponentiate(block: Block, has_determinant: bool, width: int, top: float) -> float:
+    """Turn the log weights in `scratch`, less `top`, into weights; return their sum."""
+    lanes = 1 << width
+    w, exponent = block.w[width % 2], block.scratch
+    for lane in range(lanes):
+        w[lane] = fast_exp(exponent[lane] - top)
+    if has_determinant:
         for lane in range(lanes):
             w[lane] /= math.sqrt(block.pivots[lane])
-    scale = 1.0 / (weights.shape - 1.0) if weights.shape > 1.0 else 0.0
-    for lane in range(lanes):
-        noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
     return sum_lanes(w, 0, lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"}, no_cpython_wrapper=True)
+def largest_exponent(block: Block, width: int) -> float:
+    """Return the largest of the log weights in `scratch`."""
+    top = block.scratch[0]
+    for lane in range(np.uint64(1), np.uint64(1 << width)):
+        top = max(top, block.scratch[lane])
+    return top
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, no_cpython_wrapper=True)
