@@ -6,7 +6,7 @@ import pytest
 import naive_mcmc
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
-from alldags.engines.kernels import gibbs, gibbs_flip, gibbs_moves
+from alldags.engines.kernels import gibbs, gibbs_block, gibbs_flip, gibbs_moves
 from alldags.engines.sampling import stack_systems
 from alldags.engines.system import conjugate_system
 from alldags.hyper import Setting
@@ -104,11 +104,11 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
     systems = stack_systems(given)
     generator = np.random.default_rng(8)
     begin = np.array([True, False, False, False, True])
-    counts, trace = np.zeros(5), np.zeros((3, 5))
+    counts, control = np.zeros(5), np.zeros(5)
     for _ in range(4000):
         chain = gibbs.new_chain(5)
         gibbs.start(systems, chain, begin, 0)
-        gibbs_moves.swap_once(systems, chain, trace, generator, True)
+        gibbs_moves.swap_once(systems, chain, control, generator)
         assert chain.present.sum() == 2
         counts[:4] += chain.present[:4]
     system = conjugate_system(given)
@@ -121,22 +121,24 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
     expected /= expected.sum()
     error = np.sqrt(4000 * expected * (1 - expected)) + 1
     assert np.all(np.abs(counts[:4] - 4000 * expected) < 4 * error)
-    np.testing.assert_allclose(trace[gibbs_moves.CONTROL, :4], counts[:4] - 4000 * expected, atol=1e-6)
+    np.testing.assert_allclose(control[:4], counts[:4] - 4000 * expected, atol=1e-6)
 
 
-def test_controls_have_mean_zero_and_reduce_the_error() -> None:
+@pytest.mark.parametrize("members", [[], [0, 2, 5]])
+def test_controls_have_mean_zero_and_reduce_the_error(members: list[int]) -> None:
     given = problem()
+    together = gibbs_block.draw_together(np.array(members, dtype=np.int64), 9)
     exact = naive_mcmc.every_set(given)
     systems = stack_systems(given)
     trace, controls = [], []
     for generator in np.random.default_rng(2).spawn(4):
-        chain, sums = gibbs.new_chain(9), gibbs_moves.new_sums(9, 1)
+        chain, sums = gibbs.new_chain(9), gibbs_block.new_sums(9, 1)
         gibbs.start(systems, chain, given.certain, 0)
         out = np.zeros((400, 3, 9))
         sets, settings = np.zeros((400, 9), dtype=bool), np.zeros(400, dtype=np.int64)
-        gibbs_moves.run_chain(systems, chain, sums, out, sets, settings, 10, 1, True, generator)
-        trace.append(out[:, gibbs_moves.MEAN])
-        controls.append(out[:, gibbs_moves.CONTROL])
+        gibbs_moves.run_chain(systems, chain, sums, together, out, sets, settings, 10, 1, True, generator)
+        trace.append(out[:, gibbs_block.MEAN])
+        controls.append(out[:, gibbs_block.CONTROL])
     raw, control = np.array(trace), np.array(controls)
     spread = control.std(axis=(0, 1)) / np.sqrt(1600)
     assert np.all(np.abs(control.mean(axis=(0, 1))) < 5 * spread + 1e-12)

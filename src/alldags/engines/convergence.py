@@ -109,6 +109,19 @@ def _arviz(name: str, trace: FloatArray, judged: BoolArray, method: str) -> Floa
 # -- vectorised over coefficients -------------------------------------------------------------------------------------
 
 
+def coarser(trace: FloatArray, batch: int) -> tuple[FloatArray, int]:
+    """Average neighbouring batches, shape (chains, batches, ...), of `batch` sweeps each; return it and the new size.
+
+    About ``5 sqrt(sweeps)`` batches remain in each chain. Control variates need batches long enough to hold what a draw
+    leads to, and enough of them to estimate that; this was the best compromise between 400 and 6,400 sweeps.
+    """
+    chains, batches = trace.shape[:2]
+    length = max(1, int(batches / (5.0 * math.sqrt(batches * batch))))
+    count = batches // length
+    kept = trace[:, batches - count * length :]
+    return kept.reshape(chains, count, length, *trace.shape[2:]).mean(axis=2), batch * length
+
+
 def with_control_variates(trace: FloatArray, controls: FloatArray, batch: int) -> tuple[FloatArray, int]:
     """Subtract from a trace what its controls explain; return it and how many controls were used.
 
@@ -116,33 +129,28 @@ def with_control_variates(trace: FloatArray, controls: FloatArray, batch: int) -
     Gibbs draws), so this changes no expectation; the coefficients come from least squares within chains. A control is
     used if its edge had the occasion to change at least `LEAST_EVENTS` times in all sweeps, `batch` to each batch: the
     average of a rarer one is far from its expectation most of the time, and its coefficient is worth nothing. At most
-    one control per twenty batches is used, those that vary most first, so that the fit costs few degrees of freedom.
+    one control per five batches is used, those that vary most first.
     """
-    chains, batches, k = trace.shape
-    rows = chains * batches
-    z = (controls - controls.mean(axis=1, keepdims=True)).reshape(rows, -1)
-    events = np.einsum("ij,ij->j", z, z) * batch**2
-    count = min(int((events > LEAST_EVENTS).sum()), rows // 20)
-    if count == 0:
-        return trace, 0
-    used = np.argpartition(-events, count - 1)[:count]
-    z = z[:, used]
-    x = (trace - trace.mean(axis=1, keepdims=True)).reshape(rows, k)
-    gram = z.T @ z
-    gram[np.diag_indices(count)] *= 1.0 + 1e-8
-    explained = controls.reshape(rows, -1)[:, used] @ np.linalg.solve(gram, z.T @ x)
-    return trace - explained.reshape(trace.shape), count
+    from alldags.engines.kernels.controls import control_spreads, fit_controls, subtract_controls
+
+    events = control_spreads(controls) * batch**2
+    count = min(int((events > LEAST_EVENTS).sum()), trace.shape[0] * trace.shape[1] // 5)
+    trace = trace.copy()
+    if count:
+        used = np.argpartition(-events, count - 1)[:count]
+        subtract_controls(trace, controls, used, fit_controls(trace, controls, used))
+    return trace, count
 
 
-def split_r_hat(trace: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return the split R-hat of every coefficient, shape (k,); nan where `variance` is zero.
+def split_r_hat(trace: FloatArray, variance: FloatArray, batch: int = 1) -> FloatArray:
+    """Return the split R-hat of every coefficient, shape (k,), from batches of `batch`; nan where `variance` is zero.
 
     This is the potential scale reduction of the coefficient itself: the variance between the means of half chains,
     against its posterior variance. As the means are Rao-Blackwellised, disagreement is not hidden by the noise that
     draws of the coefficient would have.
     """
     halves = _halves(trace)
-    n = halves.shape[1]
+    n = halves.shape[1] * batch
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.sqrt((n - 1) / n + between / variance)

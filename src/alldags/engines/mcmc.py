@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # wanted if no target_mcse is given
+WARM_UP = 50  # sweeps, at least
+WIDEST = 10  # parents drawn together; each more doubles the work
 LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which is not imported before it is needed
 
 
@@ -46,6 +48,8 @@ class MCMC:
         Most wall time. A run that it ends is not reproducible, and its diagnostics say so.
     swaps
         Swap moves after each sweep.
+    block
+        Parents drawn together after each sweep, at most 10; 0 for none.
 
     Examples
     --------
@@ -60,17 +64,20 @@ class MCMC:
     [0.78, 0.0]
     """
 
-    sweeps: int = 500
+    sweeps: int = 250
     chains: int = 4
     target_mcse: float | None = None
     max_sweeps: int = 50_000
     max_seconds: float | None = None
     swaps: int = 1
+    block: int = 8
 
     def __post_init__(self) -> None:
-        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20)):
+        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20), ("block", 0)):
             if getattr(self, name) < least:
                 raise EngineError(f"MCMC {name} must be at least {least}, got {getattr(self, name)!r}")
+        if self.block > WIDEST:
+            raise EngineError(f"MCMC block must be at most {WIDEST}, got {self.block!r}")
         for name in ("target_mcse", "max_seconds"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -98,12 +105,13 @@ class MCMC:
 def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tuple[Run, Estimates, MCMCDiagnostics]:
     """Run chains until they agree, are accurate enough, or have to stop."""
     from alldags.engines.sampled import judge
-    from alldags.engines.sampling import advance, forget, stack_systems, start_chains, warm_up
+    from alldags.engines.sampling import advance, choose_together, forget, stack_systems, start_chains, warm_up
 
     clock = _Clock(engine.max_seconds)
     run = start_chains(problem, stack_systems(problem), engine.chains, engine.swaps, rng)
     warm_up(run, 10)  # also tells the clock how fast this node is
-    warm_up(run, clock.affordable(run, max(50, engine.sweeps // 4) - 10, share=0.25))
+    sweeps = max(WARM_UP, engine.sweeps // 4) - run.warm_up
+    choose_together(run, clock.affordable(run, sweeps, share=0.25), engine.block)
     target = min(engine.sweeps, engine.max_sweeps)
     while True:
         advance(run, max(clock.affordable(run, target - run.sweeps), 1 if run.sweeps else 20))
@@ -111,7 +119,7 @@ def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tupl
         need = longer(engine, found)
         if need <= 1.0 or clock.is_over or run.sweeps + run.warm_up >= engine.max_sweeps:
             break
-        target = int(min(max(1.2 * need, 1.25), 4.0) * run.sweeps)
+        target = int(min(max(1.1 * need, 1.25), 2.0) * run.sweeps)
         if found.max_r_hat > STUCK and 4 * (run.sweeps + run.warm_up) <= engine.max_sweeps:
             forget(run)
         target = max(min(target, engine.max_sweeps - run.warm_up), 20)

@@ -14,6 +14,7 @@ from alldags.engines.conjugate import draw_given_sets, known_variance
 from alldags.engines.convergence import (
     LEAST_INCLUSION,
     MCMCDiagnostics,
+    coarser,
     is_constant,
     long_batches,
     mean_errors,
@@ -21,9 +22,9 @@ from alldags.engines.convergence import (
     with_control_variates,
 )
 from alldags.engines.kernels.gibbs import new_chain, replay
+from alldags.engines.kernels.gibbs_block import CONTROL
 from alldags.engines.kernels.gibbs_flip import DRIFT, FLIPS, SETTING_MOVES, SWAPS
-from alldags.engines.kernels.gibbs_moves import MEAN
-from alldags.engines.sampling import Run, total
+from alldags.engines.sampling import Run, added_up, total
 from alldags.engines.system import conjugate_system
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -56,9 +57,11 @@ class Estimates:
 
 def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
     """Return what a run says so far, and how far it can be trusted."""
-    k = problem.k
-    flat = run.trace.reshape(*run.trace.shape[:2], 3 * k)
-    both, used = with_control_variates(flat[:, :, : 2 * k], flat[:, :, 2 * k :], run.batch)
+    whole, batch = coarser(run.trace, run.batch)
+    chains, batches, _, k = whole.shape
+    both, used = with_control_variates(
+        whole[:, :, :CONTROL].reshape(chains, batches, 2 * k), whole[:, :, CONTROL], batch
+    )
     inclusion, mean = both.mean(axis=(0, 1)).reshape(2, k)
     trace = both[:, :, k:]
     estimates = Estimates(
@@ -68,22 +71,22 @@ def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
         variance_between=_variance(run, "square_between"),
         batch_means=long_batches(trace),
         controls=used,
-        batches=trace.shape[0] * trace.shape[1],
+        batches=chains * batches,
     )
-    return estimates, _diagnose(run, trace, estimates)
+    return estimates, _diagnose(run, trace, batch, estimates)
 
 
 def _variance(run: Run, name: str) -> FloatArray:
     """Return second moment minus squared mean; the plain mean of the same sweeps keeps it from going below zero."""
-    plain = run.trace[:, :, MEAN].mean(axis=(0, 1))
-    return np.asarray(np.maximum(total(run, name) - plain**2, 0.0))
+    visits = np.maximum(added_up(run, "visits"), 1.0)
+    return np.asarray(np.maximum(added_up(run, name) / visits - (added_up(run, "mean") / visits) ** 2, 0.0))
 
 
-def _diagnose(run: Run, trace: FloatArray, estimates: Estimates) -> MCMCDiagnostics:
+def _diagnose(run: Run, trace: FloatArray, batch: int, estimates: Estimates) -> MCMCDiagnostics:
     judged = estimates.inclusion > LEAST_INCLUSION
     still = is_constant(trace)
     agree = is_constant(trace.mean(axis=1)[None])
-    r_hat = np.where(still & agree, np.nan, split_r_hat(trace, estimates.variance))
+    r_hat = np.where(still & agree, np.nan, split_r_hat(trace, estimates.variance, batch))
     mcse = mean_errors(estimates.batch_means, estimates.controls, estimates.batches)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(mcse > 0, estimates.variance / mcse**2, np.inf)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from alldags.engines.kernels.gibbs import Chain, Systems, new_chain, padded, start
-from alldags.engines.kernels.gibbs_moves import Sums, new_sums, run_chain
+from alldags.engines.kernels.gibbs_block import Sums, Together, draw_together, new_sums, nothing_together
+from alldags.engines.kernels.gibbs_moves import run_chain
+from alldags.engines.kernels.gibbs_response import Response, explore_chain, follow, new_response
 from alldags.engines.system import conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise
@@ -16,6 +18,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 MOST_START = 200  # parents present in a start
+STATES = 16  # of all chains, looked at to choose the parents that are drawn together
 
 
 def stack_systems(problem: NodeProblem) -> Systems:
@@ -57,6 +60,8 @@ class Run:
 
     Parameters
     ----------
+    together
+        The parents drawn together after each sweep.
     trace
         Batch means, shape (chains, batches, 3, k): inclusion, coefficient, control.
     sets, set_settings
@@ -71,6 +76,7 @@ class Run:
     chains: list[Chain]
     generators: list[np.random.Generator]
     swaps: int
+    together: Together
     sums: list[Sums] = field(default_factory=list)
     trace: FloatArray = field(default_factory=lambda: np.zeros(0))
     sets: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -87,7 +93,7 @@ class Run:
 def start_chains(problem: NodeProblem, systems: Systems, chains: int, swaps: int, rng: np.random.Generator) -> Run:
     """Return chains at dispersed starts: empty, greedy, crowded, then random."""
     generators = rng.spawn(chains)
-    run = Run(systems, [new_chain(problem.k) for _ in range(chains)], generators, swaps)
+    run = Run(systems, [new_chain(problem.k) for _ in range(chains)], generators, swaps, nothing_together(problem.k))
     count = len(problem.settings)
     for index, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
         setting = (index * count) // chains
@@ -127,10 +133,34 @@ def forget(run: Run) -> None:
 def warm_up(run: Run, sweeps: int) -> None:
     """Run sweeps that are not recorded."""
     k = run.systems.certain.size
-    trace, sets, settings = np.zeros((sweeps, 3, 1)), np.zeros((0, k), dtype=bool), np.zeros(0, dtype=np.int64)
+    trace, sets, settings = np.zeros((sweeps, 3, 0)), np.zeros((0, k), dtype=bool), np.zeros(0, dtype=np.int64)
     for chain, sums, generator in zip(run.chains, run.sums, run.generators, strict=True):
-        run_chain(run.systems, chain, sums, trace, sets, settings, 1, run.swaps, False, generator)
+        run_chain(run.systems, chain, sums, run.together, trace, sets, settings, 1, run.swaps, False, generator)
     run.warm_up += sweeps
+
+
+def choose_together(run: Run, sweeps: int, size: int) -> None:
+    """Run about `sweeps` that are not recorded, and let what is seen choose `size` parents to draw together."""
+    size = min(size, int((~run.systems.certain).sum()))
+    states = min(-(-STATES // len(run.chains)), sweeps // 2)
+    if size == 0 or states == 0:
+        warm_up(run, sweeps)
+        return
+    response = new_response(run.systems.certain.size)
+    for chain, sums, generator in zip(run.chains, run.sums, run.generators, strict=True):
+        explore_chain(run.systems, chain, sums, run.together, response, states, sweeps // states, run.swaps, generator)
+    run.warm_up += sweeps // states * states
+    order = np.argsort(-influence(response), kind="stable")
+    free = order[~run.systems.certain[order]]
+    run.together = draw_together(np.sort(free[:size]), run.systems.certain.size)
+
+
+def influence(response: Response) -> FloatArray:
+    """Return the variance of some coefficient, the largest one, that is due to drawing each parent's presence, (k,).
+
+    A parent acts on coefficients at once, and through the presence of other parents, of which three steps are followed.
+    """
+    return np.asarray((response.spread[:, None] * np.nan_to_num(follow(response, 3)) ** 2).max(axis=1))
 
 
 def advance(run: Run, sweeps: int) -> None:
@@ -149,6 +179,7 @@ def advance(run: Run, sweeps: int) -> None:
             run.systems,
             run.chains[c],
             run.sums[c],
+            run.together,
             trace[c],
             sets[c],
             settings[c],
@@ -173,7 +204,11 @@ def _halve(run: Run) -> None:
 
 
 def total(run: Run, name: str) -> FloatArray:
-    """Return the average over all recorded sweeps of one of the sums."""
-    visits = sum(float(sums.setting.sum()) for sums in run.sums)
+    """Return the average over all recorded sweeps of one of the sums that every sweep adds to."""
+    return np.asarray(added_up(run, name) / added_up(run, "setting").sum())
+
+
+def added_up(run: Run, name: str) -> FloatArray:
+    """Return one of the sums, over all chains."""
     parts: Sequence[FloatArray] = [getattr(sums, name) for sums in run.sums]
-    return np.asarray(np.sum(parts, axis=0) / visits)
+    return np.asarray(np.sum(parts, axis=0))

@@ -158,14 +158,9 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
-    lanes = 1 << width
-    leaf = width % 2
-    w, noise = block.w[leaf], block.noise[leaf]
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
     total = exponentiate(block, weights.has_determinant, width, 0.0)
-    scale = 1.0 / (weights.shape - 1.0) if weights.shape > 1.0 else 0.0
-    for lane in range(lanes):
-        noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
+    weigh_noise(block, weights, width)
     return total
 
 
@@ -204,6 +199,15 @@ def exponentiate(block: Block, has_determinant: bool, width: int, top: float) ->
         for lane in range(lanes):
             w[lane] /= math.sqrt(block.pivots[lane])
     return sum_lanes(w, 0, lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+def weigh_noise(block: Block, weights: Weights, width: int) -> None:
+    """Turn the rates in `noise` into products of weight and noise variance, in units of the latter if it is known."""
+    w, noise = block.w[width % 2], block.noise[width % 2]
+    scale = 1.0 / (weights.shape - 1.0) if weights.shape > 1.0 else 0.0
+    for lane in range(1 << width):
+        noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"}, no_cpython_wrapper=True)

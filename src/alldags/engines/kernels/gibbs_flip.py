@@ -1,7 +1,7 @@
 """Flips of a swept matrix relative to a base set, on plain arrays; `gibbs` says what they mean.
 
-What runs at every flip takes arrays, not a `Chain`: taking an array out of a tuple counts a reference, which costs more
-than a short loop.
+What runs at every flip takes arrays, not a `Chain`, and indexes them in full: taking an array out of a tuple, or a row
+out of a matrix, counts a reference, which costs more than a short loop.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def _combine(
     for j in range(width):
         row[j] = base[own, j] if own >= 0 else 0.0
     for i in range(count):
-        factor, other = scale * weights[i], base[moved[i]]
+        factor, other = scale * weights[i], moved[i]
         for j in range(width):
-            row[j] += factor * other[j]
+            row[j] += factor * base[other, j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
@@ -40,17 +40,17 @@ def _times_inverse(
     for i in range(count):
         weights[i] = 0.0
     for j in range(count):
-        factor, row = base[v, moved[j]], inverse[j]
+        factor = base[v, moved[j]]
         for i in range(count):
-            weights[i] += factor * row[i]
+            weights[i] += factor * inverse[j, i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int) -> None:
     for i in range(count):
-        factor, target = scale * vector[i], inverse[i]
+        factor = scale * vector[i]
         for j in range(count):
-            target[j] += factor * vector[j]
+            inverse[i, j] += factor * vector[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
@@ -58,11 +58,10 @@ def rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int
     """Sweep `row` into rows `first` to `last` - 1."""
     width = row.shape[0]
     for r in range(first, last):
-        target = rows[r]
-        factor = target[v] * pivot
+        factor = rows[r, v] * pivot
         for j in range(width):
-            target[j] -= factor * row[j]
-        target[v] = factor
+            rows[r, j] -= factor * row[j]
+        rows[r, v] = factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)

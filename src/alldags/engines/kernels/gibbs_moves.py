@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from alldags.engines.kernels.borrowed import borrow
 from alldags.engines.kernels.gibbs import (
     Chain,
     Systems,
@@ -18,6 +18,7 @@ from alldags.engines.kernels.gibbs import (
     safe_flip,
     work_limit,
 )
+from alldags.engines.kernels.gibbs_block import CONTROL, INCLUSION, MEAN, Sums, Together, draw_block
 from alldags.engines.kernels.gibbs_flip import (
     DRIFT,
     FLIPS,
@@ -35,21 +36,7 @@ from alldags.engines.kernels.gibbs_flip import (
 from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-INCLUSION, MEAN, CONTROL = range(3)  # second axis of a trace
-
-
-class Sums(NamedTuple):
-    """What a chain adds up over sweeps, besides its trace."""
-
-    square: FloatArray  # (k,), second moment of each coefficient, given all other parents
-    square_between: FloatArray  # (k,), second moment of its conditional mean
-    setting: FloatArray  # (G,), visits
-    noise_variance: FloatArray  # (1,)
-
-
-def new_sums(k: int, settings: int) -> Sums:
-    """Return sums of zero."""
-    return Sums(np.zeros(k), np.zeros(k), np.zeros(settings), np.zeros(1))
+SQUARES = 4  # second moments of parents drawn together are taken at every so many sweeps
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -61,13 +48,55 @@ def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def sweep_once(
-    systems: Systems, chain: Chain, sums: Sums, trace: FloatArray, generator: np.random.Generator, keep: bool
-) -> None:
-    """Visit every parent once and draw its presence given all others.
+def conditional(
+    inside: bool,
+    diagonal: float,
+    linear: float,
+    least: float,
+    log_prior: float,
+    residual: float,
+    known: bool,
+    shape: float,
+    determinant: bool,
+) -> tuple[float, float, float, float]:
+    """Return what holds of an uncertain parent given all others.
 
-    If `keep`, the expectations given all others go to `sums` and to `trace`, shape (3, k): presence, coefficient, and
-    the control ``drawn presence - its probability``, whose expectation is zero.
+    That is its probability; mean and variance of its coefficient if it is present, the latter in units of the noise's;
+    and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
+    `residual` is the rate there, `least` the least pivot, and `log_prior` what does not depend on the data.
+    """
+    if inside:
+        variance = -diagonal
+        mean = linear
+        reduction = mean * mean / variance
+        without = residual + 0.5 * reduction
+    else:
+        variance = 1.0 / max(diagonal, least)
+        mean = linear * variance
+        reduction = mean * linear
+        without = residual
+    odds_against = math.exp(-log_prior - gain(known, shape, without, reduction))
+    if determinant:
+        odds_against /= math.sqrt(variance)
+    return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def sweep_once(
+    systems: Systems,
+    chain: Chain,
+    sums: Sums,
+    now: FloatArray,
+    control: FloatArray,
+    skipped: BoolArray,
+    generator: np.random.Generator,
+    keep: bool,
+) -> None:
+    """Visit every parent once and draw its presence given all others, except for the parents in `skipped` (k,).
+
+    If `keep`, expectations given all others go to `now` (2, k), presence and coefficient, and those of the parents not
+    skipped, with second moments, to `sums`. `control` (k,) gets ``drawn presence - its probability``, whose expectation
+    is zero.
     """
     k = chain.present.shape[0]
     setting = chain.counts[SETTING]
@@ -77,46 +106,41 @@ def sweep_once(
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
     counts, numbers, seen, scales = chain.counts, chain.numbers, chain.seen, systems.scale[setting]
-    square, square_between = sums.square, sums.square_between
+    plain, square, square_between, visits = sums.mean, sums.square, sums.square_between, sums.visits
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
     residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
     free = chain.counts[SIZE] - certain_count
+    noise = 1.0 / (shape - 1.0) if shape > 1.0 else np.inf
     for v in range(k):
         inside = present[v]
         scale = scales[v]
-        if inside:
-            variance = -diagonal[v]
-            mean = linear[v]
-            reduction = mean * mean / variance
-            without = residual + 0.5 * reduction
-            others = free - 1
-        else:
-            variance = 1.0 / max(diagonal[v], TINY * scale)
-            mean = linear[v] * variance
-            reduction = mean * linear[v]
-            without = residual
-            others = free
-        probability = 1.0
-        into = True
+        log_prior = 0.0
         if not certain[v]:
-            log_odds = log_factor[v] + log_size[others + 1] - log_size[others]
-            log_odds += gain(known, shape, without, reduction)
-            if determinant:
-                log_odds += 0.5 * math.log(variance)
-            probability = 1.0 / (1.0 + math.exp(-log_odds))
+            others = free - 1 if inside else free
+            log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
+        probability, mean, variance, rate = conditional(
+            inside, diagonal[v], linear[v], TINY * scale, log_prior, residual, known, shape, determinant
+        )
+        into = inside
+        if certain[v]:
+            probability = 1.0
+        elif not skipped[v]:
             into = generator.random() < probability
+            control[v] += (1.0 if into else 0.0) - probability
         if keep:
-            if not known:
-                variance *= max(without - 0.5 * reduction, TINY * without) / (shape - 1.0) if shape > 1.0 else np.inf
             part = probability * mean
-            trace[INCLUSION, v] += probability
-            trace[MEAN, v] += part
-            trace[CONTROL, v] += (1.0 if into else 0.0) - probability
-            if probability > 0.0:
-                square[v] += probability * variance + part * mean
-                square_between[v] += part * mean
+            now[INCLUSION, v] = probability
+            now[MEAN, v] = part
+            if not skipped[v]:
+                visits[v] += 1.0
+                plain[v] += part
+                if probability > 0.0:
+                    if not known:
+                        variance *= rate * noise
+                    square[v] += probability * variance + part * mean
+                    square_between[v] += part * mean
         seen[v] += probability
         if into != inside:
             flip_arrays(
@@ -131,12 +155,12 @@ def sweep_once(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def swap_once(systems: Systems, chain: Chain, trace: FloatArray, generator: np.random.Generator, keep: bool) -> None:
+def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np.random.Generator) -> None:
     """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
 
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
-    nothing is rejected, and near-duplicates exchange places in one step. If `keep`, the controls in `trace` (3, k) get
-    the drawn presence less its probability, as in `sweep_once`.
+    nothing is rejected, and near-duplicates exchange places in one step. `control` (k,) gets the drawn presence less
+    its probability, as in `sweep_once`.
     """
     k = chain.present.shape[0]
     size = chain.counts[SIZE]
@@ -188,11 +212,10 @@ def swap_once(systems: Systems, chain: Chain, trace: FloatArray, generator: np.r
             if left < 0.0:
                 chosen = u
                 break
-    if keep:
-        for u in range(k):
-            if weight[u] > 0.0:
-                trace[CONTROL, u] -= weight[u] / whole_weight
-        trace[CONTROL, chosen] += 1.0
+    for u in range(k):
+        if weight[u] > 0.0:
+            control[u] -= weight[u] / whole_weight
+    control[chosen] += 1.0
     if chosen != v:
         for u in (v, chosen):
             safe_flip(systems, chain, u)
@@ -260,6 +283,7 @@ def run_chain(
     systems: Systems,
     chain: Chain,
     sums: Sums,
+    together: Together,
     trace: FloatArray,
     sets: BoolArray,
     set_settings: IntArray,
@@ -268,29 +292,41 @@ def run_chain(
     keep: bool,
     generator: np.random.Generator,
 ) -> None:
-    """Run ``trace.shape[0] * batch`` sweeps, each followed by `swaps` swap moves and a setting move.
+    """Run ``trace.shape[0] * batch`` sweeps, each followed by a draw of the parents in `together`, `swaps` swap moves,
+    and a setting move.
 
-    Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of what `sweep_once` adds to it; `sets` and
+    Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of inclusion, coefficient and control; `sets` and
     `set_settings` get the parent set and setting at its end. Nothing but the chain changes unless `keep`.
     """
+    systems, chain, sums, together = borrow((systems, chain, sums, together))
     k = chain.present.shape[0]
     settings = systems.constant.shape[0]
     factor = np.empty((k, k) if settings > 1 else (0, 0))
+    now, control = np.zeros((2, k)), np.zeros(k)
+    alone = ~together.inside
     for b in range(trace.shape[0]):
+        for v in range(k):
+            control[v] = 0.0
         for _ in range(batch):
-            sweep_once(systems, chain, sums, trace[b], generator, keep)
+            sweep_once(systems, chain, sums, now, control, together.inside, generator, keep)
+            if together.members.shape[0] > 0:
+                squares = keep and int(chain.numbers[VISITS]) % SQUARES == 0
+                if not draw_block(systems, chain, together, sums, now, control, generator, squares):
+                    sweep_once(systems, chain, sums, now, control, alone, generator, keep)
             for _ in range(swaps):
-                swap_once(systems, chain, trace[b], generator, keep)
+                swap_once(systems, chain, control, generator)
             if settings > 1:
                 change_setting(systems, chain, generator, factor)
             if keep:
                 _note_state(systems, chain, sums)
+                for v in range(k):
+                    trace[b, INCLUSION, v] += now[INCLUSION, v] / batch
+                    trace[b, MEAN, v] += now[MEAN, v] / batch
         if keep:
             set_settings[b] = chain.counts[SETTING]
             for v in range(k):
                 sets[b, v] = chain.present[v]
-                for part in range(3):
-                    trace[b, part, v] /= batch
+                trace[b, CONTROL, v] = control[v] / batch
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)

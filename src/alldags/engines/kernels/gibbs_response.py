@@ -1,0 +1,118 @@
+"""How the presence of one parent acts on the others: what decides which parents are worth drawing together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from alldags.engines.kernels.gibbs import Chain, Systems, load_row
+from alldags.engines.kernels.gibbs_block import Sums, Together
+from alldags.engines.kernels.gibbs_flip import QUADRATIC, SETTING, SIZE, TINY
+from alldags.engines.kernels.gibbs_moves import conditional, run_chain
+from alldags.typing import FloatArray
+
+LEAST_SPREAD = 1e-4  # of a parent's presence, to look at what it acts on
+
+
+class Response(NamedTuple):
+    """Sums over states, weighted by the variance ``p (1 - p)`` of parent v's presence given all others."""
+
+    spread: FloatArray  # (k,), the weights
+    presence: FloatArray  # (k, k), change in parent j's probability when v enters
+    coefficient: FloatArray  # (k, k), change in its expected coefficient
+
+
+def new_response(k: int) -> Response:
+    """Return sums of zero."""
+    return Response(np.zeros(k), np.zeros((k, k)), np.zeros((k, k)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _expect(
+    systems: Systems, setting: int, v: int, inside: bool, diagonal: float, linear: float, residual: float, others: int
+) -> tuple[float, float]:
+    """Return probability and mean of a parent given all others, of which `others` are present and uncertain."""
+    log_prior = 0.0
+    if not systems.certain[v]:
+        log_prior = systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others]
+    probability, mean, _, _ = conditional(
+        inside, diagonal, linear, TINY * systems.scale[setting, v], log_prior, residual, systems.known_noise[setting],
+        systems.shape[setting], systems.has_determinant[setting],
+    )  # fmt: skip
+    return 1.0 if systems.certain[v] else probability, mean
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_response(systems: Systems, chain: Chain, response: Response) -> None:
+    """Add the chain's current state: for every parent, flip it in thought and see what the others make of it."""
+    k = chain.present.shape[0]
+    setting = chain.counts[SETTING]
+    free = chain.counts[SIZE] - (k - (systems.log_size.shape[0] - 1))
+    whole = systems.rate[setting] + 0.5 * systems.total[setting]
+    residual = max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole)
+    probability, mean = np.empty(k), np.empty(k)
+    present, diagonal, linear, row = chain.present, chain.diagonal, chain.linear, chain.row
+    for v in range(k):
+        others = free - 1 if present[v] else free
+        probability[v], mean[v] = _expect(systems, setting, v, present[v], diagonal[v], linear[v], residual, others)
+    for v in range(k):
+        spread = probability[v] * (1.0 - probability[v])
+        if spread < LEAST_SPREAD:
+            continue
+        response.spread[v] += spread
+        load_row(chain, v)
+        pivot = 1.0 / (row[v] if present[v] else max(row[v], TINY * systems.scale[setting, v]))
+        step = linear[v] * pivot
+        flipped = max(whole - 0.5 * (chain.numbers[QUADRATIC] + step * linear[v]), TINY * whole)
+        change = -1 if present[v] else 1
+        for j in range(k):
+            if j == v:
+                continue
+            others = free + change - (1 if present[j] else 0)
+            new_probability, new_mean = _expect(
+                systems, setting, j, present[j], diagonal[j] - row[j] * row[j] * pivot, linear[j] - row[j] * step,
+                flipped, others,
+            )  # fmt: skip
+            response.presence[v, j] += change * spread * (new_probability - probability[j])
+            response.coefficient[v, j] += change * spread * (new_probability * new_mean - probability[j] * mean[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def explore_chain(
+    systems: Systems,
+    chain: Chain,
+    sums: Sums,
+    together: Together,
+    response: Response,
+    states: int,
+    sweeps: int,
+    swaps: int,
+    generator: np.random.Generator,
+) -> None:
+    """Run `sweeps` that are not recorded before each of `states` states that are added to `response`."""
+    k = chain.present.shape[0]
+    trace, sets, settings = np.empty((sweeps, 3, 0)), np.empty((0, k), dtype=np.bool_), np.empty(0, dtype=np.int64)
+    for _ in range(states):
+        run_chain(systems, chain, sums, together, trace, sets, settings, 1, swaps, False, generator)
+        add_response(systems, chain, response)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow(response: Response, steps: int) -> FloatArray:
+    """Return the change of every expected coefficient when parent v enters, (k, k), through `steps` other parents."""
+    k = response.spread.shape[0]
+    effect, before = np.zeros((k, k)), np.zeros((k, k))
+    for step in range(steps + 1):
+        for v in range(k):
+            row, spread = effect[v], response.spread[v]
+            for j in range(k):
+                row[j] = response.coefficient[v, j] / spread if spread > 0.0 else 0.0
+            if step > 0 and spread > 0.0:
+                for u in range(k):
+                    share, other = response.presence[v, u] / spread, before[u]
+                    for j in range(k):
+                        row[j] += share * other[j]
+        effect, before = before, effect
+    return before
