@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numba import njit
 
 import naive_mcmc
 from alldags.engines.conjugate import SetSummary, summarize_set
 from alldags.engines.kernels import controls, gibbs, gibbs_block, gibbs_flip, gibbs_response
-from alldags.engines.kernels.borrowed import borrow
 from alldags.engines.mcmc import MCMC
 from alldags.engines.sampling import advance, choose_together, influence, stack_systems, start_chains
 from alldags.engines.system import conjugate_system
@@ -232,20 +230,6 @@ def test_control_fits_survive_controls_that_say_the_same() -> None:
     trace = 3.0 * control[:, :, :1] + 1.0
     coefficients = controls.fit_controls(trace, control, np.array([0, 1]))
     assert coefficients.sum() == pytest.approx(3.0, rel=1e-6)
-
-
-def test_borrowed_arrays_are_the_same_arrays() -> None:
-    @njit
-    def write(arrays: tuple[np.ndarray, tuple[np.ndarray, float]]) -> float:
-        first, (second, number) = borrow(arrays)
-        first[0, 1] = 5.0
-        second[2] = True
-        return first.sum() + number
-
-    first, second = np.ones((2, 3)), np.zeros(4, dtype=bool)
-    assert write((first, (second, 2.0))) == 12.0
-    assert first[0, 1] == 5.0
-    assert second.tolist() == [False, False, True, False]
 
 
 def test_block_sizes_out_of_range_are_refused() -> None:

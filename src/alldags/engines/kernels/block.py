@@ -112,7 +112,7 @@ def make_sums(f: int, second: bool) -> Sums:
 # become vector instructions (three times faster).
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> None:
     """Eliminate the block's variables, doubling the lanes at every level; leaves q and the pivot products."""
     packed, shift, ratio, inverse, center = block.a, block.b, block.ratio, block.inverse, block.center
@@ -155,7 +155,7 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
                     packed[present + lane] = value - ratio[own + lane] * packed[other + lane]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
@@ -164,7 +164,7 @@ def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def write_exponents(block: Block, weights: Weights, width: int, base: float, q: float, size: int) -> None:
     """Write to `scratch` the log weight of every lane without its determinant, and to `noise` an unknown noise's rate.
 
@@ -188,7 +188,7 @@ def write_exponents(block: Block, weights: Weights, width: int, base: float, q: 
             exponent[lane] -= weights.shape * fast_log(noise[lane])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def exponentiate(block: Block, has_determinant: bool, width: int, top: float) -> float:
     """Turn the log weights in `scratch`, less `top`, into weights; return their sum."""
     lanes = 1 << width
@@ -201,7 +201,7 @@ def exponentiate(block: Block, has_determinant: bool, width: int, top: float) ->
     return sum_lanes(w, 0, lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def weigh_noise(block: Block, weights: Weights, width: int) -> None:
     """Turn the rates in `noise` into products of weight and noise variance, in units of the latter if it is known."""
     w, noise = block.w[width % 2], block.noise[width % 2]
@@ -210,7 +210,14 @@ def weigh_noise(block: Block, weights: Weights, width: int) -> None:
         noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"}, no_cpython_wrapper=True)
+@njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"nnan", "nsz", "reassoc"},
+    no_cpython_wrapper=True,
+    _nrt=False,
+)
 def largest_exponent(block: Block, width: int) -> float:
     """Return the largest of the log weights in `scratch`."""
     top = block.scratch[0]
@@ -219,7 +226,14 @@ def largest_exponent(block: Block, width: int) -> float:
     return top
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, no_cpython_wrapper=True)
+@njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"contract", "reassoc", "nsz"},
+    no_cpython_wrapper=True,
+    _nrt=False,
+)
 def sum_lanes(values: FloatArray, first: int, count: int) -> float:
     """Sum a run of lanes, in the order that suits vector registers."""
     total = 0.0
@@ -228,7 +242,7 @@ def sum_lanes(values: FloatArray, first: int, count: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def collect_means(block: Block, sums: Sums, width: int) -> None:
     """Sum weights, inclusions and means over the lanes, from the last eliminated variable back to the first."""
     all_ratio, center = block.ratio, block.center
@@ -255,7 +269,7 @@ def collect_means(block: Block, sums: Sums, width: int) -> None:
         sums.mean[i] = block.mean[0, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
 def collect_seconds(block: Block, sums: Sums, width: int) -> None:
     """Do what `collect_means` does, and sum second moments too."""
     all_ratio, center, inverse = block.ratio, block.center, block.inverse

@@ -75,6 +75,8 @@ class Chain(NamedTuple):
     row: FloatArray  # (width,), a row of the current T
     weights: FloatArray  # (k,), scratch
     seen: FloatArray  # (k,), added-up probabilities of being present
+    wanted: BoolArray  # (k,), scratch
+    before: FloatArray  # (k,), scratch
     counts: IntArray  # (8,)
     numbers: FloatArray  # (4,)
 
@@ -99,6 +101,8 @@ def new_chain(k: int) -> Chain:
         row=np.zeros(width),
         weights=np.zeros(k),
         seen=np.zeros(k),
+        wanted=np.zeros(k, dtype=bool),
+        before=np.zeros(k),
         counts=np.zeros(8, dtype=np.int64),
         numbers=np.array([0.0, 0.0, np.inf, 0.0]),
     )
@@ -162,7 +166,9 @@ def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> N
 def refresh(systems: Systems, chain: Chain) -> None:
     """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means."""
     k = chain.present.shape[0]
-    before = chain.linear[:k].copy()
+    before = chain.before
+    for j in range(k):
+        before[j] = chain.linear[j]
     ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
     _rebase(systems, chain)
     drift = 0.0
@@ -179,7 +185,9 @@ def _rebase(systems: Systems, chain: Chain) -> None:
 
     Where that meets an almost singular pivot, the current set itself becomes the base set.
     """
-    wanted = chain.present.copy()
+    wanted = chain.wanted
+    for v in range(wanted.shape[0]):
+        wanted[v] = chain.present[v]
     at_current = chain.counts[WORK] >= MUCH_WORK or chain.numbers[VISITS] < LEAST_VISITS
     _sweep_base(systems, chain, wanted, at_current)
     chain.counts[WORK] = 0

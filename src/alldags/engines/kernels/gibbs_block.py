@@ -123,7 +123,7 @@ def _make_sums(count: int) -> enumeration.Sums:
     return make_sums(count, True)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def draw_block(
     systems: Systems,
     chain: Chain,
@@ -213,7 +213,7 @@ def draw_block(
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _load_members(
     precision: FloatArray,
     shift: FloatArray,
@@ -263,7 +263,7 @@ def _load_members(
             precision[j, i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _take_out(precision: FloatArray, shift: FloatArray, members: IntArray, present: BoolArray) -> float:
     """Turn the members' entries of T into those without the members; return the change of the quadratic form."""
     count = members.shape[0]
@@ -290,7 +290,7 @@ def _take_out(precision: FloatArray, shift: FloatArray, members: IntArray, prese
     return change
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _scale(
     a: FloatArray,
     b: FloatArray,
@@ -321,7 +321,7 @@ def _scale(
         a[i, i] = 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _is_regular(inverse: FloatArray, lanes: int) -> bool:
     """Say whether no pivot, of at most 1, was so small that rounding matters."""
     bad = 0
@@ -330,7 +330,7 @@ def _is_regular(inverse: FloatArray, lanes: int) -> bool:
     return bad == 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _draw_lane(w: FloatArray, lanes: int, left: float) -> int:
     for lane in range(lanes):
         left -= w[lane]
@@ -339,7 +339,7 @@ def _draw_lane(w: FloatArray, lanes: int, left: float) -> int:
     return int(np.argmax(w[:lanes]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _spread_means(
     out: FloatArray,
     mean: FloatArray,

@@ -1,7 +1,7 @@
 """Flips of a swept matrix relative to a base set, on plain arrays; `gibbs` says what they mean.
 
-What runs at every flip takes arrays, not a `Chain`, and indexes them in full: taking an array out of a tuple, or a row
-out of a matrix, counts a reference, which costs more than a short loop.
+What runs at every flip takes arrays, not a `Chain`, and is compiled without numba's runtime (``_nrt=False``): it
+allocates nothing, and must not count references to arrays either, which would cost as much as its short loops.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, SETTING_MOVES, REFRESHES = range(8)  #
 QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _combine(
     row: FloatArray, scale: float, base: FloatArray, moved: IntArray, weights: FloatArray, count: int, own: int
 ) -> None:
@@ -32,7 +32,7 @@ def _combine(
             row[j] += factor * base[other, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _times_inverse(
     weights: FloatArray, inverse: FloatArray, base: FloatArray, moved: IntArray, count: int, v: int
 ) -> None:
@@ -45,7 +45,7 @@ def _times_inverse(
             weights[i] += factor * inverse[j, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int) -> None:
     for i in range(count):
         factor = scale * vector[i]
@@ -53,7 +53,7 @@ def _add_outer(inverse: FloatArray, vector: FloatArray, scale: float, count: int
             inverse[i, j] += factor * vector[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int, last: int) -> None:
     """Sweep `row` into rows `first` to `last` - 1."""
     width = row.shape[0]
@@ -64,14 +64,14 @@ def rank_one(rows: FloatArray, row: FloatArray, v: int, pivot: float, first: int
         rows[r, v] = factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _rank_one_vectors(diagonal: FloatArray, linear: FloatArray, row: FloatArray, pivot: float, step: float) -> None:
     for j in range(row.shape[0]):
         diagonal[j] -= row[j] * row[j] * pivot
         linear[j] -= row[j] * step
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def load_row_arrays(
     base: FloatArray,
     in_base: BoolArray,
@@ -102,7 +102,7 @@ def load_row_arrays(
             row[moved[i]] = weights[i] * (sign if in_base[moved[i]] else -sign)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _join(
     inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int, pivot: float
 ) -> None:
@@ -116,7 +116,7 @@ def _join(
     place[v] = count
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def _leave(inverse: FloatArray, moved: IntArray, place: IntArray, weights: FloatArray, count: int, v: int) -> None:
     """Take `v` out of F; `weights` is as `load_row_arrays` left it."""
     last = count - 1
@@ -133,7 +133,7 @@ def _leave(inverse: FloatArray, moved: IntArray, place: IntArray, weights: Float
     place[v] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def flip_arrays(
     base: FloatArray,
     in_base: BoolArray,

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numba import njit
 
-from alldags.engines.kernels.borrowed import borrow
 from alldags.engines.kernels.gibbs import (
     Chain,
     Systems,
@@ -47,7 +46,7 @@ def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
     return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def conditional(
     inside: bool,
     diagonal: float,
@@ -81,7 +80,7 @@ def conditional(
     return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
 def sweep_once(
     systems: Systems,
     chain: Chain,
@@ -298,7 +297,6 @@ def run_chain(
     Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of inclusion, coefficient and control; `sets` and
     `set_settings` get the parent set and setting at its end. Nothing but the chain changes unless `keep`.
     """
-    systems, chain, sums, together = borrow((systems, chain, sums, together))
     k = chain.present.shape[0]
     settings = systems.constant.shape[0]
     factor = np.empty((k, k) if settings > 1 else (0, 0))
