@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks.mcmc_moves``. Each line is one design; the figures are independent posterior draws per second
 of CPU time (the worst coefficient with an inclusion probability above 0.01), for Gibbs sweeps alone, with 1 or 4 swap
-moves after each sweep, and for tempered Gibbs sampling (Zanella and Roberts 2019), on the same swept matrix.
+moves after each sweep, with 1 swap move and 8 parents drawn together, and for tempered Gibbs sampling (Zanella and
+Roberts 2019), on the same swept matrix.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from alldags.engines.sampling import stack_systems, start_chains, warm_up
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import UnknownNoise
+from benchmarks.bench_mcmc import large_problems
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -65,9 +67,11 @@ def tempered(
                 refresh(systems, chain)
 
 
-def gibbs_rate(problem: NodeProblem, swaps: int, sweeps: int, runs: int = 8) -> tuple[float, np.ndarray]:
+def gibbs_rate(
+    problem: NodeProblem, swaps: int, sweeps: int, block: int = 0, runs: int = 8
+) -> tuple[float, np.ndarray]:
     """Return draws per second, from the spread of whole runs, and their average mean."""
-    engine = MCMC(sweeps=sweeps, max_sweeps=sweeps, swaps=swaps)
+    engine = MCMC(sweeps=sweeps, max_sweeps=sweeps, swaps=swaps, block=block)
     sample(engine, problem, np.random.default_rng(99))
     start = time.process_time()
     found = [sample(engine, problem, np.random.default_rng(seed)) for seed in range(runs)]
@@ -129,16 +133,20 @@ DESIGNS: dict[str, Callable[[], NodeProblem]] = {
     "pairs at .999, p = .05": lambda: blocks(40, 2, 0.999, 5000, 1, 0.05),
     "blocks of 8 at .98, p = .05": lambda: blocks(64, 8, 0.98, 2000, 1, 0.05),
     "blocks of 8 at .98, p = .005": lambda: blocks(64, 8, 0.98, 2000, 1, 0.005),
+    "large graph, Y": lambda: large_problems(23)[-1],
+    "large graph, its hardest Z": lambda: large_problems(23)[2],
 }
 
 
 def main() -> None:
-    print(f"{'design':32s}{'Gibbs':>12s}{'1 swap':>12s}{'4 swaps':>12s}{'tempered':>12s}   draws per CPU second")
+    titles = ("Gibbs", "1 swap", "4 swaps", "1 swap, 8", "tempered")
+    print(f"{'design':32s}" + "".join(f"{title:>12s}" for title in titles) + "   draws per CPU second")
     for name, make in DESIGNS.items():
         problem = make()
         _, estimates, _ = sample(MCMC(sweeps=2000, max_sweeps=2000), problem, np.random.default_rng(7))
         judged = estimates.inclusion > 0.01
         rates = [gibbs_rate(problem, swaps, 1000)[0] for swaps in (0, 1, 4)]
+        rates.append(gibbs_rate(problem, 1, 1000, block=8)[0])
         rates.append(tempered_rate(problem, estimates.variance, judged, 10_000)[0])
         print(f"{name:32s}" + "".join(f"{rate:12.3g}" for rate in rates), flush=True)
 

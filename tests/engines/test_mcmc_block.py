@@ -67,7 +67,7 @@ def every_choice(given: NodeProblem, present: np.ndarray, members: np.ndarray) -
 def test_a_block_draw_averages_over_all_choices_of_its_members(setting: Setting, sizes: bool, flips: int) -> None:
     given = problem(setting, sizes=sizes)
     members = np.array([0, 2, 3, 7])
-    together = gibbs_block.draw_together(members, 9)
+    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
     for seed in range(4):
         rng = np.random.default_rng(seed)
         present = (rng.random(9) < 0.5) | given.certain
@@ -101,7 +101,7 @@ def test_a_block_draw_averages_over_all_choices_of_its_members(setting: Setting,
 def test_a_block_draws_each_choice_as_often_as_its_probability_says() -> None:
     given = problem(SETTINGS[1])
     members = np.array([1, 3, 6])
-    together = gibbs_block.draw_together(members, 9)
+    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
     rng = np.random.default_rng(0)
     present = (rng.random(9) < 0.5) | given.certain
     systems, chain = chain_at(given, present, 2)
@@ -114,6 +114,18 @@ def test_a_block_draws_each_choice_as_often_as_its_probability_says() -> None:
     assert np.all(np.abs(counts.ravel() - expected) < 4.5 * error)
 
 
+def test_coefficients_that_are_not_steady_keep_what_the_sweep_found() -> None:
+    given = problem(SETTINGS[0])
+    steady = np.arange(9) != 5
+    together = gibbs_block.draw_together(np.array([0, 3]), steady)
+    systems, chain = chain_at(given, np.ones(9, dtype=bool), 2)
+    now = np.array([np.zeros(9), np.full(9, 7.0)])
+    sums = gibbs_block.new_sums(9, 1)
+    gibbs_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), False)
+    assert now[gibbs_block.MEAN, 5] == 7.0
+    assert np.all(now[gibbs_block.MEAN, steady] != 7.0)
+
+
 def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(40, 5)) * 1e6
@@ -122,7 +134,7 @@ def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None
         x, 1e-6 * x[:, 0] + rng.normal(size=40), probability=np.full(5, 0.5), settings=(Setting(1.0, KnownNoise(1.0)),)
     )
     systems, chain = chain_at(given, np.zeros(5, dtype=bool), 0)
-    together = gibbs_block.draw_together(np.array([0, 1]), 5)
+    together = gibbs_block.draw_together(np.array([0, 1]), np.ones(5, dtype=bool))
     sums = gibbs_block.new_sums(5, 1)
     assert not gibbs_block.draw_block(systems, chain, together, sums, np.zeros((2, 5)), np.zeros(5), rng, True)
     assert not chain.present.any()

@@ -9,6 +9,7 @@ import numpy as np
 
 from alldags.engines.kernels.gibbs import Chain, Systems, new_chain, padded, start
 from alldags.engines.kernels.gibbs_block import Sums, Together, draw_together, new_sums, nothing_together
+from alldags.engines.kernels.gibbs_flip import VISITS
 from alldags.engines.kernels.gibbs_moves import run_chain
 from alldags.engines.kernels.gibbs_response import Response, explore_chain, follow, new_response
 from alldags.engines.system import conjugate_system
@@ -18,6 +19,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 MOST_START = 200  # parents present in a start
+STEADY = 0.2  # inclusion frequency, above which a coefficient is averaged over the parents drawn together
 STATES = 16  # of all chains, looked at to choose the parents that are drawn together
 
 
@@ -152,7 +154,8 @@ def choose_together(run: Run, sweeps: int, size: int) -> None:
     run.warm_up += sweeps // states * states
     order = np.argsort(-influence(response), kind="stable")
     free = order[~run.systems.certain[order]]
-    run.together = draw_together(np.sort(free[:size]), run.systems.certain.size)
+    seen = sum(chain.seen / chain.numbers[VISITS] for chain in run.chains)
+    run.together = draw_together(np.sort(free[:size]), seen > STEADY * len(run.chains))
 
 
 def influence(response: Response) -> FloatArray:

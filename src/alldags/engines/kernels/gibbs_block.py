@@ -8,7 +8,9 @@ current means (zero if absent), that is
 
 ``linear_R - T_RB e``, where ``e = d`` on absent members and ``e_S = (A d)_S``,
 
-because ``T_SS`` is minus the inverse of ``A_SS`` and ``T_SU = A_SS^-1 A_SU`` for the absent members ``U``.
+because ``T_SS`` is minus the inverse of ``A_SS`` and ``T_SU = A_SS^-1 A_SU`` for the absent members ``U``. The
+difference to ``linear_R`` is added to the mean that a sweep found. Its expectation is zero, but for a parent that is
+seldom present it is a rare and large number, so that it is used for *steady* parents only.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ class Together(NamedTuple):
 
     members: IntArray  # (b,)
     inside: BoolArray  # (k,), which parents these are
+    steady: BoolArray  # (k,), parents whose coefficients are averaged over the members too
     block: Block
     sums: enumeration.Sums
     shares: FloatArray  # (b, k), each member's row of T in terms of the base rows of `Chain.moved`
@@ -88,18 +91,19 @@ class Together(NamedTuple):
 @lru_cache(maxsize=8)
 def nothing_together(k: int) -> Together:
     """Return what says that every one of k parents is drawn on its own."""
-    return draw_together(np.zeros(0, dtype=np.int64), k)
+    return draw_together(np.zeros(0, dtype=np.int64), np.zeros(k, dtype=bool))
 
 
-def draw_together(members: IntArray, k: int) -> Together:
-    """Return the working space to draw these of k parents together."""
-    count = members.size
+def draw_together(members: IntArray, steady: BoolArray) -> Together:
+    """Return the working space to draw some of k parents together; `steady` has shape (k,), see `Together`."""
+    count, k = members.size, steady.size
     inside = np.zeros(k, dtype=bool)
     inside[members] = True
     square, vector = np.zeros((count, count)), np.zeros(count)
     return Together(
         members=members,
         inside=inside,
+        steady=steady,
         block=_make_block(count),
         sums=_make_sums(count),
         shares=np.zeros((count, k)),
@@ -136,9 +140,9 @@ def draw_block(
 ) -> bool:
     """Draw the presence of all members given all other parents; return False, and do nothing, where this is ill-posed.
 
-    In ``now`` (2, k) the members get inclusion probabilities and means; of the other coefficients, those present get
-    the difference that averaging over the members makes. The members' entries of `control` (k,) get the drawn presence
-    less its probability. If `with_squares`, the members' moments go to `sums`.
+    In ``now`` (2, k) the members get inclusion probabilities and means; of the other coefficients, those present and
+    steady get the difference that averaging over the members makes. The members' entries of `control` (k,) get the
+    drawn presence less its probability. If `with_squares`, the members' moments go to `sums`.
     """
     members, block, inner, scale = together.members, together.block, together.sums, together.scale
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
@@ -185,7 +189,7 @@ def draw_block(
             sums.square[v] += between + (within if known or weights.shape > 1.0 else np.inf * probability)
     _spread_means(
         now[MEAN], inner.mean, together.row, together.row_shares, precision, shares, members, base, in_base, moved,
-        place, present, linear, counts[MOVED],
+        place, present, together.steady, linear, counts[MOVED],
     )  # fmt: skip
 
     for i in range(count):
@@ -353,10 +357,11 @@ def _spread_means(
     moved: IntArray,
     place: IntArray,
     present: BoolArray,
+    steady: BoolArray,
     linear: FloatArray,
     moved_count: int,
 ) -> None:
-    """Move the mean of every coefficient to that over the members' presence; see the module's description."""
+    """Move the means of members and steady parents to those over the members' presence; see the module's words."""
     count, width = members.shape[0], combined.shape[0]
     for j in range(width):
         combined[j] = 0.0
@@ -384,6 +389,6 @@ def _spread_means(
     for f in range(moved_count):
         combined[moved[f]] = -combined_shares[f] if in_base[moved[f]] else combined_shares[f]
     for j in range(present.shape[0]):
-        out[j] -= combined[j] if present[j] else 0.0
+        out[j] -= combined[j] if present[j] and steady[j] else 0.0
     for i in range(count):
         out[members[i]] = mean[i]
