@@ -17,7 +17,7 @@ from numba import njit
 
 from alldags.engines.kernels.gibbs import Chain, Systems, flip, refresh, work_limit
 from alldags.engines.kernels.gibbs_flip import QUADRATIC, TINY, WORK
-from alldags.engines.kernels.gibbs_moves import gain
+from alldags.engines.kernels.gibbs_odds import gain
 from alldags.engines.mcmc import MCMC, sample
 from alldags.engines.sampling import stack_systems, start_chains, warm_up
 from alldags.hyper import Setting

@@ -7,7 +7,7 @@ import naive_mcmc
 from alldags.engines.conjugate import summarize_set
 from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
 from alldags.engines.kernels import gibbs, gibbs_block, gibbs_flip, gibbs_moves
-from alldags.engines.sampling import stack_systems
+from alldags.engines.sampling import NO_RESPONSE, stack_systems
 from alldags.engines.system import conjugate_system
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
@@ -136,7 +136,9 @@ def test_controls_have_mean_zero_and_reduce_the_error(members: list[int]) -> Non
         gibbs.start(systems, chain, given.certain, 0)
         out = np.zeros((400, 3, 9))
         sets, settings = np.zeros((400, 9), dtype=bool), np.zeros(400, dtype=np.int64)
-        gibbs_moves.run_chain(systems, chain, sums, together, out, sets, settings, 10, 1, True, generator)
+        gibbs_moves.run_chain(
+            systems, chain, sums, together, out, sets, settings, 10, 1, True, generator, NO_RESPONSE, 0
+        )
         trace.append(out[:, gibbs_block.MEAN])
         controls.append(out[:, gibbs_block.CONTROL])
     raw, control = np.array(trace), np.array(controls)

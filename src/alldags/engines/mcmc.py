@@ -28,10 +28,11 @@ LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which
 class MCMC:
     """Sample parent sets by Gibbs sweeps with swaps, in several chains, until they agree.
 
-    Each sweep draws the presence of every edge given all others; a swap move then exchanges a parent for another one
-    that explains the same. Inclusion probabilities and means are averages of conditional expectations, corrected by
-    control variates, and come with a Monte-Carlo error. The run is doubled until split R-hat is below 1.01 for every
-    edge with an inclusion probability above 0.01 and the wanted accuracy is reached, or `max_sweeps` is.
+    Each sweep draws the presence of every edge given all others; the parents that compete most are drawn together; a
+    swap move then exchanges a parent for another one that explains the same. Inclusion probabilities and means are
+    averages of conditional expectations, corrected by control variates, and come with a Monte-Carlo error. The run is
+    doubled until split R-hat is below 1.01 for every edge with an inclusion probability above 0.01 and the wanted
+    accuracy is reached, or `max_sweeps` is.
 
     Parameters
     ----------

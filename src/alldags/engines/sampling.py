@@ -11,7 +11,7 @@ from alldags.engines.kernels.gibbs import Chain, Systems, new_chain, padded, sta
 from alldags.engines.kernels.gibbs_block import Sums, Together, draw_together, new_sums, nothing_together
 from alldags.engines.kernels.gibbs_flip import VISITS
 from alldags.engines.kernels.gibbs_moves import run_chain
-from alldags.engines.kernels.gibbs_response import Response, explore_chain, follow, new_response
+from alldags.engines.kernels.gibbs_response import Response, follow, new_response
 from alldags.engines.system import conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise
@@ -20,6 +20,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 MOST_START = 200  # parents present in a start
 STEADY = 0.2  # inclusion frequency, above which a coefficient is averaged over the parents drawn together
+NO_RESPONSE = new_response(0)
 STATES = 16  # of all chains, looked at to choose the parents that are drawn together
 
 
@@ -132,30 +133,31 @@ def forget(run: Run) -> None:
     run.batch = 1
 
 
-def warm_up(run: Run, sweeps: int) -> None:
-    """Run sweeps that are not recorded."""
+def warm_up(run: Run, sweeps: int, response: Response | None = None, every: int = 0) -> None:
+    """Run sweeps that are not recorded; with `response`, every so many states are added to it."""
     k = run.systems.certain.size
     trace, sets, settings = np.zeros((sweeps, 3, 0)), np.zeros((0, k), dtype=bool), np.zeros(0, dtype=np.int64)
+    seen = NO_RESPONSE if response is None else response
     for chain, sums, generator in zip(run.chains, run.sums, run.generators, strict=True):
-        run_chain(run.systems, chain, sums, run.together, trace, sets, settings, 1, run.swaps, False, generator)
+        run_chain(
+            run.systems, chain, sums, run.together, trace, sets, settings, 1, run.swaps, False, generator, seen, every
+        )
     run.warm_up += sweeps
 
 
 def choose_together(run: Run, sweeps: int, size: int) -> None:
-    """Run about `sweeps` that are not recorded, and let what is seen choose `size` parents to draw together."""
+    """Run `sweeps` that are not recorded, and let what is seen choose `size` parents to draw together."""
     size = min(size, int((~run.systems.certain).sum()))
     states = min(-(-STATES // len(run.chains)), sweeps // 2)
     if size == 0 or states == 0:
         warm_up(run, sweeps)
         return
     response = new_response(run.systems.certain.size)
-    for chain, sums, generator in zip(run.chains, run.sums, run.generators, strict=True):
-        explore_chain(run.systems, chain, sums, run.together, response, states, sweeps // states, run.swaps, generator)
-    run.warm_up += sweeps // states * states
+    warm_up(run, sweeps, response, sweeps // states)
     order = np.argsort(-influence(response), kind="stable")
     free = order[~run.systems.certain[order]]
-    seen = sum(chain.seen / chain.numbers[VISITS] for chain in run.chains)
-    run.together = draw_together(np.sort(free[:size]), seen > STEADY * len(run.chains))
+    frequency = sum(chain.seen / chain.numbers[VISITS] for chain in run.chains) / len(run.chains)
+    run.together = draw_together(np.sort(free[:size]), frequency > STEADY)
 
 
 def influence(response: Response) -> FloatArray:
@@ -190,6 +192,8 @@ def advance(run: Run, sweeps: int) -> None:
             run.swaps,
             True,
             run.generators[c],
+            NO_RESPONSE,
+            0,
         )
     run.trace = np.concatenate([run.trace, trace], axis=1)
     run.sets = np.concatenate([run.sets, sets], axis=1)

@@ -32,52 +32,12 @@ from alldags.engines.kernels.gibbs_flip import (
     WORK,
     flip_arrays,
 )
+from alldags.engines.kernels.gibbs_odds import conditional, gain
+from alldags.engines.kernels.gibbs_response import Response, add_response
 from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 SQUARES = 4  # second moments of parents drawn together are taken at every so many sweeps
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
-    """Return ``f(q + reduction) - f(q)``, where `residual` is ``rate + (total - q)/2``."""
-    if known:
-        return 0.5 * reduction
-    return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
-
-
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
-def conditional(
-    inside: bool,
-    diagonal: float,
-    linear: float,
-    least: float,
-    log_prior: float,
-    residual: float,
-    known: bool,
-    shape: float,
-    determinant: bool,
-) -> tuple[float, float, float, float]:
-    """Return what holds of an uncertain parent given all others.
-
-    That is its probability; mean and variance of its coefficient if it is present, the latter in units of the noise's;
-    and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
-    `residual` is the rate there, `least` the least pivot, and `log_prior` what does not depend on the data.
-    """
-    if inside:
-        variance = -diagonal
-        mean = linear
-        reduction = mean * mean / variance
-        without = residual + 0.5 * reduction
-    else:
-        variance = 1.0 / max(diagonal, least)
-        mean = linear * variance
-        reduction = mean * linear
-        without = residual
-    odds_against = math.exp(-log_prior - gain(known, shape, without, reduction))
-    if determinant:
-        odds_against /= math.sqrt(variance)
-    return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
@@ -290,12 +250,15 @@ def run_chain(
     swaps: int,
     keep: bool,
     generator: np.random.Generator,
+    response: Response,
+    every: int,
 ) -> None:
     """Run ``trace.shape[0] * batch`` sweeps, each followed by a draw of the parents in `together`, `swaps` swap moves,
     and a setting move.
 
     Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of inclusion, coefficient and control; `sets` and
-    `set_settings` get the parent set and setting at its end. Nothing but the chain changes unless `keep`.
+    `set_settings` get the parent set and setting at its end. Nothing of this changes unless `keep`. If `every` is
+    positive, the state after so many batches is added to `response`, again and again.
     """
     k = chain.present.shape[0]
     settings = systems.constant.shape[0]
@@ -325,6 +288,8 @@ def run_chain(
             for v in range(k):
                 sets[b, v] = chain.present[v]
                 trace[b, CONTROL, v] = control[v] / batch
+        if every > 0 and (b + 1) % every == 0:
+            add_response(systems, chain, response)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)

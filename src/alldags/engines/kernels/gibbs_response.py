@@ -8,9 +8,8 @@ import numpy as np
 from numba import njit
 
 from alldags.engines.kernels.gibbs import Chain, Systems, load_row
-from alldags.engines.kernels.gibbs_block import Sums, Together
 from alldags.engines.kernels.gibbs_flip import QUADRATIC, SETTING, SIZE, TINY
-from alldags.engines.kernels.gibbs_moves import conditional, run_chain
+from alldags.engines.kernels.gibbs_odds import conditional
 from alldags.typing import FloatArray
 
 LEAST_SPREAD = 1e-4  # of a parent's presence, to look at what it acts on
@@ -77,26 +76,6 @@ def add_response(systems: Systems, chain: Chain, response: Response) -> None:
             )  # fmt: skip
             response.presence[v, j] += change * spread * (new_probability - probability[j])
             response.coefficient[v, j] += change * spread * (new_probability * new_mean - probability[j] * mean[j])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def explore_chain(
-    systems: Systems,
-    chain: Chain,
-    sums: Sums,
-    together: Together,
-    response: Response,
-    states: int,
-    sweeps: int,
-    swaps: int,
-    generator: np.random.Generator,
-) -> None:
-    """Run `sweeps` that are not recorded before each of `states` states that are added to `response`."""
-    k = chain.present.shape[0]
-    trace, sets, settings = np.empty((sweeps, 3, 0)), np.empty((0, k), dtype=np.bool_), np.empty(0, dtype=np.int64)
-    for _ in range(states):
-        run_chain(systems, chain, sums, together, trace, sets, settings, 1, swaps, False, generator)
-        add_response(systems, chain, response)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
