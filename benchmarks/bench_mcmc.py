@@ -42,7 +42,7 @@ LARGE_BAR, ERROR_BAR = 0.25, 0.005
 
 
 def large_rows(first: int = 100, data_sets: int = 16) -> list[Row]:
-    # Two short chains without swaps, and this target: chosen on data sets 20 to 61, and therefore measured on others.
+    # Two short chains without swaps, and this target: chosen on data sets 20 to 61, therefore measured on others.
     # The default engine, four chains with swaps for correlated candidates, takes about twice the time.
     engine = MCMC(chains=2, sweeps=80, swaps=0, target_mcse=0.0025)
     fit_all(large_problems(0)[:1] * 31, engine, 0)  # compiles
