@@ -36,18 +36,15 @@ from alldags.engines.kernels.block import (
     weigh_noise,
     write_exponents,
 )
-from alldags.engines.kernels.gibbs import Chain, Systems, padded, refresh
+from alldags.engines.kernels.gibbs import Chain, Systems, padded, safe_flip
 from alldags.engines.kernels.gibbs_flip import (
     FLIPS,
     ILL_PIVOT,
     MOVED,
-    MUCH_WORK,
     QUADRATIC,
     SETTING,
     SIZE,
     TINY,
-    WORK,
-    flip_arrays,
 )
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -146,8 +143,7 @@ def draw_block(
     """
     members, block, inner, scale = together.members, together.block, together.sums, together.scale
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
-    present, diagonal, linear, row, work = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers = chain.counts, chain.numbers
+    present, linear, counts, numbers = chain.present, chain.linear, chain.counts, chain.numbers
     setting, count = counts[SETTING], members.shape[0]
     scales, log_factor = systems.scale[setting], systems.log_factor[setting]
     determinant, known = systems.has_determinant[setting], systems.known_noise[setting]
@@ -175,45 +171,17 @@ def draw_block(
         collect_seconds(block, inner, count)
     else:
         collect_means(block, inner, count)
-    for i in range(count):
-        v, probability = members[i], inner.inclusion[i] / total
-        now[INCLUSION, v] = probability
-        control[v] += (lane >> (count - 1 - i) & 1) - probability
-        inner.mean[i] *= scale[i] / total
-        if with_squares:
-            between = inner.between[i, i] * scale[i] * scale[i] / total
-            within = inner.within[i, i] * scale[i] * scale[i] / total
-            sums.visits[v] += 1.0
-            sums.mean[v] += inner.mean[i]
-            sums.square_between[v] += between
-            sums.square[v] += between + (within if known or weights.shape > 1.0 else np.inf * probability)
+    finite = known or weights.shape > 1.0
+    _note_members(now, control, sums, inner, members, scale, total, lane, with_squares, finite)
     _spread_means(
         now[MEAN], inner.mean, together.row, together.row_shares, precision, shares, members, base, in_base, moved,
         place, present, together.steady, linear, counts[MOVED],
     )  # fmt: skip
 
     for i in range(count):
-        v = members[i]
-        if (lane >> (count - 1 - i) & 1 == 1) != present[v]:
-            flip_arrays(
-                base,
-                in_base,
-                inverse,
-                moved,
-                place,
-                present,
-                diagonal,
-                linear,
-                row,
-                work,
-                counts,
-                numbers,
-                scales[v],
-                v,
-            )
+        if (lane >> (count - 1 - i) & 1 == 1) != present[members[i]]:
+            safe_flip(systems, chain, members[i])
             counts[FLIPS] += 1
-            if counts[WORK] >= MUCH_WORK:
-                refresh(systems, chain)
     return True
 
 
@@ -341,6 +309,37 @@ def _draw_lane(w: FloatArray, lanes: int, left: float) -> int:
         if left < 0.0:
             return lane
     return int(np.argmax(w[:lanes]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
+def _note_members(
+    now: FloatArray,
+    control: FloatArray,
+    sums: Sums,
+    inner: enumeration.Sums,
+    members: IntArray,
+    scale: FloatArray,
+    total: float,
+    lane: int,
+    with_squares: bool,
+    finite: bool,
+) -> None:
+    """Turn the sums over subsets into expectations, in place, and note them; `finite` says if variances exist."""
+    count = members.shape[0]
+    for i in range(count):
+        v, probability = members[i], inner.inclusion[i] / total
+        now[INCLUSION, v] = probability
+        control[v] += (lane >> (count - 1 - i) & 1) - probability
+        inner.mean[i] *= scale[i] / total
+        if with_squares:
+            between = inner.between[i, i] * scale[i] * scale[i] / total
+            within = inner.within[i, i] * scale[i] * scale[i] / total
+            if not finite:
+                within = np.inf if probability > 0.0 else 0.0
+            sums.visits[v] += 1.0
+            sums.mean[v] += inner.mean[i]
+            sums.square_between[v] += between
+            sums.square[v] += between + within
 
 
 @njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, _nrt=False)
