@@ -12,8 +12,9 @@ import naive_mcmc
 from alldags.engines.conjugate import SetSummary, summarize_set
 from alldags.engines.kernels import controls, gibbs, gibbs_block, gibbs_flip, gibbs_response
 from alldags.engines.mcmc import MCMC
-from alldags.engines.sampling import advance, choose_together, influence, stack_systems, start_chains
+from alldags.engines.sampling import advance, stack_systems, start_chains
 from alldags.engines.system import conjugate_system
+from alldags.engines.together import choose_together
 from alldags.errors import EngineError
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
@@ -194,31 +195,6 @@ def expectations(given: NodeProblem, present: np.ndarray) -> tuple[np.ndarray, n
         probability[v] = 1.0 if given.certain[v] else weights[1]
         coefficient[v] = probability[v] * parts[1].mean[v]
     return probability, coefficient
-
-
-def test_influence_follows_three_steps() -> None:
-    rng = np.random.default_rng(0)
-    response = gibbs_response.Response(rng.random(6), rng.normal(size=(6, 6)) / 10, rng.normal(size=(6, 6)))
-    response.spread[2] = 0.0  # a parent whose presence never varied
-    spread = np.where(response.spread > 0, response.spread, np.inf)[:, None]
-    presence, coefficient = response.presence / spread, response.coefficient / spread
-    power = np.linalg.matrix_power
-    effect = sum(power(presence, step) @ coefficient for step in range(4))
-    np.testing.assert_allclose(gibbs_response.follow(response, 3), effect, rtol=1e-10)
-    np.testing.assert_allclose(influence(response), (response.spread[:, None] * effect**2).max(axis=1), rtol=1e-10)
-
-
-def test_parents_that_compete_are_drawn_together() -> None:
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(80, 20))
-    for copy in (7, 12):
-        x[:, copy] = x[:, 3] + 0.2 * rng.normal(size=80)
-    given = naive_mcmc.problem_of(
-        x, x[:, 3] + rng.normal(size=80), probability=np.full(20, 0.2), settings=(Setting(1.0, UnknownNoise()),)
-    )
-    run = start_chains(given, stack_systems(given), 4, 1, rng)
-    choose_together(run, 48, 3)
-    assert run.together.members.tolist() == [3, 7, 12]
 
 
 def test_control_fits_equal_least_squares() -> None:

@@ -144,20 +144,23 @@ def test_controls_have_mean_zero_and_reduce_the_error(members: list[int]) -> Non
     raw, control = np.array(trace), np.array(controls)
     spread = control.std(axis=(0, 1)) / np.sqrt(1600)
     assert np.all(np.abs(control.mean(axis=(0, 1))) < 5 * spread + 1e-12)
-    adjusted, used = with_control_variates(raw, control, 10)
+    adjusted, used = with_control_variates(raw, control, np.zeros((9, 9)), 10)
     before = mean_errors(long_batches(raw), 0, 1600)
     after = mean_errors(long_batches(adjusted), used, 1600)
     assert after.max() < 0.9 * before.max()
     assert np.all(np.abs(adjusted.mean(axis=(0, 1)) - exact.mean) < 5 * after)
 
 
-def test_controls_of_rare_events_are_not_used() -> None:
+def test_controls_of_rare_events_have_computed_coefficients() -> None:
     rng = np.random.default_rng(0)
     control = np.full((2, 100, 1), -1e-6) * rng.random((2, 100, 1))  # an edge that never came in
     trace = 1e3 * control + 1.0
-    adjusted, used = with_control_variates(trace, control, 1)
-    assert used == 0
+    adjusted, fitted = with_control_variates(trace, control, np.zeros((1, 1)), 1)
+    assert fitted == 0
     np.testing.assert_array_equal(adjusted, trace)
+    adjusted, fitted = with_control_variates(trace, control, np.full((1, 1), 1e3), 1)
+    assert fitted == 0
+    np.testing.assert_allclose(adjusted, 1.0, rtol=1e-15)
 
 
 def test_split_r_hat_equals_arviz_for_plain_draws() -> None:

@@ -17,7 +17,7 @@ from alldags.typing import BoolArray, FloatArray
 
 R_HAT = 1.01  # Vehtari et al. (2021)
 LEAST_INCLUSION = 0.01  # edges below are not judged
-LEAST_EVENTS = 50.0  # changes of an edge before its control variate is used
+LEAST_EVENTS = 50.0  # changes of an edge before the coefficient of its control variate is fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,23 +122,29 @@ def coarser(trace: FloatArray, batch: int) -> tuple[FloatArray, int]:
     return kept.reshape(chains, count, length, *trace.shape[2:]).mean(axis=2), batch * length
 
 
-def with_control_variates(trace: FloatArray, controls: FloatArray, batch: int) -> tuple[FloatArray, int]:
-    """Subtract from a trace what its controls explain; return it and how many controls were used.
+def with_control_variates(
+    trace: FloatArray, controls: FloatArray, effects: FloatArray, batch: int
+) -> tuple[FloatArray, int]:
+    """Subtract from a trace (chains, batches, m) what its controls explain; return it and how many were fitted.
 
     The controls, shape (chains, batches, c), have expectation zero exactly (they are martingale differences of the
-    Gibbs draws), so this changes no expectation; the coefficients come from least squares within chains. A control is
-    used if its edge had the occasion to change at least `LEAST_EVENTS` times in all sweeps, `batch` to each batch: the
-    average of a rarer one is far from its expectation most of the time, and its coefficient is worth nothing. At most
-    one control per five batches is used, those that vary most first.
+    Gibbs draws), so this changes no expectation. The coefficients come from least squares within chains if the edge had
+    the occasion to change at least `LEAST_EVENTS` times in all sweeps, `batch` to each batch, and for at most one
+    control per five batches, those that vary most. Rarer edges have the coefficients `effects`, (c, m), computed
+    beforehand: the average of their controls is far from its expectation, and what a parent set that was never met
+    would have done is in it.
     """
     from alldags.engines.kernels.controls import control_spreads, fit_controls, subtract_controls
 
     events = control_spreads(controls) * batch**2
     count = min(int((events > LEAST_EVENTS).sum()), trace.shape[0] * trace.shape[1] // 5)
     trace = trace.copy()
+    order = np.argsort(-events, kind="stable")
+    fitted, rare = order[:count], order[count:]
+    rare = rare[effects[rare].any(axis=1)]
+    subtract_controls(trace, controls, rare, effects[rare])
     if count:
-        used = np.argpartition(-events, count - 1)[:count]
-        subtract_controls(trace, controls, used, fit_controls(trace, controls, used))
+        subtract_controls(trace, controls, fitted, fit_controls(trace, controls, fitted))
     return trace, count
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # wanted if no target_mcse is given
 WARM_UP = 50  # sweeps, at least
+HARD = 16.0  # a run that should be so many times longer grows faster, and chooses again what it draws together
+SEEN = 500  # sweeps, at least, to choose them from
 WIDEST = 10  # parents drawn together; each more doubles the work
 LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which is not imported before it is needed
 
@@ -106,22 +108,27 @@ class MCMC:
 def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tuple[Run, Estimates, MCMCDiagnostics]:
     """Run chains until they agree, are accurate enough, or have to stop."""
     from alldags.engines.sampled import judge
-    from alldags.engines.sampling import advance, choose_together, forget, stack_systems, start_chains, warm_up
+    from alldags.engines.sampling import advance, forget, stack_systems, start_chains, warm_up
+    from alldags.engines.together import choose_again, choose_together
 
     clock = _Clock(engine.max_seconds)
     run = start_chains(problem, stack_systems(problem), engine.chains, engine.swaps, rng)
     warm_up(run, 10)  # also tells the clock how fast this node is
     sweeps = max(WARM_UP, engine.sweeps // 4) - run.warm_up
     choose_together(run, clock.affordable(run, sweeps, share=0.25), engine.block)
-    target = min(engine.sweeps, engine.max_sweeps)
+    target, chosen_again = min(engine.sweeps, engine.max_sweeps), False
     while True:
         advance(run, max(clock.affordable(run, target - run.sweeps), 1 if run.sweeps else 20))
         estimates, found = judge(problem, run)
         need = longer(engine, found)
         if need <= 1.0 or clock.is_over or run.sweeps + run.warm_up >= engine.max_sweeps:
             break
-        target = int(min(max(1.1 * need, 1.25), 2.0) * run.sweeps)
-        if found.max_r_hat > STUCK and 4 * (run.sweeps + run.warm_up) <= engine.max_sweeps:
+        target = int(min(max(1.1 * need, 1.25), 4.0 if need > HARD else 2.0) * run.sweeps)
+        again = engine.block > 0 and not chosen_again and need > HARD and run.sweeps >= SEEN
+        if (again or found.max_r_hat > STUCK) and 4 * (run.sweeps + run.warm_up) <= engine.max_sweeps:
+            if again:
+                choose_again(run, engine.block)
+                chosen_again = True
             forget(run)
         target = max(min(target, engine.max_sweeps - run.warm_up), 20)
     found = replace(found, reproducible=not clock.is_over)

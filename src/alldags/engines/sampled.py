@@ -59,9 +59,8 @@ def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
     """Return what a run says so far, and how far it can be trusted."""
     whole, batch = coarser(run.trace, run.batch)
     chains, batches, _, k = whole.shape
-    both, used = with_control_variates(
-        whole[:, :, :CONTROL].reshape(chains, batches, 2 * k), whole[:, :, CONTROL], batch
-    )
+    values, effects = whole[:, :, :CONTROL].reshape(chains, batches, 2 * k), run.effects.reshape(k, 2 * k)
+    both, used = with_control_variates(values, whole[:, :, CONTROL], effects, batch)
     inclusion, mean = both.mean(axis=(0, 1)).reshape(2, k)
     trace = both[:, :, k:]
     estimates = Estimates(

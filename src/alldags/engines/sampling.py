@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from alldags.engines.kernels.gibbs import Chain, Systems, new_chain, padded, start
-from alldags.engines.kernels.gibbs_block import Sums, Together, draw_together, new_sums, nothing_together
-from alldags.engines.kernels.gibbs_flip import VISITS
+from alldags.engines.kernels.gibbs_block import Sums, Together, new_sums, nothing_together
 from alldags.engines.kernels.gibbs_moves import run_chain
-from alldags.engines.kernels.gibbs_response import Response, follow, new_response
+from alldags.engines.kernels.gibbs_response import Response, new_response
 from alldags.engines.system import conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise
@@ -19,9 +17,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 MOST_START = 200  # parents present in a start
-STEADY = 0.2  # inclusion frequency, above which a coefficient is averaged over the parents drawn together
 NO_RESPONSE = new_response(0)
-STATES = 16  # of all chains, looked at to choose the parents that are drawn together
 
 
 def stack_systems(problem: NodeProblem) -> Systems:
@@ -65,6 +61,8 @@ class Run:
     ----------
     together
         The parents drawn together after each sweep.
+    response, effects
+        How parents act on each other, and what follows from drawing one: coefficients of control variates, (k, 2, k).
     trace
         Batch means, shape (chains, batches, 3, k): inclusion, coefficient, control.
     sets, set_settings
@@ -80,6 +78,8 @@ class Run:
     generators: list[np.random.Generator]
     swaps: int
     together: Together
+    response: Response
+    effects: FloatArray
     sums: list[Sums] = field(default_factory=list)
     trace: FloatArray = field(default_factory=lambda: np.zeros(0))
     sets: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -96,8 +96,9 @@ class Run:
 def start_chains(problem: NodeProblem, systems: Systems, chains: int, swaps: int, rng: np.random.Generator) -> Run:
     """Return chains at dispersed starts: empty, greedy, crowded, then random."""
     generators = rng.spawn(chains)
-    run = Run(systems, [new_chain(problem.k) for _ in range(chains)], generators, swaps, nothing_together(problem.k))
-    count = len(problem.settings)
+    k, count = problem.k, len(problem.settings)
+    states = [new_chain(k) for _ in range(chains)]
+    run = Run(systems, states, generators, swaps, nothing_together(k), new_response(k), np.zeros((k, 2, k)))
     for index, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
         setting = (index * count) // chains
         start(systems, chain, start_set(problem, index, generator), setting)
@@ -143,29 +144,6 @@ def warm_up(run: Run, sweeps: int, response: Response | None = None, every: int 
             run.systems, chain, sums, run.together, trace, sets, settings, 1, run.swaps, False, generator, seen, every
         )
     run.warm_up += sweeps
-
-
-def choose_together(run: Run, sweeps: int, size: int) -> None:
-    """Run `sweeps` that are not recorded, and let what is seen choose `size` parents to draw together."""
-    size = min(size, int((~run.systems.certain).sum()))
-    states = min(-(-STATES // len(run.chains)), sweeps // 2)
-    if size == 0 or states == 0:
-        warm_up(run, sweeps)
-        return
-    response = new_response(run.systems.certain.size)
-    warm_up(run, sweeps, response, sweeps // states)
-    order = np.argsort(-influence(response), kind="stable")
-    free = order[~run.systems.certain[order]]
-    frequency = sum(chain.seen / chain.numbers[VISITS] for chain in run.chains) / len(run.chains)
-    run.together = draw_together(np.sort(free[:size]), frequency > STEADY)
-
-
-def influence(response: Response) -> FloatArray:
-    """Return the variance of some coefficient, the largest one, that is due to drawing each parent's presence, (k,).
-
-    A parent acts on coefficients at once, and through the presence of other parents, of which three steps are followed.
-    """
-    return np.asarray((response.spread[:, None] * np.nan_to_num(follow(response, 3)) ** 2).max(axis=1))
 
 
 def advance(run: Run, sweeps: int) -> None:
@@ -217,5 +195,5 @@ def total(run: Run, name: str) -> FloatArray:
 
 def added_up(run: Run, name: str) -> FloatArray:
     """Return one of the sums, over all chains."""
-    parts: Sequence[FloatArray] = [getattr(sums, name) for sums in run.sums]
-    return np.asarray(np.sum(parts, axis=0))
+    parts: list[FloatArray] = [getattr(sums, name) for sums in run.sums]
+    return np.asarray(sum(parts[1:], start=parts[0]))

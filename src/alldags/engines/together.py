@@ -1,0 +1,67 @@
+"""Which parents to draw together, and what drawing a parent's presence leads to.
+
+Both follow from how one parent's presence acts on the others (`alldags.engines.kernels.gibbs_response`), seen at a few
+states of the chains while they warm up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alldags.engines.kernels.gibbs_block import INCLUSION, MEAN, draw_together
+from alldags.engines.kernels.gibbs_flip import VISITS
+from alldags.engines.kernels.gibbs_response import Response, follow, follow_members, new_response
+from alldags.engines.sampling import Run, warm_up
+from alldags.typing import FloatArray
+
+STATES = 16  # of all chains, looked at to see how parents act on each other
+STEPS = 3  # other parents through which a parent acts on a third
+STEADY = 0.2  # inclusion frequency, above which a coefficient is averaged over the parents drawn together
+LONG = 25  # sweeps whose average still shows a slow movement
+
+
+def choose_together(run: Run, sweeps: int, size: int) -> None:
+    """Run `sweeps` that are not recorded, and let what is seen choose `size` parents to draw together."""
+    states = min(-(-STATES // len(run.chains)), sweeps // 2)
+    if states == 0:
+        warm_up(run, sweeps)
+        return
+    run.response = new_response(run.systems.certain.size)
+    warm_up(run, sweeps, run.response, sweeps // states)
+    effects = follow(run.response, STEPS)
+    _draw_together(run, influence(run.response, effects), effects, size)
+
+
+def choose_again(run: Run, size: int) -> None:
+    """Let the slowest movement of the chains, in what is recorded, choose `size` parents to draw together."""
+    score = slowness(run.trace[:, :, INCLUSION], max(2, LONG // run.batch))
+    _draw_together(run, score, follow(run.response, STEPS), size)
+
+
+def _draw_together(run: Run, score: FloatArray, effects: FloatArray, size: int) -> None:
+    """Draw the parents with the highest scores (k,) together; `effects` is as `follow` says."""
+    certain = run.systems.certain
+    order = np.argsort(-score, kind="stable")
+    free = order[~certain[order]]
+    frequency = sum(chain.seen / chain.numbers[VISITS] for chain in run.chains) / len(run.chains)
+    run.together = draw_together(np.sort(free[:size]), frequency > STEADY)
+    follow_members(effects, run.response, run.together.members, run.together.inside, run.together.steady)
+    run.effects = effects
+
+
+def influence(response: Response, effects: FloatArray) -> FloatArray:
+    """Return the variance of some coefficient, the largest one, that is due to drawing each parent's presence, (k,)."""
+    return np.asarray((response.spread[:, None] * effects[:, MEAN] ** 2).max(axis=1))
+
+
+def slowness(trace: FloatArray, length: int) -> FloatArray:
+    """Return the part of each parent in the slowest movement of a trace of inclusions (chains, batches, k), (k,).
+
+    The slowest movement is the direction in which means over `length` batches vary most, beyond what independent
+    batches would give.
+    """
+    chains, batches, k = trace.shape
+    count = batches // length
+    means = trace[:, batches - count * length :].reshape(chains * count, length, k).mean(axis=1)
+    excess = length * np.cov(means, rowvar=False) - np.cov(trace.reshape(-1, k), rowvar=False)
+    return np.asarray(np.linalg.eigh(np.atleast_2d(excess))[1][:, -1] ** 2)
