@@ -144,6 +144,20 @@ def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None
     assert node.mean[:2].sum() == pytest.approx(1e-6, rel=0.5)
 
 
+def test_variances_that_do_not_exist_are_infinite_only_for_members_that_can_be_present() -> None:
+    given = replace(problem(Setting(1.0, UnknownNoise())), n=2.0)
+    members = np.array([0, 2])
+    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
+    systems, chain = chain_at(given, given.certain.copy(), 0)
+    systems.log_factor[0, 2] = -1e4
+    now, sums = np.zeros((2, 9)), gibbs_block.new_sums(9, 1)
+    assert gibbs_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), True)
+    assert now[gibbs_block.INCLUSION, 0] > 0.0
+    assert now[gibbs_block.INCLUSION, 2] < gibbs_block.IMPOSSIBLE
+    assert sums.square[0] == np.inf
+    assert sums.square[2] < gibbs_block.IMPOSSIBLE
+
+
 def test_a_chain_whose_every_parent_is_in_the_block_is_exact_at_once() -> None:
     given = problem(SETTINGS[1], k=7)
     run = start_chains(given, stack_systems(given), 2, 0, np.random.default_rng(0))

@@ -49,6 +49,7 @@ from alldags.engines.kernels.gibbs_flip import (
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 INCLUSION, MEAN, CONTROL = range(3)  # second axis of a trace
+IMPOSSIBLE = 1e-300  # `fast_exp` ends at 3e-308, not at zero
 
 
 class Sums(NamedTuple):
@@ -335,7 +336,7 @@ def _note_members(
             between = inner.between[i, i] * scale[i] * scale[i] / total
             within = inner.within[i, i] * scale[i] * scale[i] / total
             if not finite:
-                within = np.inf if probability > 0.0 else 0.0
+                within = np.inf if probability > IMPOSSIBLE else 0.0
             sums.visits[v] += 1.0
             sums.mean[v] += inner.mean[i]
             sums.square_between[v] += between
