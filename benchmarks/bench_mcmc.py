@@ -41,16 +41,20 @@ def fit_all(problems: list[NodeProblem], engine: MCMC, seed: int) -> list[NodePo
 LARGE_BAR, ERROR_BAR = 0.25, 0.005
 
 
-def large_rows(first: int = 200, data_sets: int = 16) -> list[Row]:
-    # Two short chains without swaps, and this target: chosen on data sets 20 to 115, therefore measured on others.
+def large_rows(first: int = 280, data_sets: int = 32) -> list[Row]:
+    # Two short chains without swaps, and these limits: chosen on data sets 20 to 115, therefore measured on others.
     # The default engine, four chains with swaps for correlated candidates, takes about twice the time.
-    engine = MCMC(chains=2, sweeps=60, swaps=0, target_mcse=0.0027)
+    engine = MCMC(chains=2, sweeps=100, swaps=0, target_mcse=0.002, max_sweeps=5000)
     fit_all(large_problems(0)[:1] * 31, engine, 0)  # compiles
-    seconds, errors = np.zeros(data_sets), np.zeros(data_sets)
-    for number in range(data_sets):
-        problems = large_problems(first + number)
-        seconds[number] = cpu_seconds(lambda p=problems: fit_all(p, engine, 1))
-        errors[number] = max(_error_against_longer(engine, node) for node in fit_all(problems, engine, 1))
+    seconds, errors, short = np.zeros(data_sets), np.zeros(data_sets), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ad.AlldagsWarning)  # on nodes short of the target, which are counted
+        for number in range(data_sets):
+            problems = large_problems(first + number)
+            seconds[number] = cpu_seconds(lambda p=problems: fit_all(p, engine, 1))
+            nodes = fit_all(problems, engine, 1)
+            errors[number] = max(_error_against_longer(engine, node) for node in nodes)
+            short += any(node.diagnostics.warnings for node in nodes)
     both = int(((seconds <= LARGE_BAR) & (errors <= ERROR_BAR)).sum())
     quick, close = int((seconds <= LARGE_BAR).sum()), int((errors <= ERROR_BAR).sum())
     return [
@@ -68,7 +72,8 @@ def large_rows(first: int = 200, data_sets: int = 16) -> list[Row]:
             "",
             ERROR_BAR,
             "<=",
-            f"median, up to {errors.max():.4f}, against runs 50 times as long; {close} within, {both} within both bars",
+            f"median, up to {errors.max():.4f}, against runs 50 times as long; {close} within, {both} within both; "
+            f"{short} say that a node is short of its target",
         ),
     ]
 

@@ -21,7 +21,7 @@ STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # wanted if no target_mcse is given
 WARM_UP = 50  # sweeps, at least
 HARD = 16.0  # a run that should be so many times longer grows faster, and chooses again what it draws together
-SEEN = 500  # sweeps, at least, to choose them from
+SEEN = 400  # sweeps, at least, to choose them from
 WIDEST = 10  # parents drawn together; each more doubles the work
 LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which is not imported before it is needed
 
