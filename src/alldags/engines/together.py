@@ -11,6 +11,7 @@ import numpy as np
 from alldags.engines.kernels.gibbs_block import INCLUSION, MEAN, draw_together
 from alldags.engines.kernels.gibbs_flip import VISITS
 from alldags.engines.kernels.gibbs_response import Response, follow, follow_members, new_response
+from alldags.engines.kernels.slowness import slowest_direction
 from alldags.engines.sampling import Run, warm_up
 from alldags.typing import FloatArray
 
@@ -34,8 +35,8 @@ def choose_together(run: Run, sweeps: int, size: int) -> None:
 
 def choose_again(run: Run, size: int) -> None:
     """Let the slowest movement of the chains, in what is recorded, choose `size` parents to draw together."""
-    score = slowness(run.trace[:, :, INCLUSION], max(2, LONG // run.batch))
-    _draw_together(run, score, follow(run.response, STEPS), size)
+    direction = slowest_direction(np.ascontiguousarray(run.trace[:, :, INCLUSION]), max(2, LONG // run.batch))
+    _draw_together(run, np.abs(direction), follow(run.response, STEPS), size)
 
 
 def _draw_together(run: Run, score: FloatArray, effects: FloatArray, size: int) -> None:
@@ -52,16 +53,3 @@ def _draw_together(run: Run, score: FloatArray, effects: FloatArray, size: int) 
 def influence(response: Response, effects: FloatArray) -> FloatArray:
     """Return the variance of some coefficient, the largest one, that is due to drawing each parent's presence, (k,)."""
     return np.asarray((response.spread[:, None] * effects[:, MEAN] ** 2).max(axis=1))
-
-
-def slowness(trace: FloatArray, length: int) -> FloatArray:
-    """Return the part of each parent in the slowest movement of a trace of inclusions (chains, batches, k), (k,).
-
-    The slowest movement is the direction in which means over `length` batches vary most, beyond what independent
-    batches would give.
-    """
-    chains, batches, k = trace.shape
-    count = batches // length
-    means = trace[:, batches - count * length :].reshape(chains * count, length, k).mean(axis=1)
-    excess = length * np.cov(means, rowvar=False) - np.cov(trace.reshape(-1, k), rowvar=False)
-    return np.asarray(np.linalg.eigh(np.atleast_2d(excess))[1][:, -1] ** 2)
