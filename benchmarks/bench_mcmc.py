@@ -44,7 +44,7 @@ LARGE_BAR, ERROR_BAR = 0.25, 0.005
 def large_rows(first: int = 280, data_sets: int = 32) -> list[Row]:
     # Two short chains without swaps, and these limits: chosen on data sets 20 to 115, therefore measured on others.
     # The default engine, four chains with swaps for correlated candidates, takes about twice the time.
-    engine = MCMC(chains=2, sweeps=100, swaps=0, target_mcse=0.002, max_sweeps=5000)
+    engine = MCMC(chains=2, sweeps=80, swaps=0, target_mcse=0.002, max_sweeps=4500)
     fit_all(large_problems(0)[:1] * 31, engine, 0)  # compiles
     seconds, errors, short = np.zeros(data_sets), np.zeros(data_sets), 0
     with warnings.catch_warnings():
