@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import naive_mcmc
+from alldags.engines import together
 from alldags.engines.kernels.gibbs_block import INCLUSION, MEAN
-from alldags.engines.kernels.gibbs_response import Response, follow, follow_members
+from alldags.engines.kernels.gibbs_response import Response, follow, follow_members, new_response
 from alldags.engines.kernels.slowness import slowest_direction
 from alldags.engines.mcmc import MCMC
 from alldags.engines.sampled import judge
@@ -83,6 +85,21 @@ def test_parent_sets_never_met_are_in_the_mean() -> None:
     assert ratio.max() < 1.1
     assert ratio[0] < 0.6
     assert np.median(ratio) < 0.6
+
+
+def test_what_has_no_finite_answer_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(k: int) -> Response:
+        out = new_response(k)
+        out.presence[3, 5], out.coefficient[3, 5], out.coefficient[6, 0] = np.nan, np.inf, -np.inf
+        return out
+
+    monkeypatch.setattr(together, "new_response", spoil)
+    given = rare()
+    run = start_chains(given, stack_systems(given), 2, 0, np.random.default_rng(0))
+    choose_together(run, 40, 2)
+    assert np.isfinite(run.effects).all()
+    advance(run, 40)
+    assert np.isfinite(judge(given, run)[0].mean).all()
 
 
 def test_parents_that_compete_are_drawn_together() -> None:

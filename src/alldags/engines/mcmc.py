@@ -33,7 +33,7 @@ class MCMC:
     Each sweep draws the presence of every edge given all others; the parents that compete most are drawn together; a
     swap move then exchanges a parent for another one that explains the same. Inclusion probabilities and means are
     averages of conditional expectations, corrected by control variates, and come with a Monte-Carlo error. The run is
-    doubled until split R-hat is below 1.01 for every edge with an inclusion probability above 0.01 and the wanted
+    extended until split R-hat is below 1.01 for every edge with an inclusion probability above 0.01 and the wanted
     accuracy is reached, or `max_sweeps` is.
 
     Parameters

@@ -29,6 +29,8 @@ def choose_together(run: Run, sweeps: int, size: int) -> None:
         return
     run.response = new_response(run.systems.certain.size)
     warm_up(run, sweeps, run.response, sweeps // states)
+    for part in run.response:  # parents that are almost collinear may have no finite answer
+        np.nan_to_num(part, copy=False, posinf=0.0, neginf=0.0)
     effects = follow(run.response, STEPS)
     _draw_together(run, influence(run.response, effects), effects, size)
 

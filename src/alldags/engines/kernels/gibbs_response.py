@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from alldags.engines.kernels.fastmath import fast_exp, fast_log
 from alldags.engines.kernels.gibbs import Chain, Systems, load_row
 from alldags.engines.kernels.gibbs_block import INCLUSION, MEAN
 from alldags.engines.kernels.gibbs_flip import QUADRATIC, SETTING, SIZE, TINY
+from alldags.engines.kernels.gibbs_odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 LEAST_SPREAD = 1e-4  # of a parent's presence, to look at what it acts on
@@ -30,45 +29,19 @@ def new_response(k: int) -> Response:
     return Response(np.zeros(k), np.zeros((k, k)), np.zeros((k, k)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, _nrt=False)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _expect(
-    probability: FloatArray,
-    coefficient: FloatArray,
-    present: BoolArray,
-    certain: BoolArray,
-    diagonal: FloatArray,
-    linear: FloatArray,
-    scale: FloatArray,
-    log_factor: FloatArray,
-    log_size: FloatArray,
-    free: int,
-    residual: float,
-    known: bool,
-    shape: float,
-    determinant: bool,
-) -> None:
-    """Write every parent's probability and expected coefficient given all others, (k,): `conditional` for all at once.
-
-    `free` uncertain parents are present. The loops are without branches and calls, so that they vectorise.
-    """
-    k = present.shape[0]
-    stay = log_size[free] - log_size[free - 1] if free > 0 else 0.0
-    enter = log_size[free + 1] - log_size[free] if free + 1 < log_size.shape[0] else 0.0
-    for j in range(k):
-        pivot = -diagonal[j] if present[j] else max(diagonal[j], TINY * scale[j])
-        coefficient[j] = linear[j] if present[j] else linear[j] / pivot
-        reduction = linear[j] * linear[j] / pivot
-        probability[j] = 0.5 * reduction
-        if not known:
-            without = residual + (0.5 * reduction if present[j] else 0.0)
-            probability[j] = -shape * fast_log(max(1.0 - 0.5 * reduction / without, TINY))
-    for j in range(k):
-        odds = fast_exp(-probability[j] - log_factor[j] - (stay if present[j] else enter))
-        if determinant:
-            pivot = -diagonal[j] if present[j] else max(diagonal[j], TINY * scale[j])
-            odds *= math.sqrt(1.0 / pivot if present[j] else pivot)
-        probability[j] = 1.0 if certain[j] else 1.0 / (1.0 + odds)
-        coefficient[j] *= probability[j]
+    systems: Systems, setting: int, v: int, inside: bool, diagonal: float, linear: float, residual: float, others: int
+) -> tuple[float, float]:
+    """Return probability and mean of a parent given all others, of which `others` are present and uncertain."""
+    log_prior = 0.0
+    if not systems.certain[v]:
+        log_prior = systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others]
+    probability, mean, _, _ = conditional(
+        inside, diagonal, linear, TINY * systems.scale[setting, v], log_prior, residual, systems.known_noise[setting],
+        systems.shape[setting], systems.has_determinant[setting],
+    )  # fmt: skip
+    return 1.0 if systems.certain[v] else probability, mean
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -76,42 +49,34 @@ def add_response(systems: Systems, chain: Chain, response: Response) -> None:
     """Add the chain's current state: for every parent, flip it in thought and see what the others make of it."""
     k = chain.present.shape[0]
     setting = chain.counts[SETTING]
-    certain, scale, log_factor = systems.certain, systems.scale[setting], systems.log_factor[setting]
-    log_size, shape = systems.log_size, systems.shape[setting]
-    known, determinant = systems.known_noise[setting], systems.has_determinant[setting]
-    free = chain.counts[SIZE] - (k - (log_size.shape[0] - 1))
+    free = chain.counts[SIZE] - (k - (systems.log_size.shape[0] - 1))
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
     residual = max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole)
+    probability, mean = np.empty(k), np.empty(k)
     present, diagonal, linear, row = chain.present, chain.diagonal, chain.linear, chain.row
-    probability, mean, new_probability, new_mean = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    new_diagonal, new_linear = np.empty(k), np.empty(k)
-    _expect(
-        probability, mean, present, certain, diagonal, linear, scale, log_factor, log_size, free, residual, known,
-        shape, determinant,
-    )  # fmt: skip
+    for v in range(k):
+        others = free - 1 if present[v] else free
+        probability[v], mean[v] = _expect(systems, setting, v, present[v], diagonal[v], linear[v], residual, others)
     for v in range(k):
         spread = probability[v] * (1.0 - probability[v])
         if spread < LEAST_SPREAD:
             continue
         response.spread[v] += spread
         load_row(chain, v)
-        pivot = 1.0 / (row[v] if present[v] else max(row[v], TINY * scale[v]))
+        pivot = 1.0 / (row[v] if present[v] else max(row[v], TINY * systems.scale[setting, v]))
         step = linear[v] * pivot
         flipped = max(whole - 0.5 * (chain.numbers[QUADRATIC] + step * linear[v]), TINY * whole)
         change = -1 if present[v] else 1
         for j in range(k):
-            new_diagonal[j] = diagonal[j] - row[j] * row[j] * pivot
-            new_linear[j] = linear[j] - row[j] * step
-        new_diagonal[v], new_linear[v] = diagonal[v], linear[v]
-        _expect(
-            new_probability, new_mean, present, certain, new_diagonal, new_linear, scale, log_factor, log_size,
-            free + change, flipped, known, shape, determinant,
-        )  # fmt: skip
-        new_probability[v], new_mean[v] = probability[v], mean[v]
-        presence, coefficient = response.presence[v], response.coefficient[v]
-        for j in range(k):
-            presence[j] += change * spread * (new_probability[j] - probability[j])
-            coefficient[j] += change * spread * (new_mean[j] - mean[j])
+            if j == v:
+                continue
+            others = free + change - (1 if present[j] else 0)
+            new_probability, new_mean = _expect(
+                systems, setting, j, present[j], diagonal[j] - row[j] * row[j] * pivot, linear[j] - row[j] * step,
+                flipped, others,
+            )  # fmt: skip
+            response.presence[v, j] += change * spread * (new_probability - probability[j])
+            response.coefficient[v, j] += change * spread * (new_probability * new_mean - probability[j] * mean[j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
