@@ -9,11 +9,11 @@ import numpy as np
 
 import alldags as ad
 from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
-from alldags.engines.branching import OrderedSystem, ordered_system
+from alldags.engines.bounding.search import OrderedSystem, ordered_system
 from alldags.engines.certified import Certified
-from alldags.engines.exact import free_system
-from alldags.engines.kernels.bounds import log_ratios, log_total, residual_shift, tighten
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.free import free_system
+from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.kernels.bounding.bounds import log_ratios, log_total, residual_shift, tighten
 from alldags.nodes import NodeProblem, node_problem, working_moments
 from alldags.prior import Prior
 from benchmarks.report import Row, cpu_seconds

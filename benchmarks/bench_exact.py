@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 import alldags as ad
-from alldags.engines.exact import free_moments, free_system
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.free import free_moments, free_system
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.nodes import node_problem, working_moments
 from benchmarks.report import Row, cpu_seconds
 

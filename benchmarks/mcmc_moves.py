@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from alldags.engines.kernels.gibbs import Chain, Systems, flip, refresh, work_limit
-from alldags.engines.kernels.gibbs_flip import QUADRATIC, TINY, WORK
-from alldags.engines.kernels.gibbs_odds import gain
+from alldags.engines.kernels.sampler.chain import Chain, Systems, flip, refresh, work_limit
+from alldags.engines.kernels.sampler.flip import QUADRATIC, TINY, WORK
+from alldags.engines.kernels.sampler.odds import gain
 from alldags.engines.mcmc import MCMC, sample
-from alldags.engines.sampling import stack_systems, start_chains, warm_up
+from alldags.engines.sampling.run import stack_systems, start_chains, warm_up
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import UnknownNoise

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.nodes import NodeProblem
 
 

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise

@@ -11,8 +11,8 @@ from scipy.integrate import quad
 from scipy.special import betaln
 
 import alldags as ad
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.errors import PriorError
 from alldags.hyper import (
     beta_binomial_log_size,

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from benchmarks.bench_small_experiment import all_at_once, effects, one_by_one, problems, simulate  # noqa: E402
 
 from alldags import engines  # noqa: E402
-from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density  # noqa: E402
+from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density  # noqa: E402
 from alldags.nodes import NodeProblem, Setting  # noqa: E402
 from alldags.prior import KnownNoise  # noqa: E402
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import naive_scale_mixtures as naive
-from alldags.engines.scale_mixture_gibbs import ScaleMixtureGibbs, sample
-from alldags.engines.scale_mixture_node import node_arrays
+from alldags.engines.gibbs import ScaleMixtureGibbs, sample
+from alldags.engines.mixtures.node import node_arrays
 from alldags.prior import KnownNoise, UnknownNoise
 
 # proper hyperparameters: at the paper's kappa = nu = 1e-6 the prior cannot be simulated

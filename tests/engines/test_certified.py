@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines import branching as module
-from alldags.engines.branching import ordered_system, run_walk
+from alldags.engines.bounding import search as module
+from alldags.engines.bounding.search import ordered_system, run_walk
 from alldags.engines.certified import Certified, CertifiedPosterior
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.exact import ExactPosterior, FreeSystem, free_system
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.free import FreeSystem, free_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.hyper import Setting, beta_binomial_log_size
 from alldags.nodes import NodeProblem
@@ -52,7 +53,7 @@ def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_against_full_enumeration(kind, rng, calibrate_scale, monkeypatch):
     """150 random problems per kind, walks cut at random thresholds; every bound must hold in every one of them."""
-    from alldags.engines.kernels.certified import Limits
+    from alldags.engines.kernels.bounding.walk import Limits
 
     nontrivial = 0
     for _ in range(150 * calibrate_scale):

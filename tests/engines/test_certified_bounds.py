@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alldags.engines.kernels.block import Weights
-from alldags.engines.kernels.bounds import (
+from alldags.engines.kernels.bounding.bounds import (
     factor_block,
     invert_block,
     log_ratios,
@@ -15,8 +14,9 @@ from alldags.engines.kernels.bounds import (
     solve_block,
     tighten,
 )
-from alldags.engines.kernels.certified import chord, log_fit, spread_bound, spread_bound_by_size
-from alldags.engines.kernels.certified_stack import make_stack
+from alldags.engines.kernels.bounding.stack import make_stack
+from alldags.engines.kernels.bounding.walk import chord, log_fit, spread_bound, spread_bound_by_size
+from alldags.engines.kernels.subsets.block import Weights
 from naive_bounds import log_bound, log_sum
 
 

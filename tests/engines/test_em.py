@@ -8,8 +8,8 @@ import pytest
 import alldags as ad
 import naive_scale_mixtures as naive
 from alldags.engines.em import EM, IS_A_MODE, prior_weight
-from alldags.engines.scale_mixture_node import NOT_USED
-from alldags.engines.scale_mixtures import ScaleMixture
+from alldags.engines.mixtures.node import NOT_USED
+from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.prior import KnownNoise, UnknownNoise
 

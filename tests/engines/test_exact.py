@@ -10,9 +10,9 @@ import pytest
 
 import alldags as ad
 import naive
-from alldags.engines.conjugate import summarize_set
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import Exact, ExactPosterior
-from alldags.engines.system import conjugate_system
 from alldags.nodes import Setting
 from problems import PRIORS, random_node
 

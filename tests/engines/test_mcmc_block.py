@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 import naive_mcmc
-from alldags.engines.conjugate import SetSummary, summarize_set
-from alldags.engines.kernels import controls, gibbs, gibbs_block, gibbs_flip, gibbs_response
+from alldags.engines.conjugate.one_set import SetSummary, summarize_set
+from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.kernels.sampler import block as sampler_block
+from alldags.engines.kernels.sampler import chain as sampler_chain
+from alldags.engines.kernels.sampler import controls
+from alldags.engines.kernels.sampler import flip as sampler_flip
+from alldags.engines.kernels.sampler import response as sampler_response
 from alldags.engines.mcmc import MCMC
-from alldags.engines.sampling import advance, stack_systems, start_chains
-from alldags.engines.system import conjugate_system
-from alldags.engines.together import choose_together
+from alldags.engines.sampling.run import advance, stack_systems, start_chains
+from alldags.engines.sampling.together import choose_together
 from alldags.errors import EngineError
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
@@ -37,15 +41,15 @@ def problem(setting: Setting, k: int = 9, n: int = 40, sizes: bool = False) -> N
     return replace(given, log_size=np.log(np.arange(1.0, k + 1.0)) - 1.0) if sizes else given
 
 
-def chain_at(given: NodeProblem, present: np.ndarray, flips: int) -> tuple[gibbs.Systems, gibbs.Chain]:
+def chain_at(given: NodeProblem, present: np.ndarray, flips: int) -> tuple[sampler_chain.Systems, sampler_chain.Chain]:
     """Return a chain at a parent set, reached from another base set by `flips` flips."""
-    systems, chain = stack_systems(given), gibbs.new_chain(given.k)
+    systems, chain = stack_systems(given), sampler_chain.new_chain(given.k)
     moved = np.flatnonzero(~given.certain)[:flips]
     start = present.copy()
     start[moved] = ~start[moved]
-    gibbs.start(systems, chain, start, 0)
+    sampler_chain.start(systems, chain, start, 0)
     for v in moved:
-        gibbs.flip(systems, chain, int(v))
+        sampler_chain.flip(systems, chain, int(v))
     return systems, chain
 
 
@@ -68,20 +72,20 @@ def every_choice(given: NodeProblem, present: np.ndarray, members: np.ndarray) -
 def test_a_block_draw_averages_over_all_choices_of_its_members(setting: Setting, sizes: bool, flips: int) -> None:
     given = problem(setting, sizes=sizes)
     members = np.array([0, 2, 3, 7])
-    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
+    together = sampler_block.draw_together(members, np.ones(9, dtype=bool))
     for seed in range(4):
         rng = np.random.default_rng(seed)
         present = (rng.random(9) < 0.5) | given.certain
         systems, chain = chain_at(given, present, flips)
         np.testing.assert_array_equal(chain.present, present)
         own = np.where(present, chain.linear[:9], 0.0)
-        now, control, sums = np.array([np.zeros(9), own]), np.zeros(9), gibbs_block.new_sums(9, 1)
-        assert gibbs_block.draw_block(systems, chain, together, sums, now, control, rng, True)
+        now, control, sums = np.array([np.zeros(9), own]), np.zeros(9), sampler_block.new_sums(9, 1)
+        assert sampler_block.draw_block(systems, chain, together, sums, now, control, rng, True)
         weights, parts = every_choice(given, present, members)
         inclusion = np.array([w * (part.mean != 0.0) for w, part in zip(weights, parts, strict=True)]).sum(axis=0)
-        np.testing.assert_allclose(now[gibbs_block.INCLUSION, members], inclusion[members], rtol=1e-9)
+        np.testing.assert_allclose(now[sampler_block.INCLUSION, members], inclusion[members], rtol=1e-9)
         mean = np.array([w * part.mean for w, part in zip(weights, parts, strict=True)]).sum(axis=0)
-        np.testing.assert_allclose(now[gibbs_block.MEAN], mean, rtol=1e-8, atol=1e-11)
+        np.testing.assert_allclose(now[sampler_block.MEAN], mean, rtol=1e-8, atol=1e-11)
         np.testing.assert_allclose(sums.mean[members], mean[members], rtol=1e-8, atol=1e-11)
         between = np.array([w * part.mean**2 for w, part in zip(weights, parts, strict=True)]).sum(axis=0)
         np.testing.assert_allclose(sums.square_between[members], between[members], rtol=1e-8, atol=1e-11)
@@ -96,19 +100,19 @@ def test_a_block_draw_averages_over_all_choices_of_its_members(setting: Setting,
             conjugate_system(given).precision, conjugate_system(given).shift, chain.present
         )
         np.testing.assert_allclose(chain.linear[:9], linear, rtol=1e-8, atol=1e-10)
-        assert chain.numbers[gibbs_flip.QUADRATIC] == pytest.approx(q, rel=1e-9)
+        assert chain.numbers[sampler_flip.QUADRATIC] == pytest.approx(q, rel=1e-9)
 
 
 def test_a_block_draws_each_choice_as_often_as_its_probability_says() -> None:
     given = problem(SETTINGS[1])
     members = np.array([1, 3, 6])
-    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
+    together = sampler_block.draw_together(members, np.ones(9, dtype=bool))
     rng = np.random.default_rng(0)
     present = (rng.random(9) < 0.5) | given.certain
     systems, chain = chain_at(given, present, 2)
-    counts, sums = np.zeros((2, 2, 2)), gibbs_block.new_sums(9, 1)
+    counts, sums = np.zeros((2, 2, 2)), sampler_block.new_sums(9, 1)
     for _ in range(4000):
-        gibbs_block.draw_block(systems, chain, together, sums, np.zeros((2, 9)), np.zeros(9), rng, False)
+        sampler_block.draw_block(systems, chain, together, sums, np.zeros((2, 9)), np.zeros(9), rng, False)
         counts[tuple(chain.present[members].astype(int))] += 1
     expected = 4000 * every_choice(given, present, members)[0]
     error = np.sqrt(expected * (1 - expected / 4000)) + 1
@@ -118,13 +122,13 @@ def test_a_block_draws_each_choice_as_often_as_its_probability_says() -> None:
 def test_coefficients_that_are_not_steady_keep_what_the_sweep_found() -> None:
     given = problem(SETTINGS[0])
     steady = np.arange(9) != 5
-    together = gibbs_block.draw_together(np.array([0, 3]), steady)
+    together = sampler_block.draw_together(np.array([0, 3]), steady)
     systems, chain = chain_at(given, np.ones(9, dtype=bool), 2)
     now = np.array([np.zeros(9), np.full(9, 7.0)])
-    sums = gibbs_block.new_sums(9, 1)
-    gibbs_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), False)
-    assert now[gibbs_block.MEAN, 5] == 7.0
-    assert np.all(now[gibbs_block.MEAN, steady] != 7.0)
+    sums = sampler_block.new_sums(9, 1)
+    sampler_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), False)
+    assert now[sampler_block.MEAN, 5] == 7.0
+    assert np.all(now[sampler_block.MEAN, steady] != 7.0)
 
 
 def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None:
@@ -135,9 +139,9 @@ def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None
         x, 1e-6 * x[:, 0] + rng.normal(size=40), probability=np.full(5, 0.5), settings=(Setting(1.0, KnownNoise(1.0)),)
     )
     systems, chain = chain_at(given, np.zeros(5, dtype=bool), 0)
-    together = gibbs_block.draw_together(np.array([0, 1]), np.ones(5, dtype=bool))
-    sums = gibbs_block.new_sums(5, 1)
-    assert not gibbs_block.draw_block(systems, chain, together, sums, np.zeros((2, 5)), np.zeros(5), rng, True)
+    together = sampler_block.draw_together(np.array([0, 1]), np.ones(5, dtype=bool))
+    sums = sampler_block.new_sums(5, 1)
+    assert not sampler_block.draw_block(systems, chain, together, sums, np.zeros((2, 5)), np.zeros(5), rng, True)
     assert not chain.present.any()
     node = MCMC()(given, rng)
     assert np.isfinite(node.mean).all()
@@ -147,15 +151,15 @@ def test_a_block_of_duplicates_beyond_rounding_is_left_to_single_draws() -> None
 def test_variances_that_do_not_exist_are_infinite_only_for_members_that_can_be_present() -> None:
     given = replace(problem(Setting(1.0, UnknownNoise())), n=2.0)
     members = np.array([0, 2])
-    together = gibbs_block.draw_together(members, np.ones(9, dtype=bool))
+    together = sampler_block.draw_together(members, np.ones(9, dtype=bool))
     systems, chain = chain_at(given, given.certain.copy(), 0)
     systems.log_factor[0, 2] = -1e4
-    now, sums = np.zeros((2, 9)), gibbs_block.new_sums(9, 1)
-    assert gibbs_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), True)
-    assert now[gibbs_block.INCLUSION, 0] > 0.0
-    assert now[gibbs_block.INCLUSION, 2] < gibbs_block.IMPOSSIBLE
+    now, sums = np.zeros((2, 9)), sampler_block.new_sums(9, 1)
+    assert sampler_block.draw_block(systems, chain, together, sums, now, np.zeros(9), np.random.default_rng(0), True)
+    assert now[sampler_block.INCLUSION, 0] > 0.0
+    assert now[sampler_block.INCLUSION, 2] < sampler_block.IMPOSSIBLE
     assert sums.square[0] == np.inf
-    assert sums.square[2] < gibbs_block.IMPOSSIBLE
+    assert sums.square[2] < sampler_block.IMPOSSIBLE
 
 
 def test_a_chain_whose_every_parent_is_in_the_block_is_exact_at_once() -> None:
@@ -166,7 +170,7 @@ def test_a_chain_whose_every_parent_is_in_the_block_is_exact_at_once() -> None:
     advance(run, 3)
     exact = naive_mcmc.every_set(given)
     for batch in run.trace.reshape(-1, 3, 7):
-        np.testing.assert_allclose(batch[gibbs_block.MEAN], exact.mean, rtol=1e-8, atol=1e-11)
+        np.testing.assert_allclose(batch[sampler_block.MEAN], exact.mean, rtol=1e-8, atol=1e-11)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=["known", "unknown", "g"])
@@ -174,8 +178,8 @@ def test_the_response_to_a_flip_equals_the_flip_really_made(setting: Setting) ->
     given = problem(setting, sizes=True)
     present = (np.random.default_rng(5).random(9) < 0.5) | given.certain
     systems, chain = chain_at(given, present, 3)
-    response = gibbs_response.new_response(9)
-    gibbs_response.add_response(systems, chain, response)
+    response = sampler_response.new_response(9)
+    sampler_response.add_response(systems, chain, response)
     looked_at = 0
     for v in range(9):
         if given.certain[v]:
@@ -186,7 +190,7 @@ def test_the_response_to_a_flip_equals_the_flip_really_made(setting: Setting) ->
         before, after = expectations(given, without), expectations(given, within)
         probability = expectations(given, present)[0][v]
         spread = probability * (1 - probability)
-        if spread < gibbs_response.LEAST_SPREAD:
+        if spread < sampler_response.LEAST_SPREAD:
             assert response.spread[v] == 0.0
             continue
         looked_at += 1

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import naive_mcmc
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.convergence import long_batches, mean_errors, split_r_hat, with_control_variates
-from alldags.engines.kernels import gibbs, gibbs_block, gibbs_flip, gibbs_moves
-from alldags.engines.sampling import NO_RESPONSE, stack_systems
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.kernels.sampler import block as sampler_block
+from alldags.engines.kernels.sampler import chain as sampler_chain
+from alldags.engines.kernels.sampler import flip as sampler_flip
+from alldags.engines.kernels.sampler import moves as sampler_moves
+from alldags.engines.sampling.diagnostics import long_batches, mean_errors, split_r_hat, with_control_variates
+from alldags.engines.sampling.run import NO_RESPONSE, stack_systems
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise
@@ -22,18 +25,18 @@ def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.
     return naive_mcmc.problem_of(x, x[:, 0] + rng.normal(size=n), probability=probability, settings=settings)
 
 
-def check_state(systems: gibbs.Systems, chain: gibbs.Chain) -> None:
+def check_state(systems: sampler_chain.Systems, chain: sampler_chain.Chain) -> None:
     k = chain.present.size
-    setting = chain.counts[gibbs_flip.SETTING]
+    setting = chain.counts[sampler_flip.SETTING]
     precision = systems.factor[setting] * systems.gram[:, :k]
     precision[np.diag_indices(k)] = systems.scale[setting]
     swept, linear, q = naive_mcmc.swept_by_inversion(precision, systems.shift[setting], chain.present)
     np.testing.assert_allclose(chain.diagonal[:k], np.diag(swept), rtol=1e-9)
     np.testing.assert_allclose(chain.linear[:k], linear, rtol=1e-8, atol=1e-10)
-    assert chain.numbers[gibbs_flip.QUADRATIC] == pytest.approx(q, rel=1e-9)
-    assert chain.counts[gibbs_flip.SIZE] == chain.present.sum()
+    assert chain.numbers[sampler_flip.QUADRATIC] == pytest.approx(q, rel=1e-9)
+    assert chain.counts[sampler_flip.SIZE] == chain.present.sum()
     for v in range(k):
-        gibbs.load_row(chain, v)
+        sampler_chain.load_row(chain, v)
         np.testing.assert_allclose(chain.row[:k], swept[v], rtol=1e-8, atol=1e-10)
 
 
@@ -41,19 +44,19 @@ def test_flips_and_refreshes_equal_an_explicit_inverse() -> None:
     given = problem()
     systems = stack_systems(given)
     rng = np.random.default_rng(0)
-    chain = gibbs.new_chain(9)
-    gibbs.start(systems, chain, rng.random(9) < 0.5, 0)
+    chain = sampler_chain.new_chain(9)
+    sampler_chain.start(systems, chain, rng.random(9) < 0.5, 0)
     check_state(systems, chain)
     free = np.flatnonzero(~given.certain)
     for step in range(60):
-        gibbs.flip(systems, chain, int(rng.choice(free)))
+        sampler_chain.flip(systems, chain, int(rng.choice(free)))
         if step % 10 == 0:
             chain.seen[:] = rng.random(9)
-            chain.numbers[gibbs_flip.VISITS] = 20.0 * (step % 20 == 0)  # both ways to choose the base set
-            gibbs.refresh(systems, chain)
+            chain.numbers[sampler_flip.VISITS] = 20.0 * (step % 20 == 0)  # both ways to choose the base set
+            sampler_chain.refresh(systems, chain)
         check_state(systems, chain)
     assert chain.present[4]
-    assert chain.numbers[gibbs_flip.DRIFT] < 1e-12
+    assert chain.numbers[sampler_flip.DRIFT] < 1e-12
 
 
 @pytest.mark.parametrize("slab", ["independent", "g"])
@@ -72,12 +75,12 @@ def test_stacked_systems_hold_the_precision_of_each_setting(slab: str, noise: Kn
 def test_log_weight_equals_the_closed_form(slab: str, noise: KnownNoise | UnknownNoise) -> None:
     given = problem(settings=(Setting(3.0, noise, slab, log_weight=-0.7),))  # type: ignore[arg-type]
     systems = stack_systems(given)
-    chain = gibbs.new_chain(9)
+    chain = sampler_chain.new_chain(9)
     for seed in range(5):
         mask = (np.random.default_rng(seed).random(9) < 0.5) | given.certain
-        gibbs.start(systems, chain, mask, 0)
+        sampler_chain.start(systems, chain, mask, 0)
         expected = summarize_set(conjugate_system(given), mask, given.certain).log_weight
-        assert gibbs_moves.log_weight(systems, chain, 0, np.empty((9, 9))) == pytest.approx(expected, rel=1e-10)
+        assert sampler_moves.log_weight(systems, chain, 0, np.empty((9, 9))) == pytest.approx(expected, rel=1e-10)
 
 
 def test_replay_equals_the_closed_form_of_each_set() -> None:
@@ -87,7 +90,9 @@ def test_replay_equals_the_closed_form_of_each_set() -> None:
     settings = rng.integers(2, size=40)
     weights = rng.random(40) * (rng.random(40) < 0.8)
     mean, second, between = np.zeros(9), np.zeros((9, 9)), np.zeros((9, 9))
-    gibbs.replay(stack_systems(given), gibbs.new_chain(9), sets, settings, weights, mean, second, between)
+    sampler_chain.replay(
+        stack_systems(given), sampler_chain.new_chain(9), sets, settings, weights, mean, second, between
+    )
     parts = [
         summarize_set(conjugate_system(given.with_setting(given.settings[s])), mask, given.certain)
         for mask, s in zip(sets, settings, strict=True)
@@ -106,9 +111,9 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
     begin = np.array([True, False, False, False, True])
     counts, control = np.zeros(5), np.zeros(5)
     for _ in range(4000):
-        chain = gibbs.new_chain(5)
-        gibbs.start(systems, chain, begin, 0)
-        gibbs_moves.swap_once(systems, chain, control, generator)
+        chain = sampler_chain.new_chain(5)
+        sampler_chain.start(systems, chain, begin, 0)
+        sampler_moves.swap_once(systems, chain, control, generator)
         assert chain.present.sum() == 2
         counts[:4] += chain.present[:4]
     system = conjugate_system(given)
@@ -127,20 +132,20 @@ def test_a_swap_draws_the_place_of_a_parent_from_its_conditional() -> None:
 @pytest.mark.parametrize("members", [[], [0, 2, 5]])
 def test_controls_have_mean_zero_and_reduce_the_error(members: list[int]) -> None:
     given = problem()
-    together = gibbs_block.draw_together(np.array(members, dtype=np.int64), np.arange(9) < 5)
+    together = sampler_block.draw_together(np.array(members, dtype=np.int64), np.arange(9) < 5)
     exact = naive_mcmc.every_set(given)
     systems = stack_systems(given)
     trace, controls = [], []
     for generator in np.random.default_rng(2).spawn(4):
-        chain, sums = gibbs.new_chain(9), gibbs_block.new_sums(9, 1)
-        gibbs.start(systems, chain, given.certain, 0)
+        chain, sums = sampler_chain.new_chain(9), sampler_block.new_sums(9, 1)
+        sampler_chain.start(systems, chain, given.certain, 0)
         out = np.zeros((400, 3, 9))
         sets, settings = np.zeros((400, 9), dtype=bool), np.zeros(400, dtype=np.int64)
-        gibbs_moves.run_chain(
+        sampler_moves.run_chain(
             systems, chain, sums, together, out, sets, settings, 10, 1, True, generator, NO_RESPONSE, 0
         )
-        trace.append(out[:, gibbs_block.MEAN])
-        controls.append(out[:, gibbs_block.CONTROL])
+        trace.append(out[:, sampler_block.MEAN])
+        controls.append(out[:, sampler_block.CONTROL])
     raw, control = np.array(trace), np.array(controls)
     spread = control.std(axis=(0, 1)) / np.sqrt(1600)
     assert np.all(np.abs(control.mean(axis=(0, 1))) < 5 * spread + 1e-12)
@@ -187,4 +192,4 @@ def test_long_batches_and_errors_of_an_autoregression() -> None:
 
 
 def test_padding_is_a_whole_number_of_registers() -> None:
-    assert [gibbs.padded(k) for k in (0, 1, 16, 17, 178)] == [0, 16, 16, 32, 192]
+    assert [sampler_chain.padded(k) for k in (0, 1, 16, 17, 178)] == [0, 16, 16, 32, 192]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import naive_mcmc
-from alldags.engines import together
-from alldags.engines.kernels.gibbs_block import INCLUSION, MEAN
-from alldags.engines.kernels.gibbs_response import Response, follow, follow_members, new_response
-from alldags.engines.kernels.slowness import slowest_direction
+from alldags.engines.kernels.sampler.block import INCLUSION, MEAN
+from alldags.engines.kernels.sampler.response import Response, follow, follow_members, new_response
+from alldags.engines.kernels.sampler.slowness import slowest_direction
 from alldags.engines.mcmc import MCMC
-from alldags.engines.sampled import judge
-from alldags.engines.sampling import advance, stack_systems, start_chains
-from alldags.engines.together import choose_again, choose_together, influence
+from alldags.engines.sampling import together
+from alldags.engines.sampling.posterior import judge
+from alldags.engines.sampling.run import advance, stack_systems, start_chains
+from alldags.engines.sampling.together import choose_again, choose_together, influence
 from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise

@@ -8,9 +8,9 @@ from scipy import stats
 
 import alldags as ad
 import naive_scale_mixtures as naive
-from alldags.engines.kernels.scale_gibbs import draw_inverse_gaussian_variance, draw_neg_rate
-from alldags.engines.scale_mixture_gibbs import GibbsDiagnostics, ScaleMixtureGibbs, sample
-from alldags.engines.scale_mixture_node import NOT_USED, low_rank_factor, node_arrays
+from alldags.engines.gibbs import GibbsDiagnostics, ScaleMixtureGibbs, sample
+from alldags.engines.kernels.mixtures.draws import draw_inverse_gaussian_variance, draw_neg_rate
+from alldags.engines.mixtures.node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.prior import KnownNoise, UnknownNoise
 

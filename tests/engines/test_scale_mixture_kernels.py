@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from scipy import special
 
-from alldags.engines.kernels import coefficients as kernel
-from alldags.engines.kernels.mixing import best_update, bound_term, scaled_exponential_integrals, weight_and_slope
-from alldags.engines.kernels.variational import extrapolate, global_term, global_update
+from alldags.engines.kernels.mixtures import coefficients as kernel
+from alldags.engines.kernels.mixtures.ascent import extrapolate, global_term, global_update
+from alldags.engines.kernels.mixtures.mixing import (
+    best_update,
+    bound_term,
+    scaled_exponential_integrals,
+    weight_and_slope,
+)
 
 
 @pytest.fixture(params=["full", "low rank"])

@@ -8,10 +8,10 @@ import pytest
 
 import alldags as ad
 import naive_scale_mixtures as naive
-from alldags.engines.kernels import mixing as kernel
-from alldags.engines.scale_mixture_node import NOT_USED, ONE_SETTING, low_rank_factor, node_arrays
-from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density
-from alldags.engines.variational import Variational, _fit_group
+from alldags.engines.kernels.mixtures import mixing as kernel
+from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING, low_rank_factor, node_arrays
+from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density
+from alldags.engines.vb import Variational, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.prior import KnownNoise, UnknownNoise
 

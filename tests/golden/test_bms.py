@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.conjugate import summarize_set
-from alldags.engines.system import conjugate_system
+from alldags.engines.conjugate.one_set import summarize_set
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.nodes import node_problem, working_moments
 from naive_hyper import all_sets
 

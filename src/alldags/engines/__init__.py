@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from alldags.engines.em import EM
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
-    from alldags.engines.greedy import K2
+    from alldags.engines.gibbs import ScaleMixtureGibbs
+    from alldags.engines.k2 import K2
     from alldags.engines.mcmc import MCMC
-    from alldags.engines.scale_mixture_gibbs import ScaleMixtureGibbs
-    from alldags.engines.scale_mixtures import ScaleMixture
-    from alldags.engines.variational import Variational
+    from alldags.engines.mixtures.prior import ScaleMixture
+    from alldags.engines.vb import Variational
     from alldags.nodes import Engine
 
 _HOME = {
@@ -30,10 +30,10 @@ _HOME = {
     "Certified": "alldags.engines.certified",
     "Exact": "alldags.engines.exact",
     "Full": "alldags.engines.full",
-    "K2": "alldags.engines.greedy",
-    "ScaleMixture": "alldags.engines.scale_mixtures",
-    "ScaleMixtureGibbs": "alldags.engines.scale_mixture_gibbs",
-    "Variational": "alldags.engines.variational",
+    "K2": "alldags.engines.k2",
+    "ScaleMixture": "alldags.engines.mixtures.prior",
+    "ScaleMixtureGibbs": "alldags.engines.gibbs",
+    "Variational": "alldags.engines.vb",
     "MCMC": "alldags.engines.mcmc",
 }
 _NAMES = {

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.engines.branching import OrderedSystem, Search, ordered_system, run_walk, search
-from alldags.engines.conjugate import draw_given_sets, known_variance
-from alldags.engines.exact import ExactPosterior, FreeMoments
-from alldags.engines.settings import SettingsPosterior
+from alldags.engines.bounding.search import OrderedSystem, Search, ordered_system, run_walk, search
+from alldags.engines.conjugate.free import FreeMoments
+from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
+from alldags.engines.conjugate.settings import SettingsPosterior
+from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.certified import Walk
+    from alldags.engines.kernels.bounding.walk import Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ class CertifiedPosterior(ExactPosterior):
         return mean
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
-        from alldags.engines.kernels.replay import disjoint_weights
+        from alldags.engines.kernels.bounding.replay import disjoint_weights
 
         ordered, found = self._ordered, self._search
         free = masks[:, ~self.problem.certain][:, ordered.order]
@@ -223,7 +224,7 @@ class CertifiedPosterior(ExactPosterior):
         return np.where(impossible, 0.0, np.minimum(weight / found.sums.w, 1.0))
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
-        from alldags.engines.kernels.replay import best_lanes
+        from alldags.engines.kernels.bounding.replay import best_lanes
 
         ordered, found = self._ordered, self._search
         paths, values = self._states
@@ -241,7 +242,7 @@ class CertifiedPosterior(ExactPosterior):
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw parent sets exactly among those visited, then coefficients and noise variance given each."""
-        from alldags.engines.kernels.replay import locate_lanes
+        from alldags.engines.kernels.bounding.replay import locate_lanes
 
         ordered, found = self._ordered, self._search
         paths, values = self._states

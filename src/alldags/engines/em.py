@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.engines.scale_mixture_node import (
+from alldags.engines.mixtures.node import (
     NodeArrays,
-    NormalPosterior,
     check_iteration,
     low_rank_factor,
     node_arrays,
@@ -19,7 +18,8 @@ from alldags.engines.scale_mixture_node import (
     standing_warnings,
     start_variance,
 )
-from alldags.engines.scale_mixtures import ScaleMixture, log_prior_density, neg_integrals
+from alldags.engines.mixtures.posterior import NormalPosterior
+from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density, neg_integrals
 from alldags.errors import AlldagsWarning
 from alldags.nodes import Diagnostics, NodeProblem
 from alldags.typing import FloatArray
@@ -192,7 +192,7 @@ def prior_weight(squared: FloatArray, prior: ScaleMixture) -> FloatArray:
     For all but ``"neg"`` this is the variational weight with ``theta^2`` in place of its mean. For ``"neg"`` the two
     differ: variational Bayes separates ``t`` and ``alpha``, EM integrates both out.
     """
-    from alldags.engines.kernels.mixing import weight_and_slope
+    from alldags.engines.kernels.mixtures.mixing import weight_and_slope
 
     if prior.mixing == "neg":
         return neg_integrals(squared, prior.kappa, prior.nu)[1] / (2.0 * prior.nu)

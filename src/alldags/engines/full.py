@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.engines.conjugate import SingleSetPosterior
-from alldags.engines.settings import over_settings
+from alldags.engines.conjugate.one_set import SingleSetPosterior
+from alldags.engines.conjugate.settings import over_settings
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
 
 

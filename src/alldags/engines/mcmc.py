@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.engines.convergence import R_HAT, MCMCDiagnostics, convergence_warnings
+from alldags.engines.sampling.diagnostics import R_HAT, MCMCDiagnostics, convergence_warnings
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.nodes import NodePosterior, NodeProblem
 
 if TYPE_CHECKING:
-    from alldags.engines.sampled import Estimates
-    from alldags.engines.sampling import Run
+    from alldags.engines.sampling.posterior import Estimates
+    from alldags.engines.sampling.run import Run
 
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # wanted if no target_mcse is given
@@ -23,7 +23,7 @@ WARM_UP = 50  # sweeps, at least
 HARD = 16.0  # a run that should be so many times longer grows faster, and chooses again what it draws together
 SEEN = 400  # sweeps, at least, to choose them from
 WIDEST = 10  # parents drawn together; each more doubles the work
-LEAST_RESIDUAL = 2  # place in Chain.numbers, as in engines.kernels.gibbs, which is not imported before it is needed
+LEAST_RESIDUAL = 2  # place in Chain.numbers, as in kernels.sampler.flip, which is not imported before it is needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class MCMC:
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the sampled posterior of one node; without uncertain edges there is nothing to sample."""
         from alldags.engines.exact import Exact
-        from alldags.engines.sampled import SampledPosterior
+        from alldags.engines.sampling.posterior import SampledPosterior
 
         if problem.free == 0:
             return Exact()(problem, rng)
@@ -107,9 +107,9 @@ class MCMC:
 
 def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tuple[Run, Estimates, MCMCDiagnostics]:
     """Run chains until they agree, are accurate enough, or have to stop."""
-    from alldags.engines.sampled import judge
-    from alldags.engines.sampling import advance, forget, stack_systems, start_chains, warm_up
-    from alldags.engines.together import choose_again, choose_together
+    from alldags.engines.sampling.posterior import judge
+    from alldags.engines.sampling.run import advance, forget, stack_systems, start_chains, warm_up
+    from alldags.engines.sampling.together import choose_again, choose_together
 
     clock = _Clock(engine.max_seconds)
     run = start_chains(problem, stack_systems(problem), engine.chains, engine.swaps, rng)

@@ -74,7 +74,7 @@ class BoundedBayes:
 
 
 def _horseshoe() -> Engine:
-    from alldags.engines.variational import Variational
+    from alldags.engines.vb import Variational
 
     return Variational(mixing="horseshoe", global_scale=0.1)
 

@@ -6,11 +6,14 @@ to about 2e-16 relative on the range the engines use; arguments of `fast_exp` ar
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import config, types
 from numba.extending import intrinsic
+
+from alldags.engines.kernels.jit import inlined
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.6931471803691238
@@ -18,32 +21,46 @@ _LN2_LOW = 1.9082149292705877e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 _EXPONENT_BIAS = 1023 << 52
 _MANTISSA = (1 << 52) - 1
+_ALL = (1 << 64) - 1
 _TWO52_BITS = 0x4330000000000000  # the bits of 2.0**52
 _TWO52_AND_BIAS = 4503599627370496.0 + 1023.0
 _SQRT2 = 1.4142135623730951
 
 
-@intrinsic
-def float_bits(_typing_context: Any, _x: Any) -> Any:
-    """Return the bits of a float64 as an int64."""
+if config.DISABLE_JIT:  # plain twins; Python's whole numbers do not wrap around, so the bits are cut off by hand
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
+    def float_bits(x: float) -> int:
+        """Return the bits of a float64 as a whole number."""
+        bits: int = struct.unpack("<q", struct.pack("<d", x))[0]
+        return bits
 
-    return types.int64(types.float64), generate
+    def bits_float(bits: int) -> float:
+        """Return the float64 with these bits."""
+        value: float = struct.unpack("<d", struct.pack("<Q", bits & _ALL))[0]
+        return value
+
+else:
+
+    @intrinsic
+    def float_bits(_typing_context: Any, _x: Any) -> Any:
+        """Return the bits of a float64 as an int64."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.IntType(64))
+
+        return types.int64(types.float64), generate
+
+    @intrinsic
+    def bits_float(_typing_context: Any, _x: Any) -> Any:
+        """Return the float64 with the bits of an int64."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.DoubleType())
+
+        return types.float64(types.int64), generate
 
 
-@intrinsic
-def bits_float(_typing_context: Any, _x: Any) -> Any:
-    """Return the float64 with the bits of an int64."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
-
-
-@njit(cache=True, nogil=True, inline="always", error_model="numpy", fastmath={"contract"})
+@inlined
 def fast_exp(x: float) -> float:
     """Return ``exp(x)`` for x clamped to [-708, 709]."""
     x = min(max(x, -708.0), 709.0)
@@ -67,7 +84,7 @@ def fast_exp(x: float) -> float:
     return p * bits_float((float_bits(shifted) << 52) + _EXPONENT_BIAS)
 
 
-@njit(cache=True, nogil=True, inline="always", error_model="numpy", fastmath={"contract"})
+@inlined
 def fast_log(x: float) -> float:
     """Return ``log(x)`` for a positive normal number."""
     bits = float_bits(x)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from alldags.engines.kernels.jit import compiled, inner
 from alldags.typing import BoolArray, FloatArray
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def exchange(t: FloatArray, v: int, sign: float) -> None:
     """Sweep variable `v` in (`sign` 1) or out (`sign` -1), in place."""
     size = t.shape[0]
@@ -34,21 +34,21 @@ def exchange(t: FloatArray, v: int, sign: float) -> None:
     t[v, v] = -pivot
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def sweep(t: FloatArray, v: int) -> None:
     """Sweep variable `v` in, in place."""
     exchange(t, v, 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def unsweep(t: FloatArray, v: int) -> None:
     """Sweep variable `v` out, in place: the inverse of `sweep`."""
     exchange(t, v, -1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def noise_term(q: float, known_noise: bool, total: float, shape: float, rate: float) -> float:
-    """Return ``f(q)`` of `alldags.engines.system.ConjugateSystem`."""
+    """Return ``f(q)`` of `alldags.engines.conjugate.system.ConjugateSystem`."""
     if known_noise:
         return 0.5 * q
     residual = rate + 0.5 * (total - q)
@@ -56,7 +56,7 @@ def noise_term(q: float, known_noise: bool, total: float, shape: float, rate: fl
     return -shape * math.log(max(residual, floor))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def greedy_parents(
     precision: FloatArray,
     shift: FloatArray,
@@ -110,7 +110,7 @@ def greedy_parents(
     return present, score
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def draw_coefficients(
     precision: FloatArray, shift: FloatArray, masks: BoolArray, normals: FloatArray, noise_sd: FloatArray
 ) -> FloatArray:
@@ -163,7 +163,7 @@ def draw_coefficients(
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def quadratic_forms(precision: FloatArray, shift: FloatArray, masks: BoolArray) -> FloatArray:
     """Return ``q = b_P' A_P^-1 b_P`` for each row of `masks`, shape (size,)."""
     size, k = masks.shape

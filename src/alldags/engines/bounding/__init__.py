@@ -1,0 +1,1 @@
+"""What the certified engine decides outside its compiled walk."""

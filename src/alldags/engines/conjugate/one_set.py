@@ -1,0 +1,168 @@
+"""One parent set at a time: closed forms of the conjugate model, and draws given parent sets.
+
+Used by every engine that has a notion of a parent set.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SetSummary:
+    """The posterior given one parent set.
+
+    Parameters
+    ----------
+    log_weight
+        Log of prior probability times marginal likelihood of the set.
+    mean
+        Shape (k,), zero outside the set.
+    covariance
+        Shape (k, k), zero outside the set; infinite inside if it does not exist.
+    noise_variance
+        Posterior mean; infinite if it does not exist.
+    """
+
+    log_weight: float
+    mean: FloatArray
+    covariance: FloatArray
+    noise_variance: float
+
+
+def summarize_set(system: ConjugateSystem, mask: BoolArray, certain: BoolArray) -> SetSummary:
+    """Return the closed-form posterior given the parent set `mask`, shape (k,)."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    k = mask.size
+    mean, inverse = np.zeros(k), np.zeros((k, k))
+    half_log_determinant = 0.0
+    if mask.any():
+        factor = cho_factor(system.precision[np.ix_(mask, mask)], lower=True)
+        mean[mask] = cho_solve(factor, system.shift[mask])
+        inverse[np.ix_(mask, mask)] = cho_solve(factor, np.eye(int(mask.sum())))
+        half_log_determinant = float(np.log(np.diag(factor[0])).sum())
+    q = float(system.shift @ mean)
+    log_weight = system.log_constant + float(system.log_factor[mask].sum())
+    log_weight += float(system.log_size[(mask & ~certain).sum()]) + noise_log_term(system, q)
+    if system.has_determinant:
+        log_weight -= half_log_determinant
+    variance = mean_noise_variance(system, q)
+    within = 1.0 if system.known_noise else variance
+    covariance = np.where(inverse != 0.0, within * inverse, 0.0) if math.isinf(within) else within * inverse
+    return SetSummary(log_weight, mean, covariance, variance)
+
+
+def noise_log_term(system: ConjugateSystem, q: float) -> float:
+    """Return ``f(q)`` of the system's log weights."""
+    from alldags.engines.kernels.sweep import noise_term
+
+    return float(noise_term(q, system.known_noise, system.total, system.shape, system.rate))
+
+
+def residual_rate(system: ConjugateSystem, q: FloatArray | float) -> FloatArray:
+    """Return the rate ``b0 + R/2`` of the noise precision's gamma posterior."""
+    whole = system.rate + 0.5 * system.total
+    return np.asarray(np.maximum(whole - 0.5 * np.asarray(q), 1e-15 * whole))
+
+
+def mean_noise_variance(system: ConjugateSystem, q: float) -> float:
+    """Return the posterior mean of the noise variance given a set with quadratic form `q`."""
+    if system.known_noise:
+        return 1.0
+    return float(residual_rate(system, q) / (system.shape - 1)) if system.shape > 1 else math.inf
+
+
+def draw_given_sets(
+    system: ConjugateSystem, masks: BoolArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw coefficients (size, k) and noise variances (size,) given one parent set per row of `masks`.
+
+    With known noise the returned variance is 1; the caller knows the precision.
+    """
+    from alldags.engines.kernels.sweep import draw_coefficients, quadratic_forms
+
+    normals = rng.standard_normal(masks.shape)
+    if system.known_noise:
+        noise_variance = np.ones(len(masks))
+    else:
+        rate = residual_rate(system, quadratic_forms(system.precision, system.shift, masks))
+        noise_variance = rate / rng.standard_gamma(system.shape, size=len(masks))
+    coefficients = draw_coefficients(system.precision, system.shift, masks, normals, np.sqrt(noise_variance))
+    return coefficients, noise_variance
+
+
+def known_variance(problem: NodeProblem) -> float:
+    """Return the noise variance of a problem with known noise, 1 otherwise (a factor for the functions above)."""
+    from alldags.prior import KnownNoise
+
+    (setting,) = problem.settings
+    return 1.0 / setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+
+
+class SingleSetPosterior(NodePosterior):
+    """The posterior of a node whose parents are taken as known: all candidates, or a selected set."""
+
+    def __init__(self, problem: NodeProblem, mask: BoolArray, diagnostics: Diagnostics) -> None:
+        self.problem = problem
+        self.mask = mask
+        self.diagnostics = diagnostics
+
+    @cached_property
+    def _system(self) -> ConjugateSystem:
+        return conjugate_system(self.problem)
+
+    @cached_property
+    def _summary(self) -> SetSummary:
+        return summarize_set(self._system, self.mask, self.problem.certain)
+
+    @property
+    def mean(self) -> FloatArray:
+        return self._summary.mean
+
+    @property
+    def inclusion(self) -> FloatArray:
+        return self.mask.astype(float)
+
+    @property
+    def second_moment(self) -> FloatArray:
+        return self._summary.covariance + self.second_moment_between
+
+    @property
+    def second_moment_between(self) -> FloatArray:
+        return np.outer(self.mean, self.mean)
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood given the one parent set, without its prior probability."""
+        system = self._system
+        prior = float(self.problem.log_odds[self.mask].sum()) + float(
+            system.log_size[(self.mask & ~self.problem.certain).sum()]
+        )
+        if self.problem.log_size is None:
+            prior += float(np.log1p(-self.problem.probability[~self.problem.certain]).sum())
+        return self._summary.log_weight - prior
+
+    @property
+    def noise_variance(self) -> float:
+        return self._summary.noise_variance * known_variance(self.problem)
+
+    def probability_disjoint(self, masks: BoolArray) -> FloatArray:
+        return (~(masks & self.mask).any(axis=1)).astype(float)
+
+    def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
+        names = tuple(name for name, present in zip(self.problem.parents, self.mask, strict=True) if present)
+        return (ParentSet(names, 1.0),)[:size]
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        masks = np.broadcast_to(self.mask, (size, self.problem.k)).copy()
+        coefficients, variance = draw_given_sets(self._system, masks, rng)
+        return coefficients, variance * known_variance(self.problem)

@@ -1,0 +1,54 @@
+"""`K2`: greedy parent selection by posterior score (Cooper and Herskovits 1992), as in the paper's comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.engines.conjugate.one_set import SingleSetPosterior
+from alldags.engines.conjugate.settings import over_settings
+from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
+from alldags.typing import BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class K2:
+    """Add, one at a time, the parent that raises the posterior probability of the parent set most, until none does.
+
+    A baseline: the selected graph is then taken as known.
+    """
+
+    @property
+    def name(self) -> str:
+        return "k2"
+
+    def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
+        """Return the posterior given the greedily selected parents."""
+        del rng
+        return over_settings(problem, _fit)
+
+
+def _fit(problem: NodeProblem) -> SingleSetPosterior:
+    mask, _ = greedy_set(conjugate_system(problem), problem.certain)
+    return SingleSetPosterior(problem, mask, Diagnostics("k2"))
+
+
+def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
+    """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
+    from alldags.engines.kernels.sweep import greedy_parents
+
+    mask, score = greedy_parents(
+        system.precision,
+        system.shift,
+        system.log_factor,
+        system.log_size,
+        certain,
+        system.has_determinant,
+        system.known_noise,
+        system.total,
+        system.shape,
+        system.rate,
+    )
+    return mask, float(score)

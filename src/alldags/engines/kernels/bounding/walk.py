@@ -1,0 +1,350 @@
+"""Branch and bound over parent sets, with the bounds of `bounding.bounds` added up where it cuts.
+
+The last `width` variables of a fixed order form a block (`kernels.subsets.block`); the others are the *prefix*.
+A state of the walk is a set P of prefix variables with all subsets of the block, which are summed at constant cost per
+set. Its children add one prefix variable and keep the later ones. The bound of a state is a product over the variables
+that may still join, so it bounds each child's subtree at once, in O(1). A child whose bound is below the threshold is
+left out and its bound added to the account; any other is entered, at the cost of one Schur complement. A state's own
+block is left out in the same way. Sums are combined on the way back, as in the exact recursion.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from alldags.engines.kernels.bounding.bounds import log_ratios, residual_shift, tighten
+from alldags.engines.kernels.bounding.stack import Stack, absorb_child, make_stack
+from alldags.engines.kernels.fastmath import fast_exp
+from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.subsets.block import (
+    Block,
+    Sums,
+    Weights,
+    collect_means,
+    collect_seconds,
+    eliminate_block,
+    make_block,
+    make_sums,
+    weigh_block,
+)
+from alldags.typing import BoolArray, FloatArray
+
+_HUGE = 60.0  # above this log ratio, x and 1 + x are the same number
+_LOG_1E30 = 30.0 * math.log(10.0)
+_TIGHTEN_FROM = 3  # variables; smaller blocks keep the bound they inherit
+
+
+class Limits(NamedTuple):
+    """Where the walk cuts."""
+
+    threshold: float  # a subtree whose bound is below this is left out
+    tighten: float  # a subtree whose bound is above this gets a bound of its own
+    budget: int  # blocks to sum; what remains is then left out
+
+
+class Walk(NamedTuple):
+    """What a walk returns; weights are relative to the reference."""
+
+    w: float
+    noise: float
+    inclusion: FloatArray
+    mean: FloatArray
+    between: FloatArray
+    within: FloatArray
+    left_out: float  # upper bound of the weight of all other sets
+    states: int
+    finished: bool  # False if the budget ran out
+
+
+@inner
+def rate_of(weights: Weights, q: float) -> float:
+    """Return the rate of the noise precision's posterior given a set with quadratic form `q`."""
+    return max(weights.whole - 0.5 * q, 1e-15 * weights.whole)
+
+
+@compiled
+def log_fit(weights: Weights, q: float) -> float:
+    """Return ``f(q)`` of `alldags.engines.conjugate.system.ConjugateSystem`."""
+    return 0.5 * q if weights.known_noise else -weights.shape * math.log(rate_of(weights, q))
+
+
+@compiled
+def chord(weights: Weights, q: float, reach: float) -> float:
+    """Return the slope of a line through ``(q, f(q))`` above f on [q, q + reach]: f is convex, so a chord does."""
+    if weights.known_noise:
+        return 0.5
+    reach = max(reach, 1e-12 * weights.whole)
+    return (log_fit(weights, q + reach) - log_fit(weights, q)) / reach
+
+
+@inner
+def size_weight(weights: Weights, size: int) -> float:
+    """Return the prior weight of the number of parents; `log_size` has length 1 for independent edges."""
+    return 1.0 if weights.log_size.shape[0] == 1 else fast_exp(weights.log_size[size])
+
+
+@compiled
+def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
+    """Write `child` and `tail` from the log ratios in ``s.log_x``."""
+    k = s.b.shape[1]
+    offset = log_base
+    product = 1.0
+    s.tail[d, prefix] = 0.0
+    s.own[d] = fast_exp(max(min(offset, 600.0), -690.0))
+    for c in range(k - 1, s.first[d] - 1, -1):
+        log_x = s.log_x[c]
+        if c < prefix:
+            s.child[d, c] = product * fast_exp(max(min(offset + log_x, 600.0), -690.0))
+            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+        if log_x <= _HUGE:
+            product *= 1.0 + fast_exp(log_x)
+        else:
+            offset += log_x
+        if product > 1e30:
+            product *= 1e-30
+            offset += _LOG_1E30
+        if c == prefix:
+            s.own[d] = product * fast_exp(max(min(offset, 600.0), -690.0))
+
+
+@compiled
+def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_base: float) -> None:
+    """Like `spread_bound`, with a prior on the number of parents: elementary symmetric polynomials, exactly."""
+    k = s.b.shape[1]
+    offset = log_base
+    s.tail[d, prefix] = 0.0
+    s.poly[0] = 1.0
+    s.own[d] = size_weight(weights, s.size[d]) * fast_exp(max(min(offset, 600.0), -690.0))
+    for c in range(k - 1, s.first[d] - 1, -1):
+        later = k - 1 - c
+        log_x = s.log_x[c]
+        if c < prefix:
+            total = 0.0
+            for i in range(later + 1):
+                total += s.poly[i] * size_weight(weights, s.size[d] + 1 + i)
+            s.child[d, c] = total * fast_exp(max(min(offset + log_x, 600.0), -690.0))
+            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+        up, keep = 1.0, 1.0
+        if log_x <= _HUGE:
+            up = fast_exp(log_x)
+        else:
+            keep = fast_exp(max(-log_x, -690.0))
+            offset += log_x
+        s.poly[later + 1] = up * s.poly[later]
+        for i in range(later, 0, -1):
+            s.poly[i] = keep * s.poly[i] + up * s.poly[i - 1]
+        s.poly[0] *= keep
+        offset += _renormalise(s.poly, later + 2)
+        if c == prefix:
+            s.own[d] = size_total(s, d, weights, later + 2) * fast_exp(max(min(offset, 600.0), -690.0))
+
+
+@inner
+def size_total(s: Stack, d: int, weights: Weights, count: int) -> float:
+    """Return the sum of the polynomial's coefficients, each with the weight of its number of parents."""
+    total = 0.0
+    for i in range(count):
+        total += s.poly[i] * size_weight(weights, s.size[d] + i)
+    return total
+
+
+@inner
+def _renormalise(poly: FloatArray, count: int) -> float:
+    """Divide by the largest and return its logarithm."""
+    largest = 0.0
+    for i in range(count):
+        largest = max(largest, poly[i])
+    for i in range(count):
+        poly[i] /= largest
+    return math.log(largest)
+
+
+@compiled
+def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> None:
+    """Bound all children of the state at depth `d` with its present `lam` and `t`."""
+    base = s.log_weight[d] + log_fit(weights, s.q[d]) - weights.reference
+    residual_shift(s.a[d], s.b[d], s.first[d], s.t[d], s.g)
+    base += log_ratios(s.b[d], s.first[d], s.log_odds[d], slope, s.lam[d], s.t[d], s.g, s.log_x)
+    if weights.log_size.shape[0] == 1:
+        spread_bound(s, d, prefix, base)
+    else:
+        spread_bound_by_size(s, d, prefix, weights, base)
+
+
+@inner
+def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits) -> bool:
+    """Bound all children of the state at depth `d`, whose `lam` and `t` are still those of its parent.
+
+    Returns False if the root has no bound because the system is numerically singular.
+    """
+    first, k = s.first[d], s.b.shape[1]
+    slope = chord(weights, s.q[d], s.reach[d])
+    if d > 0:
+        spread(s, d, prefix, weights, slope)
+        if first >= prefix or s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:
+            return True
+        if s.child[d, first] > 0.99 * s.tail[d, first]:
+            return True  # the next variable is all but certain: tighten once it has joined
+    inherited = s.tail[d, first]
+    for c in range(first, k):  # kept in case tightening fails or does not help
+        s.kept[0, c], s.kept[1, c], s.kept[2, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
+    ok = tighten(
+        s.a[d], s.b[d], first, weights.log_factor, weights.has_determinant, slope,
+        s.log_odds[d], s.lam[d], s.t[d], s.g, s.log_x, s.matrices, s.vectors,
+    )  # fmt: skip
+    if ok:
+        spread(s, d, prefix, weights, slope)
+    if d == 0:
+        return ok
+    if not ok or s.tail[d, first] > inherited:
+        for c in range(first, k):
+            s.lam[d, c], s.t[d, c], s.log_odds[d, c] = s.kept[0, c], s.kept[1, c], s.kept[2, c]
+        spread(s, d, prefix, weights, slope)
+    return True
+
+
+@inner
+def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
+    """Write the state that adds `v` at depth ``d + 1``."""
+    k = s.b.shape[1]
+    alpha, shift = s.a[d, v, v], s.b[d, v]
+    gain = shift * shift / alpha
+    s.log_weight[d + 1] = s.log_weight[d] + weights.log_factor[v]
+    if weights.has_determinant:
+        s.log_weight[d + 1] -= 0.5 * math.log(alpha)
+    s.q[d + 1] = s.q[d] + gain
+    s.reach[d + 1] = max(s.reach[d] - gain, 0.0)
+    s.size[d + 1] = s.size[d] + 1
+    s.first[d + 1] = v + 1
+    s.next[d + 1] = v + 1
+    for i in range(v + 1, k):
+        ratio = s.a[d, v, i] / alpha
+        for j in range(v + 1, k):
+            s.a[d + 1, i, j] = s.a[d, i, j] - ratio * s.a[d, v, j]
+        s.b[d + 1, i] = s.b[d, i] - ratio * shift
+        s.lam[d + 1, i] = s.lam[d, i]
+        s.t[d + 1, i] = s.t[d, i]
+        s.log_odds[d + 1, i] = s.log_odds[d, i]
+
+
+@inner
+def clear_sums(s: Stack, d: int, second: bool) -> None:
+    """Start the sums of a state with nothing."""
+    s.w[d] = 0.0
+    s.noise[d] = 0.0
+    s.inclusion[d, s.first[d] :] = 0.0
+    s.mean[d, s.first[d] :] = 0.0
+    if second:
+        s.between[d, s.first[d] :, s.first[d] :] = 0.0
+        s.within[d, s.first[d] :, s.first[d] :] = 0.0
+
+
+@inner
+def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sums: Sums, second: bool) -> None:
+    """Start the sums of a state with all subsets of the block."""
+    k = s.b.shape[1]
+    width = k - prefix
+    for i in range(width):
+        s.block_b[i] = s.b[d, prefix + i]
+        for j in range(i + 1):
+            s.block_a[i, j] = s.a[d, prefix + i, prefix + j]
+    eliminate_block(block, s.block_a, s.block_b, width)
+    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
+    sums.inclusion[:] = 0.0
+    if second:
+        collect_seconds(block, sums, width)
+    else:
+        collect_means(block, sums, width)
+    s.w[d] = sums.w[0]
+    s.noise[d] = sums.noise[0]
+    for i in range(width):
+        s.inclusion[d, prefix + i] = sums.inclusion[i]
+        s.mean[d, prefix + i] = sums.mean[i]
+    if second:
+        s.between[d, prefix:, prefix:] = sums.between
+        s.within[d, prefix:, prefix:] = sums.within
+
+
+@compiled
+def walk(
+    a: FloatArray,
+    b: FloatArray,
+    reach: float,
+    width: int,
+    weights: Weights,
+    limits: Limits,
+    second: bool,
+    paths: BoolArray,
+    values: FloatArray,
+) -> Walk:
+    """Sum over the parent sets that matter and bound the rest.
+
+    Parameters
+    ----------
+    a, b
+        The system in the order of branching, shapes (k, k) and (k,).
+    width
+        The last `width` variables form the block.
+    reach
+        Upper bound of the quadratic form of the full set.
+    weights, limits
+        How sets are weighed and where the walk cuts.
+    second
+        Whether second moments are wanted.
+    paths, values
+        Filled with the prefix variables present in each state whose block was summed, shape (count, prefix), and the
+        weight of that block, shape (count,); count may be 0.
+    """
+    k = b.shape[0]
+    prefix = k - width
+    s = make_stack(k, width, second)
+    block = make_block(width, weights.log_factor[prefix:])
+    sums = make_sums(width, second)
+    s.a[0] = a
+    s.b[0] = b
+    s.reach[0] = reach
+    path = np.zeros(prefix, dtype=np.bool_)
+    states, entered, left_out, finished = 0, 0, 0.0, True
+    most = 16 * limits.budget + 1000  # states whose block is left out cost little, but not nothing
+    d = np.int64(0)  # not a literal, for which numba would compile everything a second time
+    entering = True
+    while d >= 0:
+        if entering:
+            entering = False
+            entered += 1
+            if prefix > 0 and not bound_state(s, d, prefix, weights, limits):
+                left_out, finished = math.inf, False
+                break
+            clear_sums(s, d, second)
+            if prefix > 0 and s.own[d] <= limits.threshold:
+                left_out += s.own[d]
+            else:
+                sum_block(s, d, prefix, weights, block, sums, second)
+                if states < values.shape[0]:
+                    paths[states] = path
+                    values[states] = s.w[d]
+                states += 1
+        v = s.next[d]
+        if v == prefix or s.tail[d, v] <= limits.threshold or states >= limits.budget or entered >= most:
+            if v < prefix:
+                left_out += s.tail[d, v]
+                finished = finished and s.tail[d, v] <= limits.threshold
+            d -= 1
+            if d >= 0:
+                path[s.next[d] - 1] = False
+                absorb_child(s, d, s.next[d] - 1, second)
+            continue
+        s.next[d] = v + 1
+        if s.child[d, v] <= limits.threshold:
+            left_out += s.child[d, v]
+            continue
+        enter_child(s, d, v, weights)
+        path[v] = True
+        d += 1
+        entering = True
+    return Walk(
+        s.w[0], s.noise[0], s.inclusion[0], s.mean[0], s.between[0], s.within[0], left_out, states, finished
+    )  # fmt: skip

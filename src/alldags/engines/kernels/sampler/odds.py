@@ -1,0 +1,50 @@
+"""What the data say on one parent given all others."""
+
+from __future__ import annotations
+
+import math
+
+from alldags.engines.kernels.jit import compiled, tight
+from alldags.engines.kernels.sampler.flip import TINY
+
+
+@compiled
+def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
+    """Return ``f(q + reduction) - f(q)``, where `residual` is ``rate + (total - q)/2``."""
+    if known:
+        return 0.5 * reduction
+    return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
+
+
+@tight
+def conditional(
+    inside: bool,
+    diagonal: float,
+    linear: float,
+    least: float,
+    log_prior: float,
+    residual: float,
+    known: bool,
+    shape: float,
+    determinant: bool,
+) -> tuple[float, float, float, float]:
+    """Return what holds of an uncertain parent given all others.
+
+    That is its probability; mean and variance of its coefficient if it is present, the latter in units of the noise's;
+    and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
+    `residual` is the rate there, `least` the least pivot, and `log_prior` what does not depend on the data.
+    """
+    if inside:
+        variance = -diagonal
+        mean = linear
+        reduction = mean * mean / variance
+        without = residual + 0.5 * reduction
+    else:
+        variance = 1.0 / max(diagonal, least)
+        mean = linear * variance
+        reduction = mean * linear
+        without = residual
+    odds_against = math.exp(-log_prior - gain(known, shape, without, reduction))
+    if determinant:
+        odds_against /= math.sqrt(variance)
+    return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)

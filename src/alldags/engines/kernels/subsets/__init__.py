@@ -1,0 +1,1 @@
+"""All subsets of a node's parents, summed by compiled loops."""

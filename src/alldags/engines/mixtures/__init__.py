@@ -1,0 +1,1 @@
+"""Gaussian scale mixtures: what the engines `vb`, `em` and `gibbs` share."""
