@@ -10,6 +10,7 @@ import pytest
 import alldags as ad
 from alldags.engines import vb
 from alldags.engines.mixtures.node import node_arrays
+from alldags.errors import EngineError
 from alldags.experiments import semisynthetic
 from alldags.experiments.methods import child_rng
 from alldags.experiments.runner import Task
@@ -32,8 +33,7 @@ def test_a_subsample_without_residual_gives_a_number_or_that_error(public_data, 
     data = semisynthetic.load(Task(SET, replicate), str(public_data))
     rows = semisynthetic.nested_rows(data.treatment, 100, child_rng(0, SET, replicate))[:700]
     try:
-        found = semisynthetic.bayes_estimate(data.take(rows), "default", "horseshoe", np.random.default_rng(0), 0)
-    except ad.AlldagsError as error:
-        assert "variational Bayes of 'outcome' broke down: its 177 parents" in str(error)
-    else:
-        assert math.isfinite(found.value)
+        value = semisynthetic.bayes_estimate(data.take(rows), "default", "horseshoe", np.random.default_rng(0), 0).value
+    except EngineError as error:
+        value = 0.0 if "broke down: its 177 parents" in str(error) else math.nan
+    assert math.isfinite(value)
