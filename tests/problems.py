@@ -8,7 +8,7 @@ import numpy as np
 
 import alldags as ad
 import naive
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
 
 NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
 
@@ -85,5 +85,5 @@ def random_node(seed: int, prior: ad.Prior, k: int, rows: int = 30, certain: int
     probability[:certain, k] = 1.0
     world = World(x, probability, prior)
     moments = ad.Moments.from_table(x, names=world.names)
-    working = working_moments(moments, prior, world.names)
+    working = working_data(moments, prior, world.names)
     return node_problem(working, world.graph, prior, world.names[k]), world

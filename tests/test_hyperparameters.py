@@ -22,7 +22,7 @@ from alldags.hyper import (
     shared_grid,
     zellner_siow_grid,
 )
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
 from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
 
 N, K = 30, 3
@@ -41,7 +41,7 @@ def make_moments(rows: np.ndarray) -> ad.Moments:
 
 def make_problem(rows: np.ndarray, prior: ad.Prior, probability: float = 0.4) -> NodeProblem:
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["y"]], probability)
-    return node_problem(working_moments(make_moments(rows), prior, NAMES), graph, prior, "y")
+    return node_problem(working_data(make_moments(rows), prior, NAMES), graph, prior, "y")
 
 
 RAW = {"units": "raw", "intercept": False}
@@ -226,13 +226,13 @@ def test_learned_edges_refuse_different_probabilities(rng):
     graph = ad.CandidateGraph.from_edges({("a", "y"): 0.5, ("b", "y"): 0.2}, variables=NAMES)
     prior = ad.Prior(edges=ad.BetaBinomial())
     with pytest.raises(PriorError, match=r"edges into 'y' have different probabilities \(0.2 to 0.5\)"):
-        node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+        node_problem(working_data(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
 
 
 def test_certain_edges_stay_certain(rng):
     graph = ad.CandidateGraph.from_edges({("a", "y"): 1.0, ("b", "y"): 0.2, ("c", "y"): 0.2}, variables=NAMES)
     prior = ad.Prior(edges=ad.BetaBinomial(1.0, 1.0))
-    problem = node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+    problem = node_problem(working_data(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
     np.testing.assert_allclose(problem.log_size, [math.log(1 / 3), math.log(1 / 6), math.log(1 / 3)])
     assert brute_force(problem)[1][0] == pytest.approx(1.0)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.moments import Moments
     from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.prior import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         ZellnerSiow,
     )
     from alldags.results.effect import Effect
-    from alldags.results.fit import fit
     from alldags.results.posterior import Posterior
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
@@ -52,7 +52,7 @@ _HOME = {
     "Prior": "alldags.prior",
     "UnknownNoise": "alldags.prior",
     "ZellnerSiow": "alldags.prior",
-    "fit": "alldags.results.fit",
+    "fit": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
     "write_graph": "alldags.graph.io",

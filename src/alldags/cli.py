@@ -109,7 +109,7 @@ def _print_with_notes(value: object, posterior: Posterior) -> None:
 @app.command
 def demo() -> None:
     """Run the built-in example: the answer in words, and why."""
-    from alldags.results.demo import demo_text
+    from alldags.demo import demo_text
 
     _say_compiling()
     print(demo_text())

@@ -39,7 +39,7 @@ def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0
     probability[:certain] = 1.0
     return NodeProblem(
         child="y",
-        parents=tuple(f"x{i}" for i in range(k)),
+        terms=tuple(f"x{i}" for i in range(k)),
         gram=x.T @ x,
         cross=x.T @ y,
         total=float(y @ y),

@@ -201,12 +201,12 @@ def test_ten_million_rows_by_moments(rng):
 
 
 def _problem(x, m, prior, probability):
-    from alldags.nodes import node_problem, working_moments
+    from alldags.nodes import node_problem, working_data
 
     names = [f"v{i}" for i in range(x.shape[1])]
     graph = ad.CandidateGraph.from_edges({(name, names[-1]): probability for name in names[:-1]}, variables=names)
     moments = ad.Moments.from_table(x, names=names)
-    return node_problem(working_moments(moments, prior, names), graph, prior, names[m - 1])
+    return node_problem(working_data(moments, prior, names), graph, prior, names[m - 1])
 
 
 def test_two_degrees_of_freedom_have_no_variance(rng):

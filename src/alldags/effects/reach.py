@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.effects.propagate import Nodes, parent_positions, path_variables
-from alldags.graph.candidate import CandidateGraph
+from alldags.effects.total import TotalEffect
+from alldags.models.blocks import parent_places
 from alldags.typing import BoolArray, FloatArray
 
 MAX_STATES = 100_000
 
 
-def probability_no_path(
-    graph: CandidateGraph, nodes: Nodes, source: str, target: str, max_states: int = MAX_STATES
-) -> float | None:
+def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> float | None:
     """Return P(no directed path | data), or None if it cannot be had exactly.
 
     Goes through the nodes in order with a table over sets of reached nodes. A node stays unreached with the probability
     that its parent set is disjoint from the reached set. Reached nodes that no later node may have as a parent are
     forgotten, and equal sets merged.
     """
-    variables = path_variables(graph, source, target)
+    variables = total.span.variables
     if not variables:
         return 1.0
-    last_use = _last_uses(graph, variables)
+    last_use = _last_uses(total)
     reached: BoolArray = np.zeros((1, len(variables)), dtype=bool)
     reached[0, 0] = True
     weight = np.ones(1)
     for j, child in enumerate(variables[1:], start=1):
-        unreached = _unreached(graph, nodes, variables, child, reached)
+        unreached = _unreached(total, child, reached)
         if unreached is None:
             return None
         if j == len(variables) - 1:
@@ -43,23 +41,22 @@ def probability_no_path(
     return None  # pragma: no cover - the loop returns at the target
 
 
-def _last_uses(graph: CandidateGraph, variables: tuple[str, ...]) -> FloatArray:
+def _last_uses(total: TotalEffect) -> FloatArray:
     """Return the position of each variable's last candidate child."""
-    last = np.zeros(len(variables))
-    for j, child in enumerate(variables):
-        last[parent_positions(graph, variables, child)[1]] = j
+    last = np.zeros(len(total.span))
+    for j, child in enumerate(total.span.variables):
+        last[[total.span.places[name] for name in total.model.graph.parents(child) if name in total.span.places]] = j
     return last
 
 
-def _unreached(
-    graph: CandidateGraph, nodes: Nodes, variables: tuple[str, ...], child: str, reached: BoolArray
-) -> FloatArray | None:
+def _unreached(total: TotalEffect, child: str, reached: BoolArray) -> FloatArray | None:
     """Return the probability that `child` has no reached parent, for each state."""
-    own, others = parent_positions(graph, variables, child)
-    masks = np.zeros((len(reached), len(graph.parents(child))), dtype=bool)
+    node = total.model.node(child)
+    own, others = parent_places(node, total.span.places)
+    masks = np.zeros((len(reached), len(node.parents)), dtype=bool)
     masks[:, own] = reached[:, others]
     distinct, place = np.unique(masks, axis=0, return_inverse=True)
-    probability = nodes(child).probability_disjoint(distinct)
+    probability = node.probability_disjoint(distinct)
     return None if probability is None else probability[place.reshape(-1)]
 
 

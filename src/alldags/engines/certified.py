@@ -233,7 +233,7 @@ class CertifiedPosterior(ExactPosterior):
         masks = self._sets(states, lanes)
         return tuple(
             ParentSet(
-                tuple(name for name, inside in zip(self.problem.parents, mask, strict=True) if inside),
+                tuple(name for name, inside in zip(self.problem.terms, mask, strict=True) if inside),
                 float(w / found.sums.w),
             )
             for w, mask in zip(best, masks, strict=True)

@@ -202,7 +202,7 @@ class ExactPosterior(NodePosterior):
         weights, prefixes, lanes = best_subsets(free.a, free.b, self._weights_at_total(), free.width, size)
         masks = self._masks(prefixes, lanes)
         return tuple(
-            ParentSet(tuple(name for name, inside in zip(self.problem.parents, mask, strict=True) if inside), float(w))
+            ParentSet(tuple(name for name, inside in zip(self.problem.terms, mask, strict=True) if inside), float(w))
             for w, mask in zip(weights, masks, strict=True)
             if w > 0
         )

@@ -210,7 +210,7 @@ def _failed(engine: ScaleMixtureGibbs, problem: NodeProblem, found: GibbsDiagnos
     wanted = MIN_ESS_PER_CHAIN * engine.chains
     factor = max(2, math.ceil(wanted / max(float(np.min(found.ess)), 1.0)))
     return (
-        f"the chains of {problem.child!r} have not mixed: {problem.parents[worst]!r} has R-hat "
+        f"the chains of {problem.child!r} have not mixed: {problem.terms[worst]!r} has R-hat "
         f"{found.rhat[worst]:.3f} (should be at most {MAX_RHAT}) and the smallest effective sample size is "
         f"{np.min(found.ess):.0f} (should be at least {wanted}); run {factor} times longer "
         f"(draws={engine.draws * factor}, or thin={engine.thin * factor})"

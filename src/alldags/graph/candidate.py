@@ -141,6 +141,17 @@ class CandidateGraph:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
         return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
 
+    def with_order(self, variables: Iterable[str]) -> CandidateGraph:
+        """Return the same graph with its variables listed in another order; causes need not come first."""
+        names = _names(variables, "variables")
+        if names == self.variables:
+            return self
+        if len(names) != len(self.variables) or set(names) != set(self.variables):
+            raise GraphError(f"a new order must have the same variables, got {list(names)}")
+        graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
+        graph.__setstate__((names, dict(self.edges)))
+        return graph
+
     # -- questions ---------------------------------------------------------------------------------------------------
 
     @cached_property

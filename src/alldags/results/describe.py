@@ -116,7 +116,7 @@ def rows(effect: Effect) -> list[tuple[str, str]]:
         doubt = effect.probability_no_path_error
         value = no_effect(effect, effect.probability_no_path)
         lines.append(("P(no effect)", value + (f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else "")))
-    lines.append(("rows", f"{effect.posterior.working.rows:,.0f}"))
+    lines.append(("rows", f"{effect.posterior.rows:,.0f}"))
     lines.append(("engine", engine_summary(effect)))
     return lines
 
@@ -142,7 +142,7 @@ def _with_error(value: float, error: float, bound: float) -> str:
 def engine_summary(effect: Effect) -> str:
     """Say which engine was used, and for how many nodes."""
     used = Counter(effect.posterior.engines_used.values())
-    named = effect.posterior.fits[0].engine.name
+    named = effect.posterior.engine
     detail = ", ".join(f"{name}: {count} node{'s' if count > 1 else ''}" for name, count in sorted(used.items()))
     return f"{named} ({detail})" if detail and (named == "auto" or len(used) > 1) else named
 
@@ -179,7 +179,7 @@ def effect_dict(effect: Effect, level: float = 0.95) -> dict[str, Any]:
         "probability_no_path": effect.probability_no_path,
         "sd_structure": effect.sd_structure,
         "sd_coefficients": _finite(effect.sd_coefficients),
-        "n": effect.posterior.working.rows,
+        "n": effect.posterior.rows,
         "log10_graphs": effect.posterior.log10_graphs,
         "engine": engine_summary(effect),
         "warnings": list(effect.posterior.notes),

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alldags.effects import accuracy, propagate, reach
-from alldags.effects import draws as drawing
 from alldags.effects import outcome as outcomes
+from alldags.effects import reach
+from alldags.effects.total import TotalEffect
 from alldags.errors import finite_number, whole_number
+from alldags.models.mixture import Mixture
 from alldags.results import describe, tables
-from alldags.results.graphfit import GraphFit
 from alldags.results.sample import AtomicSample
 from alldags.results.table import Table
 from alldags.typing import FloatArray, RandomSource
@@ -49,43 +48,30 @@ class Effect:
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
-        for _, fit in self._parts:
-            fit.prepare(propagate.path_variables(fit.graph, treatment, outcome)[1:])
-
-    @property
-    def _parts(self) -> list[tuple[float, GraphFit]]:
-        return self.posterior.parts
+        for total in self._totals.items:
+            total.prepare()
 
     @cached_property
-    def _factor(self) -> float:
-        """User's units of the effect per working unit."""
-        working = self.posterior.working
-        return float(working.scale[working.index[self.outcome]] / working.scale[working.index[self.treatment]])
+    def _totals(self) -> Mixture[TotalEffect]:
+        """The total effect in each fitted model, in working units."""
+        return self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
 
-    def _average(self, value: Callable[[GraphFit], float]) -> float:
-        """Average a number over the candidate graphs' fits."""
-        return math.fsum(weight * value(fit) for weight, fit in self._parts)
+    @cached_property
+    def _unit(self) -> float:
+        """User's units of the effect per working unit."""
+        return self.posterior._data.unit(self.treatment, self.outcome)
 
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
-        return self._factor * self._average(self._mean_of)
-
-    def _mean_of(self, fit: GraphFit) -> float:
-        variables = propagate.path_variables(fit.graph, self.treatment, self.outcome)
-        return float(propagate.first_moments(fit.graph, fit.node, variables)[-1]) if variables else 0.0
-
-    def _second_of(self, fit: GraphFit, matrix: propagate.SecondMoments) -> float:
-        variables = propagate.path_variables(fit.graph, self.treatment, self.outcome)
-        return float(propagate.second_moments(fit.graph, fit.node, variables, matrix)[-1, -1]) if variables else 0.0
+        return self._unit * self._totals.average(lambda total: total.mean)
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
-        second = self._factor**2 * self._average(lambda fit: self._second_of(fit, propagate.total))
-        return math.sqrt(max(second - self.mean**2, 0.0))
+        return self._sd_from(self._totals.average(lambda total: total.second))
 
     @cached_property
     def sd_structure(self) -> float | None:
@@ -95,8 +81,10 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        second = self._factor**2 * self._average(lambda fit: self._second_of(fit, propagate.between_graphs))
-        return math.sqrt(max(second - self.mean**2, 0.0))
+        return self._sd_from(self._totals.average(lambda total: total.second_between))
+
+    def _sd_from(self, second: float) -> float:
+        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
 
     @property
     def sd_coefficients(self) -> float | None:
@@ -107,29 +95,17 @@ class Effect:
 
     @cached_property
     def _has_structure(self) -> bool:
-        return all(
-            fit.node(child).inclusion is not None
-            for _, fit in self._parts
-            for child in propagate.path_variables(fit.graph, self.treatment, self.outcome)[1:]
-        )
+        return self._totals.all(lambda total: total.has_structure)
 
     @cached_property
-    def _accuracy(self) -> tuple[float, float]:
-        pairs = [accuracy.mean_accuracy(fit.graph, fit.node, self.treatment, self.outcome) for _, fit in self._parts]
-        weights = [weight for weight, _ in self._parts]
-        error = math.sqrt(sum((weight * pair[0]) ** 2 for weight, pair in zip(weights, pairs, strict=True)))
-        bound = sum(weight * pair[1] for weight, pair in zip(weights, pairs, strict=True))
-        return abs(self._factor) * error, abs(self._factor) * bound
-
-    @property
     def mean_error(self) -> float:
         """Monte-Carlo standard error of `mean`; 0 where no node was sampled."""
-        return self._accuracy[0]
+        return abs(self._unit) * self._totals.error(lambda total: total.slopes())
 
-    @property
+    @cached_property
     def mean_bound(self) -> float:
         """Bound on the error of `mean` from parent sets left out by certified engines; 0 if none was."""
-        return self._accuracy[1]
+        return abs(self._unit) * self._totals.average(lambda total: total.bound)
 
     def expected_loss(self, estimate: float) -> float:
         """Return the posterior expected squared error of any estimate; least for `mean`.
@@ -163,15 +139,8 @@ class Effect:
         True
         """
         size = whole_number("size", size, least=1)
-        generator = self.posterior.stream() if rng is None else np.random.default_rng(rng)
-        counts = generator.multinomial(size, [weight for weight, _ in self._parts])
-        pieces = [
-            drawing.total_effect_draws(fit.graph, fit.node, self.treatment, self.outcome, int(count), stream)
-            for (_, fit), count, stream in zip(self._parts, counts, generator.spawn(len(counts)), strict=True)
-            if count
-        ]
-        together = self._factor * np.concatenate(pieces)
-        return together if len(pieces) == 1 else generator.permutation(together)
+        generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
+        return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -221,12 +190,7 @@ class Effect:
     def _exact_no_path(self) -> float | None:
         if not self._has_structure:
             return 0.0  # continuous priors have no atom
-        values = [
-            reach.probability_no_path(fit.graph, fit.node, self.treatment, self.outcome) for _, fit in self._parts
-        ]
-        if any(value is None for value in values):
-            return None
-        return math.fsum(weight * (value or 0.0) for (weight, _), value in zip(self._parts, values, strict=True))
+        return self._totals.average_known(reach.probability_no_path)
 
     @property
     def probability_no_path(self) -> float | None:
@@ -251,14 +215,7 @@ class Effect:
     @cached_property
     def _set_draws(self) -> float:
         """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
-        return min(
-            (
-                fit.node(child).set_draws
-                for _, fit in self._parts
-                for child in propagate.path_variables(fit.graph, self.treatment, self.outcome)[1:]
-            ),
-            default=math.inf,
-        )
+        return min((node.set_draws for total in self._totals.items for node in total.nodes()), default=math.inf)
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -276,7 +233,7 @@ class Effect:
         smoking -> risk          0.2115   0.174       0.6829
         all other paths         0.07918       -            -
         """
-        return tables.paths_table(self._parts, self.treatment, self.outcome, self._factor, self.mean, limit)
+        return tables.paths_table(self._totals, self._unit, self.mean, limit)
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -290,7 +247,7 @@ class Effect:
         tar        0.5649   0.1103
         exercise  0.07918  0.02877
         """
-        return tables.mediators_table(self._parts, self.treatment, self.outcome, self._factor)
+        return tables.mediators_table(self._totals, self._unit)
 
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
@@ -307,9 +264,7 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.41)
         """
-        return tables.influence_table(
-            self._parts, self.posterior.prior_weights, self.treatment, self.outcome, self._factor, self.sd
-        )
+        return tables.influence_table(self._totals, self._unit, self.sd)
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -323,32 +278,8 @@ class Effect:
         """
         x = finite_number("the value the treatment is set to", x)
         draws_size = whole_number("draws_size", draws_size, least=1)
-        working = self.posterior.working
-        shift = x - float(working.mean[working.index[self.treatment]])
-        base = float(working.mean[working.index[self.outcome]])
-        unit = float(working.scale[working.index[self.outcome]])
-        widen = 1.0 + (1.0 / working.rows if self.posterior.fits[0].prior.intercept else 0.0)
-        noise = self._average(lambda fit: outcomes.noise_reaching(fit.graph, fit.node, self.treatment, self.outcome))
-        variance = self.sd**2 * shift**2 if shift else 0.0
-        sample = self._outcome_draws(draws_size)
-        return outcomes.OutcomeDistribution(
-            x=x,
-            mean=base + self.mean * shift,
-            sd=math.sqrt(variance + widen * noise * unit**2),
-            centers=base + self._factor * sample.effect * shift,
-            spreads=np.sqrt(widen * sample.variance) * unit,
-        )
-
-    def _outcome_draws(self, size: int) -> drawing.OutcomeDraws:
-        generator = self.posterior.stream()
-        counts = generator.multinomial(size, [weight for weight, _ in self._parts])
-        pieces = [
-            drawing.outcome_draws(fit.graph, fit.node, self.treatment, self.outcome, int(count), stream)
-            for (_, fit), count, stream in zip(self._parts, counts, generator.spawn(len(counts)), strict=True)
-            if count
-        ]
-        return drawing.OutcomeDraws(
-            np.concatenate([piece.effect for piece in pieces]), np.concatenate([piece.variance for piece in pieces])
+        return outcomes.outcome_distribution(
+            self.posterior._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
 
     # -- showing -------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.engines.conjugate.system import ConjugateSystem
-from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
+from alldags.parallel import run_threads
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from alldags.data.moments import Moments
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import shared_grid
-from alldags.nodes import Engine, working_moments
+from alldags.models.components import fitted_mixture
+from alldags.models.store import NodeStore
+from alldags.nodes.data import working_data
+from alldags.nodes.posterior import Engine
 from alldags.prior import Prior
-from alldags.results.graphfit import GraphFit
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
@@ -26,7 +27,7 @@ def fit(
     table: Any,
     graph: CandidateGraph | Sequence[CandidateGraph],
     *,
-    weights: Sequence[float] | None = None,
+    graph_weights: Sequence[float] | None = None,
     prior: Prior | None = None,
     engine: str | Engine = "auto",
     rng: RandomSource = None,
@@ -44,7 +45,7 @@ def fit(
         Columns that are not in the graph are ignored.
     graph
         The candidate graph; or several, which may disagree about directions, weighed by their evidence.
-    weights
+    graph_weights
         Prior weights of several graphs; equal by default.
     prior
         By default ``Prior()``.
@@ -71,23 +72,18 @@ def fit(
     True
     """
     graphs = _graphs(graph)
-    shares = _weights(weights, len(graphs))
+    shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing)
     made = resolve(engine)
     variables = graphs[0].variables
     moments = _moments(table, variables, names, drop_missing, n_jobs)
-    working = working_moments(moments, prior, variables)
-    seed = _seed(rng)
-    node_seed, draw_seed = seed.spawn(2)
-    parts = _components(graphs, shares, prior)
-    streams = np.random.default_rng(node_seed).spawn(len(parts))
-    fits = [
-        GraphFit(one, part, working, made, stream, n_jobs, progress)
-        for (_, one, part), stream in zip(parts, streams, strict=True)
-    ]
+    data = working_data(moments, prior, variables)
+    node_seed, draw_seed = _seed(rng).spawn(2)
+    store = NodeStore(made, node_seed, variables, n_jobs, progress)
+    models = fitted_mixture(graphs, shares, prior, data, store)
     notes = (*_ignored(table, names, variables), *_direction_note(graphs))
-    return Posterior(fits, [share for share, _, _ in parts], draw_seed, notes)
+    return Posterior(models, store, draw_seed, notes)
 
 
 def _direction_note(graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
@@ -99,23 +95,6 @@ def _direction_note(graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
         "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
         "on the prior of the coefficients: try other priors before trusting them",
     )
-
-
-def _components(
-    graphs: Sequence[CandidateGraph], shares: Sequence[float], prior: Prior
-) -> list[tuple[float, CandidateGraph, Prior]]:
-    """Return (weight, graph, prior) for every graph and every value of a hyperparameter that nodes share.
-
-    Given graph and shared hyperparameters the posterior factorises over nodes; the components are weighed by total
-    evidence.
-    """
-    grid = shared_grid(prior)
-    total = math.fsum(math.exp(log_weight) for log_weight, _ in grid)
-    return [
-        (share * math.exp(log_weight) / total, graph, part)
-        for graph, share in zip(graphs, shares, strict=True)
-        for log_weight, part in grid
-    ]
 
 
 def _check_options(prior: object, n_jobs: object, drop_missing: object) -> None:
@@ -153,12 +132,12 @@ def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if weights is None:
         return [1.0 / count] * count
     if isinstance(weights, str) or not isinstance(weights, Sequence | np.ndarray):
-        raise GraphError(f"weights must be a list of {count} numbers, got {weights!r}")
+        raise GraphError(f"graph_weights must be a list of {count} numbers, got {weights!r}")
     if len(weights) != count:
-        raise GraphError(f"{count} candidate graphs need {count} weights, got {len(weights)}")
+        raise GraphError(f"{count} candidate graphs need {count} graph_weights, got {len(weights)}")
     for weight in weights:
         if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
-            raise GraphError(f"weights of candidate graphs must be positive, got {weight!r}; leave that graph out")
+            raise GraphError(f"graph_weights must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
 
 

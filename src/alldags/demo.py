@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alldags.datasets.smoking import example
-from alldags.results.fit import fit
+from alldags.fitting import fit
 from alldags.results.table import Table
 
 

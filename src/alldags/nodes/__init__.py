@@ -1,0 +1,31 @@
+"""The border between data and engines: `NodeProblem` goes in, `NodePosterior` comes out, one per child variable.
+
+A node's problem is a regression of the child on the terms of its candidate parents with a spike-and-slab prior, reduced
+to cross-products: no engine ever sees rows. Everything here is in *working units* (see `Prior.units`); total effects
+are turned into the user's units at the very end, where that is a single multiplication.
+"""
+
+from __future__ import annotations
+
+from alldags.hyper import Setting
+from alldags.nodes.build import linear_terms, node_problem
+from alldags.nodes.data import WorkingData, working_data
+from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, NodeFit, NodePosterior, ParentSet
+from alldags.nodes.problem import Loadings, NodeProblem, Origin
+
+__all__ = [
+    "BatchEngine",
+    "Diagnostics",
+    "Engine",
+    "Loadings",
+    "NodeFit",
+    "NodePosterior",
+    "NodeProblem",
+    "Origin",
+    "ParentSet",
+    "Setting",
+    "WorkingData",
+    "linear_terms",
+    "node_problem",
+    "working_data",
+]
