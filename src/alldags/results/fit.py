@@ -12,9 +12,9 @@ from alldags.data.moments import Moments
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import shared_grid
 from alldags.nodes import Engine, working_moments
-from alldags.prior import Prior
+from alldags.priors.grid import shared_grid
+from alldags.priors.prior import Prior
 from alldags.results.graphfit import GraphFit
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
