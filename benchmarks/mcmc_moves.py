@@ -20,9 +20,9 @@ from alldags.engines.kernels.sampler.flip import QUADRATIC, TINY, WORK
 from alldags.engines.kernels.sampler.odds import gain
 from alldags.engines.mcmc import MCMC, sample
 from alldags.engines.sampling.run import stack_systems, start_chains, warm_up
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import UnknownNoise
 from benchmarks.bench_mcmc import large_problems
 
 

@@ -16,7 +16,7 @@ from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import working_data
 from alldags.nodes.posterior import Engine
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 

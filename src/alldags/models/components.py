@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import shared_grid
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
-from alldags.prior import Prior
+from alldags.priors.grid import shared_grid
+from alldags.priors.prior import Prior
 
 
 def fitted_mixture(

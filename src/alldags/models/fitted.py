@@ -12,7 +12,7 @@ from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 
 
 class FittedGraph:

@@ -13,7 +13,7 @@ from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.parallel import run_threads
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 from alldags.progress import Progress
 
 

@@ -7,11 +7,11 @@ are turned into the user's units at the very end, where that is a single multipl
 
 from __future__ import annotations
 
-from alldags.hyper import Setting
 from alldags.nodes.build import linear_terms, node_problem
 from alldags.nodes.data import WorkingData, working_data
 from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, NodeFit, NodePosterior, ParentSet
 from alldags.nodes.problem import Loadings, NodeProblem, Origin
+from alldags.priors.grid import Setting
 
 __all__ = [
     "BatchEngine",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alldags.errors import PriorError
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import NodeNumbers, node_edges, node_settings
 from alldags.nodes.data import ChildData, WorkingData
 from alldags.nodes.problem import Loadings, NodeProblem, Origin
-from alldags.prior import KnownNoise, Prior
+from alldags.priors.prior import Prior
 
 
 @dataclass(frozen=True)
@@ -51,41 +49,22 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
     """Cut one child's problem out of the moments of its rows."""
     rows = [data.index[name] for name in terms.names]
     column = data.index[terms.child]
-    gram = np.ascontiguousarray(data.scatter[np.ix_(rows, rows)])
-    cross = np.ascontiguousarray(data.scatter[rows, column])
-    total = float(data.scatter[column, column])
-    probability, log_size = node_edges(prior, np.array(terms.probability), terms.child)
-    numbers = NodeNumbers(gram, cross, total, data.n, data.rows, probability, log_size)
+    probability, log_size = prior.edges_of(np.array(terms.probability), terms.child)
     problem = NodeProblem(
         child=terms.child,
         terms=terms.names,
-        gram=gram,
-        cross=cross,
-        total=total,
+        gram=np.ascontiguousarray(data.scatter[np.ix_(rows, rows)]),
+        cross=np.ascontiguousarray(data.scatter[rows, column]),
+        total=float(data.scatter[column, column]),
         n=data.n,
         probability=probability,
-        settings=node_settings(prior, numbers),
+        settings=(),
         log_size=log_size,
         rows=data.rows,
         origin=Origin(float(data.mean[column]), data.mean[rows]),
         loadings=terms.loadings,
     )
-    _check_settings(problem)
-    return problem
-
-
-_LARGEST_PRECISION = 1e13  # times the child's sum of squares: log weights keep about two decimals
-
-
-def _check_settings(problem: NodeProblem) -> None:
-    for setting in problem.settings:
-        if isinstance(setting.noise, KnownNoise) and setting.noise.precision * problem.total > _LARGEST_PRECISION:
-            raise PriorError(
-                f"the known noise precision {setting.noise.precision:g} is too large for {problem.child!r}: rounding "
-                "would decide between graphs; check its unit (one over the noise variance), or use UnknownNoise()"
-            )
-        if not isinstance(setting.noise, KnownNoise) and 2 * setting.noise.shape + problem.n <= 1:
-            raise PriorError(
-                f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; "
-                f"add rows or use UnknownNoise(shape=...) with a shape above {(1 - problem.n) / 2:g}"
-            )
+    settings = prior.settings_of(problem)
+    for setting in settings:
+        setting.noise.check_node(problem.child, problem.n, problem.total)
+    return replace(problem, settings=settings)

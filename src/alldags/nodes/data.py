@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.errors import DataError, did_you_mean
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
 

@@ -78,8 +78,7 @@ class NodePosterior(ABC):
     @property
     def intercept_share(self) -> float:
         """Variance of the intercept (at the origin) over the noise variance: one over the rows, 0 without intercept."""
-        rows = self.problem.rows
-        return 1.0 / rows if rows is not None and rows > self.problem.n else 0.0
+        return 1.0 / self.problem.rows if self.problem.rows > self.problem.n else 0.0
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.hyper import Setting
+from alldags.priors.grid import Setting
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -75,7 +76,7 @@ class NodeProblem:
         Log prior weight of the number of uncertain terms present, shape (free + 1,), on top of `probability`; None
         for independent terms.
     rows
-        Number of rows of this child's regression; `n` if not given.
+        Number of rows of this child's regression; nan where it does not matter.
     origin
         Means of child and terms over these rows; None where they do not matter.
     loadings
@@ -91,7 +92,7 @@ class NodeProblem:
     probability: FloatArray
     settings: tuple[Setting, ...]
     log_size: FloatArray | None = None
-    rows: float | None = None
+    rows: float = math.nan
     origin: Origin | None = None
     loadings: Loadings | None = None
 

@@ -102,10 +102,8 @@ def draw_given_sets(
 
 def known_variance(problem: NodeProblem) -> float:
     """Return the noise variance of a problem with known noise, 1 otherwise (a factor for the functions above)."""
-    from alldags.prior import KnownNoise
-
     (setting,) = problem.settings
-    return 1.0 / setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+    return setting.noise.unit
 
 
 class SingleSetPosterior(NodePosterior):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, Noise
+from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
 
 
@@ -65,25 +64,23 @@ _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are colline
 def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     """Return the conjugate system of a problem with exactly one setting."""
     (setting,) = problem.settings
-    known = isinstance(setting.noise, KnownNoise)
-    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
-    precision, slab_factor = _precision(problem, setting, s)
+    noise = setting.noise.numbers(problem.n, problem.total)
+    precision, slab_factor = _precision(problem, setting, noise.precision)
     free_probability = problem.probability[~problem.certain]
     constant = setting.log_weight
     if problem.log_size is None:
         constant += float(np.log1p(-free_probability).sum())
-    shape, rate = _noise_numbers(setting.noise, problem.n)
     return ConjugateSystem(
         precision=precision,
-        shift=s * problem.cross,
+        shift=noise.precision * problem.cross,
         log_factor=problem.log_odds + slab_factor,
         log_size=np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size,
-        log_constant=constant + _noise_constant(setting.noise, problem.n, problem.total),
+        log_constant=constant + noise.log_constant,
         has_determinant=setting.slab == "independent",
-        known_noise=known,
+        known_noise=noise.known,
         total=problem.total,
-        shape=shape,
-        rate=rate,
+        shape=noise.shape,
+        rate=noise.rate,
     )
 
 
@@ -94,18 +91,3 @@ def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatA
         return s * problem.gram + np.eye(problem.k) / tau, -0.5 * math.log(tau)
     ridge = np.diag(_RIDGE * np.diag(problem.gram))
     return s * (1.0 + 1.0 / tau) * (problem.gram + ridge), -0.5 * math.log1p(tau)
-
-
-def _noise_numbers(noise: Noise, n: float) -> tuple[float, float]:
-    if isinstance(noise, KnownNoise):
-        return 0.0, 0.0
-    return noise.shape + n / 2, noise.rate
-
-
-def _noise_constant(noise: Noise, n: float, total: float) -> float:
-    if isinstance(noise, KnownNoise):
-        return n / 2 * math.log(noise.precision / (2 * math.pi)) - noise.precision / 2 * total
-    constant = math.lgamma(noise.shape + n / 2) - n / 2 * math.log(2 * math.pi)
-    if noise.is_proper:
-        constant += noise.shape * math.log(noise.rate) - math.lgamma(noise.shape)
-    return constant

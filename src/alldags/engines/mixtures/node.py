@@ -9,9 +9,8 @@ import numpy as np
 
 from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import EngineError
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise
+from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
 
 NOT_USED = (
@@ -85,16 +84,16 @@ def node_arrays(problem: NodeProblem) -> NodeArrays:
             f"{problem.child!r} has certain edges with a g-prior slab, which scale mixtures cannot take; use an "
             "independent slab or the engine 'exact'"
         )
-    known = isinstance(setting.noise, KnownNoise)
-    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+    noise = setting.noise.numbers(problem.n, problem.total)
+    s = noise.precision
     return NodeArrays(
         gram=s * problem.gram,
         shift=s * problem.cross,
         total=s * problem.total,
-        known=known,
+        known=noise.known,
         noise_precision=s,
-        shape=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.shape + 0.5 * problem.n,
-        rate=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.rate,
+        shape=noise.shape,
+        rate=noise.rate,
         fixed=np.where(problem.certain, 1.0 / setting.slab_variance, 0.0),
     )
 

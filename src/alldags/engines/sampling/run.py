@@ -12,7 +12,6 @@ from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, pad
 from alldags.engines.kernels.sampler.moves import run_chain
 from alldags.engines.kernels.sampler.response import Response, new_response
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
@@ -25,7 +24,6 @@ def stack_systems(problem: NodeProblem) -> Systems:
     parts = [conjugate_system(replace(problem, settings=(setting,))) for setting in problem.settings]
     gram = np.zeros((problem.k, padded(problem.k)))
     gram[:, : problem.k] = problem.gram
-    units = [1.0 / s.noise.precision if isinstance(s.noise, KnownNoise) else 1.0 for s in problem.settings]
     return Systems(
         gram=gram,
         factor=np.array([_factor(problem.gram, part.precision) for part in parts]),
@@ -39,7 +37,7 @@ def stack_systems(problem: NodeProblem) -> Systems:
         total=np.array([part.total for part in parts]),
         shape=np.array([part.shape for part in parts]),
         rate=np.array([part.rate for part in parts]),
-        noise_unit=np.array(units),
+        noise_unit=np.array([setting.noise.unit for setting in problem.settings]),
         certain=np.ascontiguousarray(problem.certain),
     )
 
