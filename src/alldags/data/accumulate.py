@@ -7,6 +7,7 @@ merged in their order, so the number of threads does not change a single bit of 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.data.columns import Column, Columns
+from alldags.data.bad_values import bad_values
+from alldags.data.columns import Column, Columns, check_rows
 from alldags.data.moments import Moments, merge
+from alldags.errors import DataError
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -23,6 +26,23 @@ if TYPE_CHECKING:
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
+
+
+def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
+    """Return the moments of all rows, or an error that names the values which stand in the way."""
+    check_rows(columns.rows)
+    moments = column_moments(columns, drop_missing=drop_missing, n_jobs=_threads(n_jobs))
+    # one bad value anywhere makes a sum non-finite: good tables pay nothing for the search
+    if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
+        raise bad_values(columns, drop_missing)
+    check_rows(int(moments.n), f" (of {columns.rows}) without missing values" * drop_missing)
+    return moments
+
+
+def _threads(n_jobs: int) -> int:
+    if n_jobs == 0:
+        raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from alldags.data.moments import Moments
+from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
@@ -40,8 +40,8 @@ def fit(
     Parameters
     ----------
     table
-        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, or `Moments`.
-        Columns that are not in the graph are ignored.
+        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
+        CSV, Parquet or Feather file, or `Moments`. Columns that are not in the graph are ignored.
     graph
         The candidate graph; or several, which may disagree about directions, weighed by their evidence.
     weights
@@ -76,7 +76,8 @@ def fit(
     _check_options(prior, n_jobs, drop_missing)
     made = resolve(engine)
     variables = graphs[0].variables
-    moments = _moments(table, variables, names, drop_missing, n_jobs)
+    source = open_source(table, names)
+    moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     working = working_moments(moments, prior, variables)
     seed = _seed(rng)
     node_seed, draw_seed = seed.spawn(2)
@@ -86,7 +87,7 @@ def fit(
         GraphFit(one, part, working, made, stream, n_jobs, progress)
         for (_, one, part), stream in zip(parts, streams, strict=True)
     ]
-    notes = (*_ignored(table, names, variables), *_direction_note(graphs))
+    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs))
     return Posterior(fits, [share for share, _, _ in parts], draw_seed, notes)
 
 
@@ -160,31 +161,6 @@ def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
         if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
             raise GraphError(f"weights of candidate graphs must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
-
-
-def _moments(
-    table: Any, variables: Sequence[str], names: Sequence[str] | None, drop_missing: bool, n_jobs: int
-) -> Moments:
-    if isinstance(table, Moments):
-        return table
-    return Moments.from_table(table, variables, names=names, drop_missing=drop_missing, n_jobs=n_jobs)
-
-
-def _ignored(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> tuple[str, ...]:
-    """Say which columns are not used."""
-    columns = _column_names(table) if names is None else names
-    extra = [str(name) for name in columns if name not in variables]
-    if not extra:
-        return ()
-    shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
-    return (f"columns not in the graph were ignored: {shown}",)
-
-
-def _column_names(table: Any) -> list[Any]:
-    for attribute in ("names", "column_names", "columns"):  # Moments, pyarrow, pandas and polars
-        if hasattr(table, attribute):
-            return list(getattr(table, attribute))
-    return list(table) if isinstance(table, Mapping) else []
 
 
 def _seed(rng: RandomSource) -> np.random.SeedSequence:
