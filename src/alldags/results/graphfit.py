@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import BatchEngine, Engine, NodePosterior, NodeProblem, WorkingMoments, node_problem
+from alldags.parallel import map_threads
 from alldags.prior import Prior
-from alldags.results.progress import Progress
+from alldags.progress import Progress
+
+_PATIENCE = 1.0  # seconds before a bar is shown
 
 
 class GraphFit:
@@ -53,14 +55,15 @@ class GraphFit:
             fitted = self.engine.fit_many([self._problem(child) for child in wanted]) if wanted else []
             self._nodes.update(zip(wanted, fitted, strict=True))
             return
-        with Progress("fitting nodes", len(wanted), self._progress) as progress:
+        show = None if self._progress else False
+        with Progress("fitting nodes", len(wanted), show=show, patience=_PATIENCE) as progress:
 
-            def job(i: int) -> NodePosterior:
-                posterior = self._fit(wanted[i])
+            def job(child: str) -> NodePosterior:
+                posterior = self._fit(child)
                 progress.advance()
                 return posterior
 
-            fitted = run_threads(job, len(wanted), self._n_jobs)
+            fitted = list(map_threads(job, wanted, self._n_jobs))
         self._nodes.update(zip(wanted, fitted, strict=True))
 
     def _problem(self, child: str) -> NodeProblem:
