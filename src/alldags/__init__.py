@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines
+    from alldags.data.files import read_table
     from alldags.data.moments import Moments
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.fitting import fit
@@ -48,6 +49,7 @@ _HOME = {
     "fit": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
+    "read_table": "alldags.data.files",
     "write_graph": "alldags.graph.io",
 }
 
@@ -73,6 +75,7 @@ __all__ = [
     "fit",
     "parse_graph",
     "read_graph",
+    "read_table",
     "write_graph",
 ]
 

@@ -82,11 +82,9 @@ def _say_compiling() -> None:
 
 
 def _fit(data: Path, options: FitOptions) -> Posterior:
-    from alldags.data.files import read_table
-
     _say_compiling()
     return alldags.fit(
-        read_table(data),
+        data,
         alldags.read_graph(options.graph),
         prior=_prior(options),
         engine=options.engine,
@@ -123,7 +121,7 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     treatment
         Name of the cause.
     outcome
@@ -143,7 +141,7 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     """
     posterior = _fit(data, options)
     matrix = posterior.effects()
@@ -168,7 +166,7 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     """
     posterior = _fit(data, options)
     table = posterior.edge_probabilities()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from alldags.data.moments import Moments
+from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
@@ -41,8 +41,8 @@ def fit(
     Parameters
     ----------
     table
-        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, or `Moments`.
-        Columns that are not in the graph are ignored.
+        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
+        CSV, Parquet or Feather file, or `Moments`. Columns that are not in the graph are ignored.
     graph
         The candidate graph; or several, which may disagree about directions, weighed by their evidence.
     graph_weights
@@ -77,12 +77,13 @@ def fit(
     _check_options(prior, n_jobs, drop_missing)
     made = resolve(engine)
     variables = graphs[0].variables
-    moments = _moments(table, variables, names, drop_missing, n_jobs)
+    source = open_source(table, names)
+    moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     data = working_data(moments, prior, variables)
     node_seed, draw_seed = _seed(rng).spawn(2)
     store = NodeStore(made, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*_ignored(table, names, variables), *_direction_note(graphs))
+    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs))
     return Posterior(models, store, draw_seed, notes)
 
 
@@ -139,31 +140,6 @@ def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
         if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
             raise GraphError(f"graph_weights must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
-
-
-def _moments(
-    table: Any, variables: Sequence[str], names: Sequence[str] | None, drop_missing: bool, n_jobs: int
-) -> Moments:
-    if isinstance(table, Moments):
-        return table
-    return Moments.from_table(table, variables, names=names, drop_missing=drop_missing, n_jobs=n_jobs)
-
-
-def _ignored(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> tuple[str, ...]:
-    """Say which columns are not used."""
-    columns = _column_names(table) if names is None else names
-    extra = [str(name) for name in columns if name not in variables]
-    if not extra:
-        return ()
-    shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
-    return (f"columns not in the graph were ignored: {shown}",)
-
-
-def _column_names(table: Any) -> list[Any]:
-    for attribute in ("names", "column_names", "columns"):  # Moments, pyarrow, pandas and polars
-        if hasattr(table, attribute):
-            return list(getattr(table, attribute))
-    return list(table) if isinstance(table, Mapping) else []
 
 
 def _seed(rng: RandomSource) -> np.random.SeedSequence:

@@ -10,6 +10,7 @@ import numpy as np
 from alldags.errors import GraphError, require
 from alldags.graph.candidate import CandidateGraph, Edge
 from alldags.graph.layout import Curve, Layout, lay_out, text_size
+from alldags.palette import BLUE, GREEN, GREY, INK, MINT, PEACH, RUST, TEXT, WHITE
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ FONT_SIZE = 10.0  # points, of a figure of its own
 MAX_INCHES = 40.0
 MARGIN = 1.0  # em
 LEGEND = 2.6  # em, below the graph
-CERTAIN, UNCERTAIN, TEXT = "#1b1b1b", "#2f6db3", "#222222"
-FACES = {"treatment": ("#fde0c5", "#c8590d"), "outcome": ("#d9ecd4", "#2d7d32"), "": ("#ffffff", "#8a8a8a")}
+CERTAIN, UNCERTAIN = INK, BLUE
+FACES = {"treatment": (PEACH, RUST), "outcome": (MINT, GREEN), "": (WHITE, GREY)}
 
 
 def plot_graph(

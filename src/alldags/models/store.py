@@ -12,7 +12,7 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.parallel import run_threads
+from alldags.parallel import map_threads
 from alldags.priors.prior import Prior
 from alldags.progress import Progress
 
@@ -97,14 +97,14 @@ class NodeStore:
         return [onto_parents(node) for node in self.engine.fit_many([key.problem() for key in wanted])]
 
     def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
-        with Progress("fitting nodes", len(wanted), self._progress) as progress:
+        with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:
 
-            def job(i: int) -> NodePosterior:
-                posterior = self._fit(wanted[i])
+            def job(key: NodeKey) -> NodePosterior:
+                posterior = self._fit(key)
                 progress.advance()
                 return posterior
 
-            return run_threads(job, len(wanted), self._n_jobs)
+            return list(map_threads(job, wanted, self._n_jobs))
 
     def _fit(self, key: NodeKey) -> NodePosterior:
         posterior = self.engine(key.problem(), self._stream(key.child))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import AlldagsError, require
+from alldags.files import replacing
+from alldags.palette import BLUE, NAVY, RUST
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from alldags.results.effect import Effect
 
-_BLUE, _DARK, _RUST = "#2b6cb0", "#1a365d", "#c05621"
 _VISIBLE = 5e-4  # an atom that rounds to 0.0% is not drawn
 
 
@@ -46,8 +47,8 @@ def plot_effect(effect: Effect, ax: Axes | None = None) -> Axes:
 
 def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
     grid, density = smooth_density(values)
-    axes.fill_between(grid, mass * density, color=_BLUE, alpha=0.25, linewidth=0)
-    axes.plot(grid, mass * density, color=_BLUE, linewidth=1.5, label=f"there is an effect: {mass:.1%}")
+    axes.fill_between(grid, mass * density, color=BLUE, alpha=0.25, linewidth=0)
+    axes.plot(grid, mass * density, color=BLUE, linewidth=1.5, label=f"there is an effect: {mass:.1%}")
     axes.set_ylabel("posterior density")
 
 
@@ -69,11 +70,11 @@ def _draw_interval(axes: Any, effect: Effect) -> None:
     low, high = effect.interval(0.95)
     height = 0.02
     axes.plot(
-        [low, high], [height, height], transform=axes.get_xaxis_transform(), color=_DARK, linewidth=3,
+        [low, high], [height, height], transform=axes.get_xaxis_transform(), color=NAVY, linewidth=3,
         solid_capstyle="butt", label=f"95% interval {low:.3g} to {high:.3g}",
     )  # fmt: skip
     axes.plot(
-        [effect.mean], [height], "o", transform=axes.get_xaxis_transform(), color=_DARK, markersize=6,
+        [effect.mean], [height], "o", transform=axes.get_xaxis_transform(), color=NAVY, markersize=6,
         label=f"mean {effect.mean:.3g}",
     )  # fmt: skip
     axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, -0.2), ncols=4)
@@ -81,25 +82,25 @@ def _draw_interval(axes: Any, effect: Effect) -> None:
 
 def _draw_atom(axes: Any, atom: float) -> None:
     right = axes.twinx()
-    right.vlines(0.0, 0.0, atom, color=_RUST, linewidth=4)
+    right.vlines(0.0, 0.0, atom, color=RUST, linewidth=4)
     right.set_ylim(0, max(1.0, atom))
-    right.set_ylabel("probability of no effect", color=_RUST)
-    right.tick_params(axis="y", colors=_RUST)
+    right.set_ylabel("probability of no effect", color=RUST)
+    right.tick_params(axis="y", colors=RUST)
     right.spines[["top", "left"]].set_visible(False)
     right.annotate(
         f"no effect: {atom:.1%}", (0.0, max(atom, 0.08)), xytext=(6, -2), textcoords="offset points",
-        color=_RUST, va="top", fontsize="small",
+        color=RUST, va="top", fontsize="small",
     )  # fmt: skip
 
 
 def save_figure(axes: Axes, target: Path) -> None:
-    """Write the figure of some axes to a file, under a temporary name first."""
+    """Write the figure of some axes to a file, all or nothing."""
     pyplot: Any = require("matplotlib.pyplot", "plot")
     figure: Any = axes.figure
     known = figure.canvas.get_supported_filetypes()
-    if target.suffix.lstrip(".").lower() not in known:
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in known:
         raise AlldagsError(f"cannot write a picture as {target.name!r}; use an ending such as .png, .svg or .pdf")
-    partial = target.with_name(f".{target.stem}.part{target.suffix}")
-    figure.savefig(partial, dpi=150, bbox_inches="tight")
+    with replacing(target) as temporary:
+        figure.savefig(temporary, format=kind, dpi=150, bbox_inches="tight")
     pyplot.close(figure)
-    partial.replace(target)
