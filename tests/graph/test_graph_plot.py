@@ -14,7 +14,7 @@ import alldags as ad
 from alldags.errors import GraphError, MissingExtraError
 from alldags.graph.layout import MAX_LINE, MAX_LINES, lay_out, sampled, untangled, wrapped
 from alldags.graph.plot import line_style
-from alldags.results.table import Table
+from alldags.show.table import Table
 
 mpl.use("agg")
 import matplotlib.pyplot as plt

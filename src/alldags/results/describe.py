@@ -7,7 +7,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from alldags.results.table import html_table, text_table
+from alldags.show.table import html_table, text_table
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

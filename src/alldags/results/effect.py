@@ -16,7 +16,7 @@ from alldags.errors import finite_number, whole_number
 from alldags.results import describe, tables
 from alldags.results.graphfit import GraphFit
 from alldags.results.sample import AtomicSample
-from alldags.results.table import Table
+from alldags.show.table import Table
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from alldags.nodes import WorkingMoments
 from alldags.results import tables
 from alldags.results.effect import Effect
 from alldags.results.graphfit import GraphFit
-from alldags.results.table import SquareTable, Table
+from alldags.show.table import SquareTable, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

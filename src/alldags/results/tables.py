@@ -13,7 +13,7 @@ from alldags.effects.propagate import path_variables
 from alldags.errors import AlldagsError, whole_number
 from alldags.nodes import NodePosterior
 from alldags.results.graphfit import GraphFit
-from alldags.results.table import Table
+from alldags.show.table import Table
 
 Parts: TypeAlias = Sequence[tuple[float, GraphFit]]
 
