@@ -223,7 +223,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
-    from alldags.results.plot import save_figure
+    from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
 

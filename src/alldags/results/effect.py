@@ -375,9 +375,9 @@ class Effect:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the posterior density, with the atom at zero as a bar of its own."""
-        from alldags.results.plot import plot_effect
+        from alldags.show.plots.effect import plot_effect
 
-        return plot_effect(self, ax)
+        return plot_effect(self.summary(), self.sample.draws, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
