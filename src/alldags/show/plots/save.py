@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,17 @@ def save_figure(axes: Axes, target: Path) -> None:
     """Write the figure of some axes to a file, and close it. The file is there as a whole or not at all."""
     pyplot: Any = require("matplotlib.pyplot", "plot")
     figure: Any = axes.figure
-    known = figure.canvas.get_supported_filetypes()
-    if target.suffix.lstrip(".").lower() not in known:
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in figure.canvas.get_supported_filetypes():
         raise AlldagsError(f"cannot write a picture as {target.name!r}; use an ending such as .png, .svg or .pdf")
-    _write_whole(target, lambda partial: figure.savefig(partial, dpi=DPI, bbox_inches="tight"))
+    with _replacing(target) as partial:
+        figure.savefig(partial, format=kind, dpi=DPI, bbox_inches="tight")
     pyplot.close(figure)
 
 
-def _write_whole(target: Path, write: Callable[[Path], object]) -> None:
-    """Write under a temporary name of the same ending, then rename."""
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; it takes the target's name at the end."""
     partial = target.with_name(f".{target.stem}.part{target.suffix}")
-    write(partial)
+    yield partial
     partial.replace(target)
