@@ -207,8 +207,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
 
 
 def _graph_text(candidate: CandidateGraph) -> str:
-    from alldags.results.describe import graph_count
-    from alldags.results.table import Table
+    from alldags.show.table import Table
+    from alldags.show.words import graph_count
 
     certain = sum(p == 1 for p in candidate.edges.values())
     lines = [
@@ -222,7 +222,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
-    from alldags.results.plot import save_figure
+    from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
 

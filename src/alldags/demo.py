@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alldags.datasets.smoking import example
 from alldags.fitting import fit
-from alldags.results.table import Table
+from alldags.show.table import Table
 
 
 def demo_text() -> str:

@@ -213,10 +213,23 @@ class CandidateGraph:
         outcome: str | None = None,
         probabilities: Mapping[Edge, float] | Any | None = None,
     ) -> Axes:
-        """Draw the graph by tiers, edge width and opacity = probability; see `alldags.graph.plot.plot_graph`."""
-        from alldags.graph.plot import plot_graph
+        """Draw the graph, causes left of effects, edges as wide and dark as they are probable; needs extra ``plot``.
 
-        return plot_graph(self, ax, treatment, outcome, probabilities)
+        `treatment` and `outcome` are highlighted. `probabilities` are drawn instead of the graph's own, for example
+        ``posterior.edge_probabilities()``: a table with the columns ``cause``, ``effect`` and ``posterior`` or
+        ``probability``; or ``{(cause, effect): probability}``; or a square matrix or labelled frame, row = cause.
+        Edges left out are not drawn; only edges that are certain in the graph are drawn as certain.
+
+        Examples
+        --------
+        >>> graph = CandidateGraph.from_order(["age", "smoking", "cancer"])
+        >>> ax = graph.plot(treatment="smoking", outcome="cancer")
+        >>> ax.figure.savefig("graph.png")  # doctest: +SKIP
+        """
+        from alldags.graph.convert import edge_probabilities
+        from alldags.show.plots.graph import plot_graph
+
+        return plot_graph(self, ax, treatment, outcome, edge_probabilities(self, probabilities))
 
     def __repr__(self) -> str:
         certain = sum(probability == 1.0 for probability in self.edges.values())

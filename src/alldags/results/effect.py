@@ -13,9 +13,14 @@ from alldags.effects import reach
 from alldags.effects.total import TotalEffect
 from alldags.errors import finite_number, whole_number
 from alldags.models.mixture import Mixture
-from alldags.results import describe, tables
+from alldags.results import tables
 from alldags.results.sample import AtomicSample
-from alldags.results.table import Table
+from alldags.results.summarize import summarize
+from alldags.show.html import effect_html
+from alldags.show.json import effect_dict
+from alldags.show.summary import EffectSummary
+from alldags.show.table import Table
+from alldags.show.words import effect_text
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
@@ -284,21 +289,36 @@ class Effect:
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
+    def summary(self, level: float = 0.95) -> EffectSummary:
+        """Return the answer as a frozen record of plain numbers, names and notes, with the interval at `level`.
+
+        All that is printed is made from it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.8)
+        >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
+        ('posterior mean', 0.86, 0.7, 1.0)
+        """
+        return summarize(self, level)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the posterior density, with the atom at zero as a bar of its own."""
-        from alldags.results.plot import plot_effect
+        from alldags.show.plots.effect import plot_effect
 
-        return plot_effect(self, ax)
+        return plot_effect(self.summary(), self.sample.draws, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
-        return describe.effect_dict(self)
+        return effect_dict(self.summary())
 
     def __str__(self) -> str:
-        return describe.effect_text(self)
+        return effect_text(self.summary())
 
     def __repr__(self) -> str:
         return f"Effect({self.treatment!r} -> {self.outcome!r}: mean {self.mean:.4g}, sd {self.sd:.4g})"
 
     def _repr_html_(self) -> str:
-        return describe.effect_html(self)
+        return effect_html(self.summary())

@@ -18,7 +18,7 @@ from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.effect import Effect
-from alldags.results.table import SquareTable, Table
+from alldags.show.table import SquareTable, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -226,8 +226,6 @@ class Posterior:
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
-        from alldags.graph.plot import plot_graph
-
         table = self.edge_probabilities()
         name = "posterior" if "posterior" in table.columns else "shrinkage"
         probabilities = {
@@ -235,7 +233,7 @@ class Posterior:
         }
         graph = self._models.heaviest.graph  # directions may differ: draw the most probable
         own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
-        return plot_graph(graph, ax=ax, probabilities=own, **options)
+        return graph.plot(ax=ax, probabilities=own, **options)
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "

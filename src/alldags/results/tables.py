@@ -14,7 +14,7 @@ from alldags.errors import AlldagsError, whole_number
 from alldags.graph.candidate import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.results.table import Table
+from alldags.show.table import Table
 from alldags.typing import FloatArray
 
 NOT_A_PROBABILITY = (

@@ -1,4 +1,4 @@
-"""Drawing candidate graphs with matplotlib."""
+"""Candidate graphs: causes left of effects, edges as wide and dark as they are probable."""
 
 from __future__ import annotations
 
@@ -7,33 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alldags.errors import GraphError, require
-from alldags.graph.candidate import CandidateGraph, Edge
-from alldags.graph.layout import Curve, Layout, lay_out, text_size
-from alldags.palette import BLUE, GREEN, GREY, INK, MINT, PEACH, RUST, TEXT, WHITE
+from alldags.errors import GraphError, did_you_mean, require
+from alldags.show.plots import style
+from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out, text_size
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FONT_SIZE = 10.0  # points, of a figure of its own
-MAX_INCHES = 40.0
 MARGIN = 1.0  # em
 LEGEND = 2.6  # em, below the graph
-CERTAIN, UNCERTAIN = INK, BLUE
-FACES = {"treatment": (PEACH, RUST), "outcome": (MINT, GREEN), "": (WHITE, GREY)}
 
 
 def plot_graph(
-    graph: CandidateGraph,
+    graph: DrawnGraph,
     ax: Axes | None = None,
     treatment: str | None = None,
     outcome: str | None = None,
-    probabilities: Mapping[Edge, float] | Any | None = None,
+    probabilities: Mapping[Edge, float] | None = None,
 ) -> Axes:
     """Draw a candidate graph, causes left of effects; the more probable an edge, the wider and darker.
 
-    Certain edges are black, uncertain ones blue. Needs the extra ``plot``.
+    Certain edges are black, uncertain ones blue; those of probability 0 are not drawn. Needs the extra ``plot``.
 
     Parameters
     ----------
@@ -44,10 +39,7 @@ def plot_graph(
     treatment, outcome
         Variables to highlight.
     probabilities
-        Drawn instead of the graph's own, for example after seeing data: ``posterior.edge_probabilities()`` or another
-        table with the columns ``cause``, ``effect`` and ``posterior`` or ``probability``; or
-        ``{(cause, effect): probability}``; or a square matrix or labelled frame, row = cause. Edges left out are not
-        drawn; only edges that are certain in `graph` are drawn as certain.
+        Of every edge, drawn instead of the graph's own.
 
     Returns
     -------
@@ -56,12 +48,13 @@ def plot_graph(
     Examples
     --------
     >>> import alldags as ad
-    >>> graph = ad.CandidateGraph.from_order(["age", "smoking", "cancer"])
-    >>> ax = graph.plot(treatment="smoking", outcome="cancer")
-    >>> ax.figure.savefig("graph.png")  # doctest: +SKIP
+    >>> from alldags.show.plots.graph import plot_graph
+    >>> ax = plot_graph(ad.CandidateGraph.from_order(["age", "smoking", "cancer"]), treatment="smoking")
+    >>> [text.get_text() for text in ax.texts]
+    ['age', 'smoking', 'cancer']
     """
     require("matplotlib", "plot")
-    shown = _shown_probabilities(graph, probabilities)
+    shown = graph.edges if probabilities is None else probabilities
     roles = _roles(graph, treatment, outcome)
     layout = lay_out(graph)
     entries = list(roles.values()) + [label for _, label in _legend_values(list(shown.values()))]
@@ -76,39 +69,13 @@ def plot_graph(
     return ax
 
 
-def _shown_probabilities(graph: CandidateGraph, probabilities: Any) -> dict[Edge, float]:
-    """Return the probability to draw for each candidate edge."""
-    if probabilities is None:
-        return dict(graph.edges)
-    drawn = _as_graph(graph.variables, probabilities)
-    for cause, effect in drawn.edges:
-        if (cause, effect) not in graph.edges:
-            raise GraphError(f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph")
-    # data never make an edge certain: what rounds to 1 is still drawn as uncertain
-    below_one = float(np.nextafter(1.0, 0.0))
-    return {
-        edge: 1.0 if prior == 1.0 else min(drawn.edges.get(edge, 0.0), below_one) for edge, prior in graph.edges.items()
-    }
-
-
-def _as_graph(variables: tuple[str, ...], probabilities: Any) -> CandidateGraph:
-    """Read probabilities from a mapping, a table with one row per edge, or a square matrix; clip rounding above 1."""
-    columns = list(getattr(probabilities, "columns", ()))
-    value = next((name for name in ("posterior", "probability") if name in columns), None)
-    if value is not None and {"cause", "effect"} <= set(columns):
-        edges = zip(probabilities["cause"], probabilities["effect"], strict=True)
-        probabilities = dict(zip(edges, map(float, probabilities[value]), strict=True))
-    if not isinstance(probabilities, Mapping):
-        return CandidateGraph.from_matrix(probabilities, None if columns else variables)
-    return CandidateGraph(variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()})
-
-
-def _roles(graph: CandidateGraph, treatment: str | None, outcome: str | None) -> dict[str, str]:
+def _roles(graph: DrawnGraph, treatment: str | None, outcome: str | None) -> dict[str, str]:
     if treatment is not None and treatment == outcome:
         raise GraphError(f"treatment and outcome are both {treatment!r}; name two variables")
     roles = {name: role for name, role in ((treatment, "treatment"), (outcome, "outcome")) if name is not None}
     for name in roles:
-        graph.parents(name)  # raises for unknown names
+        if name not in graph.variables:
+            raise GraphError(f"{name!r} is not a variable of the graph{did_you_mean(name, graph.variables)}")
     return roles
 
 
@@ -125,11 +92,11 @@ def _with_legend(extent: FloatArray, entries: list[str]) -> FloatArray:
 
 
 def _new_axes(extent: FloatArray) -> Axes:
-    """Return axes that fill a figure in which one em is `FONT_SIZE` points."""
+    """Return axes that fill a figure in which one em is `style.FONT_SIZE` points."""
     import matplotlib.pyplot as plt
 
-    inches = extent * FONT_SIZE / 72
-    figure = plt.figure(figsize=tuple(inches * min(1.0, MAX_INCHES / inches.max())))
+    inches = extent * style.FONT_SIZE / 72
+    figure = plt.figure(figsize=tuple(inches * min(1.0, style.MAX_INCHES / inches.max())))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
@@ -149,8 +116,8 @@ def line_style(probability: float, em: float) -> tuple[float, tuple[float, float
     from matplotlib.colors import to_rgba
 
     if probability >= 1.0:
-        return 0.26 * em, to_rgba(CERTAIN)
-    return (0.05 + 0.2 * probability) * em, to_rgba(UNCERTAIN, 0.18 + 0.77 * probability)
+        return 0.26 * em, to_rgba(style.CERTAIN)
+    return (0.05 + 0.2 * probability) * em, to_rgba(style.UNCERTAIN, 0.18 + 0.77 * probability)
 
 
 def _draw_edges(ax: Axes, layout: Layout, probabilities: Mapping[Edge, float], em: float) -> None:
@@ -189,14 +156,14 @@ def _draw_boxes(ax: Axes, layout: Layout, roles: list[str], em: float) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     for label, centre, size, role in zip(layout.labels, layout.centre, layout.size, roles, strict=True):
-        face, edge = FACES[role]
+        face, edge = style.ROLES[role]
         x, y = (float(value) for value in centre - size / 2)
         width, height = (float(value) for value in size)
-        style = "round,pad=0,rounding_size=0.5"
-        ax.add_patch(FancyBboxPatch((x, y), width, height, style, fc=face, ec=edge, linewidth=0.11 * em, zorder=2))
+        shape = "round,pad=0,rounding_size=0.5"
+        ax.add_patch(FancyBboxPatch((x, y), width, height, shape, fc=face, ec=edge, linewidth=0.11 * em, zorder=2))
         # names are shown as they are: no mathematics between dollar signs, no TeX
         ax.text(
-            x + width / 2, y + height / 2, label, ha="center", va="center", fontsize=em, color=TEXT, zorder=3,
+            x + width / 2, y + height / 2, label, ha="center", va="center", fontsize=em, color=style.TEXT, zorder=3,
             linespacing=1.1, parse_math=False, usetex=False,
         )  # fmt: skip
 
@@ -205,7 +172,10 @@ def _draw_legend(ax: Axes, values: list[float], roles: list[str], em: float) -> 
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [Patch(facecolor=FACES[role][0], edgecolor=FACES[role][1], label=role) for role in roles]
+    handles: list[Any] = []
+    for role in roles:
+        face, edge = style.ROLES[role]
+        handles.append(Patch(facecolor=face, edgecolor=edge, label=role))
     for value, label in _legend_values(values):
         width, colour = line_style(value, em)
         handles.append(Line2D([], [], linewidth=width, color=colour, label=label))

@@ -32,7 +32,7 @@ class Table:
 
     Examples
     --------
-    >>> from alldags.results.table import Table
+    >>> from alldags.show.table import Table
     >>> table = Table({"edge": ["a -> b"], "probability": [0.25]})
     >>> table["probability"]
     [0.25]
@@ -97,7 +97,7 @@ class SquareTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.results.table import SquareTable
+    >>> from alldags.show.table import SquareTable
     >>> SquareTable(("x", "y"), np.array([[1.0, 0.5], [0.0, 1.0]]))["x", "y"]
     0.5
     """

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import alldags as ad
 from alldags.errors import GraphError, MissingExtraError
-from alldags.graph.layout import MAX_LINE, MAX_LINES, lay_out, sampled, untangled, wrapped
-from alldags.graph.plot import line_style
-from alldags.results.table import Table
+from alldags.show.plots.graph import line_style
+from alldags.show.plots.layout import MAX_LINE, MAX_LINES, lay_out, sampled, untangled, wrapped
+from alldags.show.table import Table
 
 mpl.use("agg")
 import matplotlib.pyplot as plt

@@ -9,11 +9,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from alldags.graph.candidate import CandidateGraph, Edge
 from alldags.typing import BoolArray, FloatArray
 
 LINE = 1.25  # height of a line of text
@@ -22,7 +21,23 @@ ROW_GAP = 2.1
 CLEARANCE = 0.35  # that a curve keeps from boxes
 MAX_LINE, MAX_LINES = 16, 3  # characters and lines of a label
 
+Edge: TypeAlias = tuple[str, str]  # cause and effect
 Curve: TypeAlias = FloatArray  # (3 * pieces + 1, 2): Bezier points, pieces joined
+
+
+class DrawnGraph(Protocol):
+    """What a picture needs to know of a graph."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names."""
+
+    @property
+    def edges(self) -> Mapping[Edge, float]:
+        """Probability of each edge."""
+
+    def tiers(self) -> tuple[tuple[str, ...], ...]:
+        """Return the variables in layers, causes first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +66,7 @@ class Layout:
         return np.array([stacked.min(axis=0), stacked.max(axis=0)])
 
 
-def lay_out(graph: CandidateGraph) -> Layout:
+def lay_out(graph: DrawnGraph) -> Layout:
     """Place the variables by tiers and route every edge around the boxes that it does not touch."""
     labels = tuple(wrapped(name) for name in graph.variables)
     size = np.array([text_size(label) for label in labels]) + 2 * np.array(PADDING)
