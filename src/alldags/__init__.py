@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.priors.edges import BetaBinomial, EqualEdges
-    from alldags.priors.noise import KnownNoise, UnknownNoise
+    from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
@@ -37,6 +37,7 @@ _HOME = {
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
     "EqualEdges": "alldags.priors.edges",
+    "EquivalentNoise": "alldags.priors.noise",
     "GPrior": "alldags.priors.slabs",
     "HyperG": "alldags.priors.slabs",
     "KnownNoise": "alldags.priors.noise",
@@ -60,6 +61,7 @@ __all__ = [
     "CandidateGraph",
     "Effect",
     "EqualEdges",
+    "EquivalentNoise",
     "GPrior",
     "HyperG",
     "KnownNoise",

@@ -83,18 +83,18 @@ def fit(
     node_seed, draw_seed = _seed(rng).spawn(2)
     store = NodeStore(made, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs))
+    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
     return Posterior(models, store, draw_seed, notes)
 
 
-def _direction_note(graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:
     """Warn that the prior takes part in weighing graphs that disagree about a direction."""
     edges = {edge for graph in graphs for edge in graph.edges}
-    if not any((effect, cause) in edges for cause, effect in edges):
+    if prior.noise.ties_directions or not any((effect, cause) in edges for cause, effect in edges):
         return ()
     return (
         "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
-        "on the prior of the coefficients: try other priors before trusting them",
+        "on the prior of the coefficients: use Prior(noise=EquivalentNoise()), for which such graphs tie",
     )
 
 

@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from alldags.demo import demo_text
 
 import alldags as ad
 from alldags.data.files import read_table
+from alldags.demo import demo_text
 
 
 def run(*arguments, cwd=None):

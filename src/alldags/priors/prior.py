@@ -26,7 +26,7 @@ class Prior:
         Variance ``tau`` of a coefficient whose edge is present, in working units. With `UnknownNoise` it is in units
         of the node's noise variance.
     noise
-        `KnownNoise` or `UnknownNoise`.
+        `KnownNoise`, `UnknownNoise` or `EquivalentNoise`.
     units
         ``"standardized"``: every variable is divided by its standard deviation before the prior applies, so that
         answers do not depend on the unit of any column; ``"raw"``: the prior applies to the numbers as they are.
@@ -60,7 +60,9 @@ class Prior:
     def __post_init__(self) -> None:
         checks.positive("slab_variance", self.slab_variance, PriorError)
         if not isinstance(self.noise, Noise):
-            raise PriorError(f"noise must be KnownNoise(...) or UnknownNoise(...), got {self.noise!r}")
+            raise PriorError(
+                f"noise must be KnownNoise(...), UnknownNoise(...) or EquivalentNoise(...), got {self.noise!r}"
+            )
         checks.one_of("units", self.units, get_args(Units), PriorError)
         checks.flag("intercept", self.intercept, PriorError)
         self._check_slab()

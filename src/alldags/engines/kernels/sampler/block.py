@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, tight, tight_callable
-from alldags.engines.kernels.sampler.chain import Chain, Systems, padded, safe_flip
+from alldags.engines.kernels.noise import shape_of
+from alldags.engines.kernels.sampler.chain import Chain, Systems, noise_at, padded, safe_flip
 from alldags.engines.kernels.sampler.flip import (
     FLIPS,
     ILL_PIVOT,
@@ -147,9 +148,8 @@ def draw_block(
     present, linear, counts, numbers = chain.present, chain.linear, chain.counts, chain.numbers
     setting, count = counts[SETTING], members.shape[0]
     scales, log_factor = systems.scale[setting], systems.log_factor[setting]
-    determinant, known = systems.has_determinant[setting], systems.known_noise[setting]
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    weights = Weights(log_factor, systems.log_size, determinant, known, whole, systems.shape[setting], 0.0)
+    determinant, noise = systems.has_determinant[setting], noise_at(systems, setting)
+    weights = Weights(log_factor, systems.log_size, determinant, noise, 0.0)
 
     precision, shift, shares = together.precision, together.shift, together.shares
     _load_members(precision, shift, shares, members, base, in_base, inverse, moved, place, linear, counts[MOVED])
@@ -168,11 +168,11 @@ def draw_block(
     for i in range(count):
         inner.inclusion[i] = 0.0
     if with_squares:
-        weigh_noise(block, weights, count)
+        weigh_noise(block, noise, count, others)
         collect_seconds(block, inner, count)
     else:
         collect_means(block, inner, count)
-    finite = known or weights.shape > 1.0
+    finite = noise.known or shape_of(noise, others + 1) > 1.0
     _note_members(now, control, sums, inner, members, scale, total, lane, with_squares, finite)
     _spread_means(
         now[MEAN], inner.mean, together.row, together.row_shares, precision, shares, members, base, in_base, moved,

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.noise import NoiseTerm, residual_rate, shape_of
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
     MOVED,
@@ -53,10 +54,10 @@ class Systems(NamedTuple):
     log_size: FloatArray  # (free + 1,)
     constant: FloatArray  # (G,)
     has_determinant: BoolArray  # (G,)
-    known_noise: BoolArray  # (G,)
-    total: FloatArray  # (G,)
+    known_noise: BoolArray  # (G,), this and the next three are the fields of a `NoiseTerm`
+    whole: FloatArray  # (G,)
     shape: FloatArray  # (G,)
-    rate: FloatArray  # (G,)
+    shape_per_parent: FloatArray  # (G,)
     noise_unit: FloatArray  # (G,), the noise variance if it is known, else 1
     certain: BoolArray  # (k,)
 
@@ -287,12 +288,18 @@ def replay(
                         second[i, j] += product - weight * variance * chain.row[j]
 
 
-@compiled
-def residual_rate(systems: Systems, chain: Chain) -> float:
-    """Return the rate of the noise precision's gamma posterior given the current set."""
-    setting = chain.counts[SETTING]
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    return float(max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole))
+@tight
+def noise_at(systems: Systems, setting: int) -> NoiseTerm:
+    """Return the noise function of a setting."""
+    return NoiseTerm(
+        systems.known_noise[setting], systems.whole[setting], systems.shape[setting], systems.shape_per_parent[setting]
+    )
+
+
+@inner
+def free_size(systems: Systems, chain: Chain) -> int:
+    """Return the number of uncertain parents in the current set."""
+    return int(chain.counts[SIZE] - (chain.present.shape[0] - (systems.log_size.shape[0] - 1)))
 
 
 @inner
@@ -301,5 +308,6 @@ def noise_mean(systems: Systems, chain: Chain) -> float:
     setting = chain.counts[SETTING]
     if systems.known_noise[setting]:
         return float(systems.noise_unit[setting])
-    shape = systems.shape[setting]
-    return residual_rate(systems, chain) / (shape - 1.0) if shape > 1.0 else np.inf
+    noise = noise_at(systems, setting)
+    shape = shape_of(noise, free_size(systems, chain))
+    return residual_rate(noise, chain.numbers[QUADRATIC]) / (shape - 1.0) if shape > 1.0 else np.inf

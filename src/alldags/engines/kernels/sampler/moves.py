@@ -7,14 +7,16 @@ import math
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.noise import log_gain, log_term, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.block import CONTROL, INCLUSION, MEAN, Sums, Together, draw_block
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
+    free_size,
     load_row,
+    noise_at,
     noise_mean,
     refresh,
-    residual_rate,
     safe_flip,
     work_limit,
 )
@@ -32,9 +34,8 @@ from alldags.engines.kernels.sampler.flip import (
     WORK,
     flip_arrays,
 )
-from alldags.engines.kernels.sampler.odds import conditional, gain
+from alldags.engines.kernels.sampler.odds import conditional
 from alldags.engines.kernels.sampler.response import Response, add_response
-from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 SQUARES = 4  # second moments of parents drawn together are taken at every so many sweeps
@@ -59,8 +60,7 @@ def sweep_once(
     """
     k = chain.present.shape[0]
     setting = chain.counts[SETTING]
-    known, shape = systems.known_noise[setting], systems.shape[setting]
-    determinant = systems.has_determinant[setting]
+    noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
@@ -68,19 +68,17 @@ def sweep_once(
     plain, square, square_between, visits = sums.mean, sums.square, sums.square_between, sums.visits
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
+    residual = residual_rate(noise, numbers[QUADRATIC])
     free = chain.counts[SIZE] - certain_count
-    noise = 1.0 / (shape - 1.0) if shape > 1.0 else np.inf
     for v in range(k):
         inside = present[v]
         scale = scales[v]
         log_prior = 0.0
+        others = free - 1 if inside else free
         if not certain[v]:
-            others = free - 1 if inside else free
             log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
         probability, mean, variance, rate = conditional(
-            inside, diagonal[v], linear[v], TINY * scale, log_prior, residual, known, shape, determinant
+            inside, diagonal[v], linear[v], TINY * scale, log_prior, residual, noise, others, determinant
         )
         into = inside
         if certain[v]:
@@ -96,8 +94,8 @@ def sweep_once(
                 visits[v] += 1.0
                 plain[v] += part
                 if probability > 0.0:
-                    if not known:
-                        variance *= rate * noise
+                    if not noise.known:
+                        variance *= rate * variance_factor(noise, others + 1)
                     square[v] += probability * variance + part * mean
                     square_between[v] += part * mean
         seen[v] += probability
@@ -109,7 +107,7 @@ def sweep_once(
                 refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
-            residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
+            residual = residual_rate(noise, numbers[QUADRATIC])
     numbers[VISITS] += 1.0
 
 
@@ -132,14 +130,12 @@ def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np
         if chain.present[v] and not systems.certain[v]:
             left_out -= 1
     setting = chain.counts[SETTING]
-    known, shape = systems.known_noise[setting], systems.shape[setting]
-    determinant = systems.has_determinant[setting]
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
+    noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     load_row(chain, v)
     row = chain.row
     pivot = 1.0 / row[v]
     mean = chain.linear[v]
-    residual = max(whole - 0.5 * (chain.numbers[QUADRATIC] + mean * mean * pivot), TINY * whole)
+    residual = residual_rate(noise, chain.numbers[QUADRATIC] + mean * mean * pivot)
     weight = chain.weights
     best = -np.inf
     for u in range(k):
@@ -152,7 +148,7 @@ def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np
             floor = TINY * systems.scale[setting, u]
             alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
             beta = chain.linear[u] - row[u] * mean * pivot
-        weight[u] = systems.log_factor[setting, u] + gain(known, shape, residual, beta * beta / alpha)
+        weight[u] = systems.log_factor[setting, u] + log_gain(noise, residual, beta * beta / alpha, free - 1)
         if determinant:
             weight[u] -= 0.5 * math.log(alpha)
         best = max(best, weight[u])
@@ -207,10 +203,7 @@ def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray)
         value += systems.log_factor[setting, v]
         if systems.has_determinant[setting]:
             value -= math.log(factor[i, i])
-    value += noise_term(
-        q, systems.known_noise[setting], systems.total[setting], systems.shape[setting], systems.rate[setting]
-    )
-    return float(value)
+    return float(value + log_term(noise_at(systems, setting), q, free_size(systems, chain)))
 
 
 @inner
@@ -297,6 +290,7 @@ def _note_state(systems: Systems, chain: Chain, sums: Sums) -> None:
     setting = chain.counts[SETTING]
     sums.setting[setting] += 1.0
     sums.noise_variance[0] += noise_mean(systems, chain)
-    if not systems.known_noise[setting]:
-        share = residual_rate(systems, chain) / (systems.rate[setting] + 0.5 * systems.total[setting])
+    noise = noise_at(systems, setting)
+    if not noise.known:
+        share = residual_rate(noise, chain.numbers[QUADRATIC]) / noise.whole
         chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], share)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.noise import residual_rate
 from alldags.engines.kernels.sampler.block import INCLUSION, MEAN
-from alldags.engines.kernels.sampler.chain import Chain, Systems, load_row
+from alldags.engines.kernels.sampler.chain import Chain, Systems, load_row, noise_at
 from alldags.engines.kernels.sampler.flip import QUADRATIC, SETTING, SIZE, TINY
 from alldags.engines.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -38,8 +39,8 @@ def _expect(
     if not systems.certain[v]:
         log_prior = systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others]
     probability, mean, _, _ = conditional(
-        inside, diagonal, linear, TINY * systems.scale[setting, v], log_prior, residual, systems.known_noise[setting],
-        systems.shape[setting], systems.has_determinant[setting],
+        inside, diagonal, linear, TINY * systems.scale[setting, v], log_prior, residual, noise_at(systems, setting),
+        others, systems.has_determinant[setting],
     )  # fmt: skip
     return 1.0 if systems.certain[v] else probability, mean
 
@@ -50,8 +51,8 @@ def add_response(systems: Systems, chain: Chain, response: Response) -> None:
     k = chain.present.shape[0]
     setting = chain.counts[SETTING]
     free = chain.counts[SIZE] - (k - (systems.log_size.shape[0] - 1))
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    residual = max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole)
+    noise = noise_at(systems, setting)
+    residual = residual_rate(noise, chain.numbers[QUADRATIC])
     probability, mean = np.empty(k), np.empty(k)
     present, diagonal, linear, row = chain.present, chain.diagonal, chain.linear, chain.row
     for v in range(k):
@@ -65,7 +66,7 @@ def add_response(systems: Systems, chain: Chain, response: Response) -> None:
         load_row(chain, v)
         pivot = 1.0 / (row[v] if present[v] else max(row[v], TINY * systems.scale[setting, v]))
         step = linear[v] * pivot
-        flipped = max(whole - 0.5 * (chain.numbers[QUADRATIC] + step * linear[v]), TINY * whole)
+        flipped = residual_rate(noise, chain.numbers[QUADRATIC] + step * linear[v])
         change = -1 if present[v] else 1
         for j in range(k):
             if j == v:
