@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from alldags.effects.influence import edge_probability
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
 
 _MOST_NAMED = 5
-_ROSE = 0.05  # posterior probability of an edge, from which on a covariate is named
+_LEAST_SHARE = 0.05  # of the whole movement, from which on a covariate is listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class LinkCheck:
     shift
         Their difference in posterior standard deviations (of the linked answer).
     covariates
-        The covariates whose edges into treatment's later nodes became more probable, with the largest rise of each,
-        largest first.
+        The covariates that moved the answer, with about how far each did, farthest first: leaving a cause ``c`` out
+        biases the effect by its coefficient in the later node times its coefficient in the treatment.
     """
 
     mean: float
@@ -34,16 +33,18 @@ class LinkCheck:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The covariates that moved most, at most five."""
+        """The covariates that moved the answer most, at most five."""
         return tuple(name for name, _ in self.covariates[:_MOST_NAMED])
 
 
 def link_check(linked: Mixture[TotalEffect], plain: Mixture[TotalEffect], unit: float, sd: float) -> LinkCheck:
     """Compare the effect in linked models with that in plain ones."""
     mean, without = (unit * totals.average(lambda total: total.mean) for totals in (linked, plain))
-    rises = [(name, _rise(name, linked, plain)) for name in _covariates(linked)]
-    moved = sorted((pair for pair in rises if pair[1] > _ROSE), key=lambda pair: -pair[1])
-    return LinkCheck(mean, without, (mean - without) / sd if sd > 0 else 0.0, tuple(moved))
+    pairs = linked.paired(plain)
+    moved = {name: unit * pairs.average(lambda pair, name=name: _moved(name, *pair)) for name in _covariates(linked)}  # type: ignore[misc]
+    least = _LEAST_SHARE * sum(map(abs, moved.values()))
+    listed = sorted((pair for pair in moved.items() if abs(pair[1]) > least), key=lambda pair: -abs(pair[1]))
+    return LinkCheck(mean, without, (mean - without) / sd if sd > 0 else 0.0, tuple(listed))
 
 
 def _covariates(totals: Mixture[TotalEffect]) -> list[str]:
@@ -56,11 +57,15 @@ def _covariates(totals: Mixture[TotalEffect]) -> list[str]:
     return list(found)
 
 
-def _rise(name: str, linked: Mixture[TotalEffect], plain: Mixture[TotalEffect]) -> float:
-    """Return by how much the most affected edge of a covariate became more probable."""
-    children = dict.fromkeys(child for total in linked.items for child in total.span.reached)
-    return max(_probability(linked, name, child) - _probability(plain, name, child) for child in children)
+def _moved(name: str, linked: TotalEffect, plain: TotalEffect) -> float:
+    """Return about how far one covariate moved the effect in one model."""
+    gained = sum(
+        (_coefficient(linked, name, child) - _coefficient(plain, name, child)) * linked.onward[child]
+        for child in linked.span.reached
+    )
+    return -gained * linked.model.link_coefficient(name, linked.span.variables[:-1])
 
 
-def _probability(totals: Mixture[TotalEffect], cause: str, effect: str) -> float:
-    return totals.average(lambda total: edge_probability(total.model, (cause, effect)))
+def _coefficient(total: TotalEffect, cause: str, effect: str) -> float:
+    node = total.model.node(effect)
+    return float(node.mean[node.parents.index(cause)]) if cause in node.parents else 0.0

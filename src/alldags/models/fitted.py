@@ -47,6 +47,10 @@ class FittedGraph:
         link = Link(self.graph, self.prior, self.data, self._store, treatment)
         return FittedGraph(self.graph, self.prior, self.data, self._store, link)
 
+    def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
+        """Return the mean coefficient of a cause where it acts most among the sources of the link."""
+        return 0.0 if self._link is None else self._link.coefficient(cause, sources)
+
     def _key(self, child: str) -> NodeKey:
         terms = linear_terms(self.graph, child)
         return NodeKey(terms if self._link is None else self._link.raised(terms), self.prior, self.data)

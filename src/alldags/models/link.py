@@ -91,6 +91,12 @@ class Link:
         values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
         return dict(zip(node.parents, values, strict=True))
 
+    def coefficient(self, cause: str, sources: Iterable[str]) -> float:
+        """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
+        driven = (name for name in sources if cause in self.graph.parents(name))
+        nodes = [self.store.get(self._key(name)) for name in driven]
+        return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
+
     def _key(self, source: str) -> NodeKey:
         return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), self.data, Auto())
 
