@@ -19,6 +19,8 @@ from alldags.engines.kernels.bounding.walk import chord, log_fit, spread_bound, 
 from alldags.engines.kernels.subsets.block import Weights
 from naive_bounds import log_bound, log_sum
 
+pytestmark = pytest.mark.kernels
+
 
 def random_system(rng: np.random.Generator, k: int, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     x = rng.standard_normal((k + 4, k)) @ (np.eye(k) + spread * rng.standard_normal((k, k)) / np.sqrt(k))

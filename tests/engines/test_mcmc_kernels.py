@@ -16,6 +16,8 @@ from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
 from alldags.prior import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 
 def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.0, UnknownNoise()),)) -> NodeProblem:
     rng = np.random.default_rng(3)

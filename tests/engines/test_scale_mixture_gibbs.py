@@ -14,6 +14,8 @@ from alldags.engines.mixtures.node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.prior import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},
     "laplace": {"mixing": "laplace", "alpha": 3.0},

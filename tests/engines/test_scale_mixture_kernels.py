@@ -17,6 +17,8 @@ from alldags.engines.kernels.mixtures.mixing import (
     weight_and_slope,
 )
 
+pytestmark = pytest.mark.kernels
+
 
 @pytest.fixture(params=["full", "low rank"])
 def node(request, rng):

@@ -15,6 +15,8 @@ from alldags.engines.vb import Variational, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.prior import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},
     "laplace": {"mixing": "laplace", "alpha": 3.0},

@@ -10,7 +10,8 @@ All are cached on disk, release the interpreter lock, and divide by zero without
 - `vector_sum`, `vector_max`: reductions over lanes, whose order of operations the compiler may change;
 - `inlined`: a formula that must become part of the loop around it.
 
-With ``NUMBA_DISABLE_JIT=1`` all of them leave the function as it is.
+With ``NUMBA_DISABLE_JIT=1`` all of them leave the function as it is, except that in those called from Python numpy's
+scalars overflow and divide by zero without a warning, as compiled numbers do.
 
 numba's disk cache looks at the file that defines a function, not at the files of the functions it calls: after a change
 in one of those, old machine code would go on being used. So every cached function carries the state of *all* kernel
@@ -25,7 +26,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from numba import njit
+import numpy as np
+from numba import config, njit
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Any]
 
@@ -41,6 +43,9 @@ def _stamp() -> tuple[int, int]:
 
 
 def _way(**options: Any) -> Decorator:
+    if config.DISABLE_JIT:
+        called_from_python = options.keys().isdisjoint(("no_cpython_wrapper", "inline"))
+        return np.errstate(all="ignore") if called_from_python else _as_it_is
     decorate = njit(cache=True, nogil=True, error_model="numpy", **options)
 
     def compile_later(function: Callable[..., Any]) -> Any:
@@ -51,6 +56,10 @@ def _way(**options: Any) -> Decorator:
         return made
 
     return compile_later
+
+
+def _as_it_is(function: Callable[..., Any]) -> Any:
+    return function
 
 
 compiled = _way()
