@@ -93,7 +93,7 @@ class Prior:
 
     @property
     def fixed_slab(self) -> float:
-        """The slab variance where one number is needed: that of a fixed slab, 1 for a learned one."""
+        """The slab variance where one number is needed, which is 1 for a learned slab."""
         return 1.0 if self.slab_variance is None else self.slab_variance
 
     @property

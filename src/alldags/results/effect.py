@@ -300,7 +300,7 @@ class Effect:
 
     @cached_property
     def link_check(self) -> LinkCheck:
-        """The effect with and without the link: a shift means weak confounders, or instruments.
+        """The effect with and without the link; a shift means weak confounders, or instruments.
 
         The link (`Prior.link`) takes every covariate that drives the treatment for a possible confounder. If the answer
         does not depend on it, that is good news; if it does, so does the truth: see "Many weak confounders".
@@ -338,7 +338,7 @@ class Effect:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: of the table, of how the nodes were computed, and of the checks of this effect."""
+        """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
         return effect_notes(self)
 
     @property
