@@ -186,7 +186,7 @@ def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNo
 @pytest.fixture
 def many() -> int:
     """More candidates than can be enumerated; fewer where the walk is not compiled."""
-    return 16 if config.DISABLE_JIT else 31
+    return 20 if config.DISABLE_JIT else 31
 
 
 @pytest.mark.parametrize("noise", [ad.KnownNoise(1.0), ad.UnknownNoise()], ids=["known", "unknown"])
