@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects.draws import outcome_variables
 from alldags.effects.propagate import Nodes, second_moments, total
-from alldags.errors import AlldagsError, finite_number
+from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray
 
@@ -27,7 +28,7 @@ def noise_reaching(graph: CandidateGraph, nodes: Nodes, source: str, target: str
 
 def check_level(level: float) -> None:
     """Refuse a probability that is not strictly between 0 and 1."""
-    if not 0 < finite_number("level", level) < 1:
+    if not 0 < checks.finite("level", level) < 1:
         raise AlldagsError(f"level must lie strictly between 0 and 1, got {level!r}; 0.95 means 95%")
 
 

@@ -143,6 +143,7 @@ class UnknownNoise(Noise):
     def __post_init__(self) -> None:
         checks.not_negative("UnknownNoise shape", self.shape, PriorError)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
+        checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
 
     @property
     def is_proper(self) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects import accuracy, propagate, reach
 from alldags.effects import draws as drawing
 from alldags.effects import outcome as outcomes
-from alldags.errors import finite_number, whole_number
 from alldags.results import describe, tables
 from alldags.results.graphfit import GraphFit
 from alldags.results.sample import AtomicSample
@@ -144,7 +144,7 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.01, 0.742)
         """
-        return self.sd**2 + (finite_number("estimate", estimate) - self.mean) ** 2
+        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class Effect:
         >>> bool(abs(draws.mean() - effect.mean) < 5 * effect.sd / 5000**0.5)
         True
         """
-        size = whole_number("size", size, least=1)
+        size = checks.whole("size", size, least=1)
         generator = self.posterior.stream() if rng is None else np.random.default_rng(rng)
         counts = generator.multinomial(size, [weight for weight, _ in self._parts])
         pieces = [
@@ -215,7 +215,7 @@ class Effect:
 
     def probability_above(self, delta: float) -> float:
         """Return the posterior probability of an effect greater than `delta`."""
-        return self.sample.above(finite_number("delta", delta))
+        return self.sample.above(checks.finite("delta", delta))
 
     @cached_property
     def _exact_no_path(self) -> float | None:
@@ -321,8 +321,8 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 41.29, sd 10.53)
         """
-        x = finite_number("the value the treatment is set to", x)
-        draws_size = whole_number("draws_size", draws_size, least=1)
+        x = checks.finite("the value the treatment is set to", x)
+        draws_size = checks.whole("draws_size", draws_size, least=1)
         working = self.posterior.working
         shift = x - float(working.mean[working.index[self.treatment]])
         base = float(working.mean[working.index[self.outcome]])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects import propagate
 from alldags.effects.ranking import TopGraph, top_graphs
-from alldags.errors import AlldagsError, GraphError, did_you_mean, whole_number
+from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import WorkingMoments
 from alldags.results import tables
@@ -221,7 +222,7 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (8, 0.29)
         """
-        size = whole_number("size", size, least=1)
+        size = checks.whole("size", size, least=1)
         self._prepare()
         merged: dict[frozenset[tuple[str, str]], float] = {}
         for weight, fit in self.parts:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TypeAlias
 
+from alldags import checks
 from alldags.effects.influence import EdgeInfluence, edge_influences
 from alldags.effects.paths import edge_means, largest_paths, mediator_moments, path_moments
 from alldags.effects.propagate import path_variables
-from alldags.errors import AlldagsError, whole_number
+from alldags.errors import AlldagsError
 from alldags.nodes import NodePosterior
 from alldags.results.graphfit import GraphFit
 from alldags.results.table import Table
@@ -32,7 +33,7 @@ def _sd(mean: float, second: float) -> float:
 
 def paths_table(parts: Parts, source: str, target: str, factor: float, total: float, limit: int) -> Table:
     """Return the largest paths and a row for all others."""
-    limit = whole_number("limit", limit, least=1)
+    limit = checks.whole("limit", limit, least=1)
     rows = [_path_row(parts, path, factor) for path in _candidate_paths(parts, source, target, limit)]
     rows.sort(key=lambda row: -abs(row[1]))
     rows = rows[:limit]
