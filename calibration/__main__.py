@@ -86,9 +86,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         ]
         if pooled:
             share = np.mean([item.covered for item in pooled])
-            lines.append(
-                f"| *all {words}, candidates below half the rows* | {len(pooled)} | | | {share:.3f} | | |"
-            )
+            lines.append(f"| *all {words}, candidates below half the rows* | {len(pooled)} | | | {share:.3f} | | |")
     return "\n".join(lines)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
-from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
+from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
@@ -74,7 +75,7 @@ def fit(
     graphs = _graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
-    _check_options(prior, n_jobs, drop_missing)
+    _check_options(prior, n_jobs, drop_missing, progress)
     made = resolve(engine)
     variables = graphs[0].variables
     source = open_source(table, names)
@@ -98,13 +99,13 @@ def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str
     )
 
 
-def _check_options(prior: object, n_jobs: object, drop_missing: object) -> None:
+def _check_options(prior: object, n_jobs: object, drop_missing: object, progress: object) -> None:
     if not isinstance(prior, Prior):
         raise AlldagsError(f"prior must be a Prior such as Prior() or Prior.paper(), got {prior!r}")
-    if n_jobs != -1 and whole_number("n_jobs", n_jobs, least=1) > _MOST_THREADS:
+    if n_jobs != -1 and checks.whole("n_jobs", n_jobs, least=1) > _MOST_THREADS:
         raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
-    if not isinstance(drop_missing, bool):
-        raise AlldagsError(f"drop_missing must be True or False, got {drop_missing!r}")
+    checks.flag("drop_missing", drop_missing)
+    checks.flag("progress", progress)
 
 
 def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
@@ -137,7 +138,7 @@ def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if len(weights) != count:
         raise GraphError(f"{count} candidate graphs need {count} graph_weights, got {len(weights)}")
     for weight in weights:
-        if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
+        if not 0 < checks.finite("a candidate graph's weight", weight) < 1e100:
             raise GraphError(f"graph_weights must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
 

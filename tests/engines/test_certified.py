@@ -232,7 +232,7 @@ def test_few_or_no_candidates(k):
     ("make", "message"),
     [
         (lambda: Certified(max_subsets=0), "max_subsets must be a whole number of at least 1, got 0"),
-        (lambda: Certified(tolerance=0.0), "tolerance must lie strictly between 0 and 1, got 0.0"),
+        (lambda: Certified(tolerance=0.0), "tolerance must be strictly between 0 and 1, got 0.0"),
     ],
 )
 def test_mistakes_are_named(make, message):

@@ -230,9 +230,9 @@ def test_refuses_too_many_parents_and_says_the_cost(rng):
     problem, _ = random_node(0, PRIORS["known"], 24, rows=30)
     with pytest.raises(ad.AlldagsError, match=r"24 uncertain .* max_parents=12.*2\^24.*Exact\(max_parents=24\)"):
         Exact(max_parents=12)(problem, rng)
-    with pytest.raises(ad.AlldagsError, match="between 0 and 30, got 31"):
+    with pytest.raises(ad.AlldagsError, match="a whole number from 0 to 30, got 31"):
         Exact(max_parents=31)
-    with pytest.raises(ad.AlldagsError, match="threads must be at least 1"):
+    with pytest.raises(ad.AlldagsError, match="Exact threads must be a whole number of at least 1"):
         Exact(threads=0)
 
 

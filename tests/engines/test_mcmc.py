@@ -218,11 +218,11 @@ def test_arviz_agrees_on_the_error() -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"sweeps": 5}, "sweeps must be at least 20, got 5"),
-        ({"chains": 1}, "chains must be at least 2, got 1"),
-        ({"swaps": -1}, "swaps must be at least 0, got -1"),
-        ({"target_mcse": 0.0}, "target_mcse must be positive or None, got 0.0"),
-        ({"max_seconds": -1.0}, "max_seconds must be positive or None, got -1.0"),
+        ({"sweeps": 5}, "sweeps must be a whole number of at least 20, got 5"),
+        ({"chains": 1}, "chains must be a whole number of at least 2, got 1"),
+        ({"swaps": -1}, "swaps must be a whole number of at least 0, got -1"),
+        ({"target_mcse": 0.0}, "target_mcse must be a positive finite number, got 0.0"),
+        ({"max_seconds": -1.0}, "max_seconds must be a positive finite number, got -1.0"),
     ],
 )
 def test_bad_settings(options: dict[str, float], match: str) -> None:

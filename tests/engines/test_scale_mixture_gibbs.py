@@ -177,10 +177,10 @@ def test_a_node_without_parents(noise):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"chains": 1}, "chains must be at least 2, got 1"),
-        ({"draws": 0}, "draws must be at least 4, got 0"),
-        ({"thin": 0}, "thin must be at least 1, got 0"),
-        ({"warmup": -1}, "warmup must be at least 0, got -1"),
+        ({"chains": 1}, "chains must be a whole number of at least 2, got 1"),
+        ({"draws": 0}, "draws must be a whole number of at least 4, got 0"),
+        ({"thin": 0}, "thin must be a whole number of at least 1, got 0"),
+        ({"warmup": -1}, "warmup must be a whole number of at least 0, got -1"),
         ({"mixing": "student-t", "alpha": 1.0}, "alpha has no meaning for mixing='student-t'"),
     ],
 )

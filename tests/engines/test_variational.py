@@ -325,8 +325,8 @@ def test_no_convergence_warns_and_says_what_to_change(rng):
         ({"nu": math.inf}, "nu must be a positive finite number, got inf"),
         ({"mixing": "laplace", "kappa": 2.0}, "kappa has no meaning for mixing='laplace', which has .*alpha"),
         ({"tolerance": -1.0}, "tolerance must be a positive finite number, got -1.0"),
-        ({"max_rounds": 0}, "max_rounds must be at least 1, got 0"),
-        ({"plain_rounds": -1}, "plain_rounds must be zero or more, got -1"),
+        ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1, got 0"),
+        ({"plain_rounds": -1}, "plain_rounds must be a whole number of at least 0, got -1"),
     ],
 )
 def test_settings_are_checked(settings, message):

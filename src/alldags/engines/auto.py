@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.certified import Certified, CertifiedDiagnostics
 from alldags.engines.exact import LARGEST, Exact
 from alldags.engines.mcmc import MCMC
@@ -50,8 +51,10 @@ class Auto:
     mcmc: MCMC = field(default_factory=MCMC)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_exact <= LARGEST:
-            raise EngineError(f"max_exact must lie between 0 and {LARGEST}, got {self.max_exact!r}")
+        checks.whole("Auto max_exact", self.max_exact, 0, LARGEST, EngineError)
+        checks.whole("Auto max_certified", self.max_certified, 0, error=EngineError)
+        checks.kind("Auto certified", self.certified, (Certified,), EngineError)
+        checks.kind("Auto mcmc", self.mcmc, (MCMC,), EngineError)
 
     @property
     def name(self) -> str:

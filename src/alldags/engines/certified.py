@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.bounding.search import OrderedSystem, Search, ordered_system, run_walk, search
 from alldags.engines.conjugate.free import FreeMoments
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
@@ -48,10 +49,8 @@ class Certified:
     tolerance: float = 1e-5
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.max_subsets, int) and self.max_subsets >= 1):
-            raise EngineError(f"max_subsets must be a whole number of at least 1, got {self.max_subsets!r}")
-        if not 0 < self.tolerance < 1:
-            raise EngineError(f"tolerance must lie strictly between 0 and 1, got {self.tolerance!r}")
+        checks.whole("Certified max_subsets", self.max_subsets, 1, error=EngineError)
+        checks.inside("Certified tolerance", self.tolerance, 0, 1, EngineError)
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_moments, free_system
 from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
@@ -48,10 +49,8 @@ class Exact:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_parents <= LARGEST:
-            raise EngineError(f"max_parents must lie between 0 and {LARGEST}, got {self.max_parents!r}")
-        if self.threads < 1:
-            raise EngineError(f"threads must be at least 1, got {self.threads!r}")
+        checks.whole("Exact max_parents", self.max_parents, 0, LARGEST, EngineError)
+        checks.whole("Exact threads", self.threads, 1, error=EngineError)
 
     @property
     def name(self) -> str:

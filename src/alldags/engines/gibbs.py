@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.mixtures.node import (
     NodeArrays,
     low_rank_factor,
@@ -101,8 +102,7 @@ class ScaleMixtureGibbs(ScaleMixture):
     def __post_init__(self) -> None:
         ScaleMixture.__post_init__(self)
         for name, least in (("chains", 2), ("warmup", 0), ("draws", 4), ("thin", 1)):
-            if getattr(self, name) < least:
-                raise EngineError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+            checks.whole(name, getattr(self, name), least, error=EngineError)
 
     uses_edges: ClassVar[bool] = False
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.sampling.diagnostics import R_HAT, MCMCDiagnostics, convergence_warnings
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.nodes import NodePosterior, NodeProblem
@@ -76,15 +77,12 @@ class MCMC:
     block: int = 8
 
     def __post_init__(self) -> None:
-        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20), ("block", 0)):
-            if getattr(self, name) < least:
-                raise EngineError(f"MCMC {name} must be at least {least}, got {getattr(self, name)!r}")
-        if self.block > WIDEST:
-            raise EngineError(f"MCMC block must be at most {WIDEST}, got {self.block!r}")
+        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20)):
+            checks.whole(f"MCMC {name}", getattr(self, name), least, error=EngineError)
+        checks.whole("MCMC block", self.block, 0, WIDEST, EngineError)
         for name in ("target_mcse", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise EngineError(f"MCMC {name} must be positive or None, got {value!r}")
+            if getattr(self, name) is not None:
+                checks.positive(f"MCMC {name}", getattr(self, name), EngineError)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.mixtures.node import (
     NodeArrays,
     bound_constant,
@@ -101,8 +102,7 @@ class Variational(ScaleMixture):
     def __post_init__(self) -> None:
         ScaleMixture.__post_init__(self)
         check_iteration(self.tolerance, self.max_rounds)
-        if self.plain_rounds < 0:
-            raise EngineError(f"plain_rounds must be zero or more, got {self.plain_rounds!r}")
+        checks.whole("plain_rounds", self.plain_rounds, 0, error=EngineError)
 
     uses_edges: ClassVar[bool] = False
 

@@ -148,6 +148,7 @@ class UnknownNoise(Noise):
     def __post_init__(self) -> None:
         checks.not_negative("UnknownNoise shape", self.shape, PriorError)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
+        checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
 
     @property
     def default_slab(self) -> Slab | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.conjugate import noise
 from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import EngineError
@@ -166,10 +167,8 @@ def _noise_constant(arrays: NodeArrays, problem: NodeProblem) -> float:
 
 def check_iteration(tolerance: float, max_rounds: int) -> None:
     """Check what decides when an iteration stops."""
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise EngineError(f"tolerance must be a positive finite number, got {tolerance!r}")
-    if max_rounds < 1:
-        raise EngineError(f"max_rounds must be at least 1, got {max_rounds!r}")
+    checks.positive("tolerance", tolerance, EngineError)
+    checks.whole("max_rounds", max_rounds, 1, error=EngineError)
 
 
 def residual_rate(arrays: NodeArrays, mean: FloatArray) -> float:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from alldags import checks
 from alldags.errors import EngineError
 from alldags.typing import FloatArray
 
@@ -94,9 +95,8 @@ class ScaleMixture:
         if self.mixing not in get_args(Mixing):
             raise EngineError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
         for name in ("kappa", "nu", "alpha", "shape", "rate", "global_scale"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise EngineError(f"{name} must be a positive finite number, got {value!r}")
+            checks.positive(name, getattr(self, name), EngineError)
+        checks.flag("learn_global", self.learn_global, EngineError)
         _check_used(self)
 
     @property
