@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,11 @@ import numpy as np
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_moments, free_system
 from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
-from alldags.engines.conjugate.settings import over_settings
+from alldags.engines.conjugate.settings import LEAST, SettingsPosterior
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.priors.grid import Setting
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LARGEST = 30  # parents; 2**30 sets take about a quarter of a minute and every further one doubles that
 _SECONDS_PER_SET = 2e-8
 _LARGEST_TABLE = 20
+_TELLS = 1e-3  # from this probability on, one less it is known to twelve digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,14 @@ class Exact:
         del rng
         if problem.free > self.max_parents:
             raise EngineError(_too_many(problem, self.max_parents))
-        return over_settings(problem, lambda part: ExactPosterior(part, self.threads))
+        return enumerate_sets(problem, self.threads)
+
+
+def enumerate_sets(problem: NodeProblem, threads: int = 1) -> ExactPosterior | ExactMixture:
+    """Return the exact posterior under one hyperparameter value or several."""
+    if len(problem.settings) == 1:
+        return ExactPosterior(problem, threads)
+    return ExactMixture(problem, [ExactPosterior(problem.with_setting(one), threads) for one in problem.settings])
 
 
 def _too_many(problem: NodeProblem, limit: int) -> str:
@@ -165,11 +174,7 @@ class ExactPosterior(NodePosterior):
         return self._first.noise if noise.shape > 1 else math.inf
 
     def mean_given(self, parent: int, present: bool) -> FloatArray:
-        if present:
-            return ExactPosterior(self.problem.with_certain(parent), self.threads).mean
-        mean = np.zeros(self.problem.k)
-        mean[np.arange(self.problem.k) != parent] = ExactPosterior(self.problem.without([parent]), self.threads).mean
-        return mean
+        return _mean_given(self.problem, parent, present, self.threads)
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
         free_masks = masks[:, ~self.problem.certain]
@@ -234,3 +239,31 @@ class ExactPosterior(NodePosterior):
         masks = np.ones((len(lanes), self.problem.k), dtype=bool)
         masks[:, ~self.problem.certain] = free
         return masks
+
+
+def _mean_given(problem: NodeProblem, parent: int, present: bool, threads: int) -> FloatArray:
+    """Return the mean given one edge, from an enumeration of its own."""
+    if present:
+        return enumerate_sets(problem.with_certain(parent), threads).mean
+    mean = np.zeros(problem.k)
+    mean[np.arange(problem.k) != parent] = enumerate_sets(problem.without([parent]), threads).mean
+    return mean
+
+
+class ExactMixture(SettingsPosterior):
+    """Exact posterior of one node over several hyperparameter values."""
+
+    parts: list[ExactPosterior]
+
+    def mean_given(self, parent: int, present: bool) -> FloatArray:
+        """Return the mean given one edge; the hyperparameter values are weighed anew."""
+        problem = replace(self.problem, settings=self._settings_given(parent, present))
+        return _mean_given(problem, parent, present, self.parts[0].threads)
+
+    def _settings_given(self, parent: int, present: bool) -> tuple[Setting, ...]:
+        """Return the values that carry weight given the edge: all of them, where rounding does not let one tell."""
+        inclusion = np.array([part.inclusion[parent] for part in self.parts])
+        joint = self.weights * (inclusion if present else 1.0 - inclusion)
+        total = float(joint.sum())
+        least = LEAST * total if total > _TELLS else -1.0
+        return tuple(one for one, value in zip(self.problem.settings, joint, strict=True) if value > least)
