@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from alldags.engines.kernels.bounding.walk import Walk
 
 
+_TELLS_NOTHING = 1e100  # weight left out over weight visited
+
+
 @dataclass(frozen=True, slots=True)
 class Certified:
     """Average over the parent sets that matter and prove how much the others can weigh.
@@ -35,7 +38,8 @@ class Certified:
     Parameters
     ----------
     max_subsets
-        Most parent sets to visit in one pass, whichever tolerance that reaches (some 50 million a second).
+        Most work in one pass, whichever tolerance that reaches: parent sets to visit (some 50 million a second), and
+        bounds, each of which counts as the sets that could be visited in its time. Hyperparameter values share it.
     tolerance
         Stop when the posterior mass left out is proven to be below this.
 
@@ -73,6 +77,13 @@ class Certified:
             )
         return certify(problem, self)
 
+    def attempt(self, problem: NodeProblem) -> NodePosterior | None:
+        """Return the posterior if the tolerance is reached, and None as soon as it is known that it is not."""
+        if not self.suits(problem):
+            return None
+        posterior = certify(problem, self, patient=False)
+        return posterior if posterior.diagnostics.reached else None
+
 
 @dataclass(frozen=True)
 class CertifiedDiagnostics(Diagnostics):
@@ -98,13 +109,13 @@ class CertifiedDiagnostics(Diagnostics):
         return self.mass_left_out <= self.tolerance
 
 
-def certify(problem: NodeProblem, engine: Certified) -> CertifiedPosterior | CertifiedMixture:
+def certify(problem: NodeProblem, engine: Certified, patient: bool = True) -> CertifiedPosterior | CertifiedMixture:
     """Search the pairs of hyperparameter value and parent set of a problem that matter, with one bound of the rest."""
     one = len(problem.settings) == 1
     parts = [problem] if one else [problem.with_setting(setting) for setting in problem.settings]
     systems = [ordered_system(free_system(part, conjugate_system(part)), engine.max_subsets) for part in parts]
     log_prior = [0.0] if one else [setting.log_weight for setting in problem.settings]
-    found = search(systems, log_prior, engine.max_subsets, engine.tolerance)
+    found = search(systems, log_prior, engine.max_subsets, engine.tolerance, patient)
     posteriors = [CertifiedPosterior(part, engine, walk) for part, walk in zip(parts, found.walks, strict=True)]
     return posteriors[0] if one else CertifiedMixture(problem, engine, posteriors, found)
 
@@ -290,7 +301,8 @@ class CertifiedMixture(SettingsPosterior):
         super().__init__(problem, parts)
         self.engine = engine
         self._limits = [part.mean_limit for part in parts]
-        self._ratios = found.left_out / found.w
+        tells = found.left_out.sum() < _TELLS_NOTHING * found.w
+        self._ratios = found.left_out / found.w if tells else np.full(len(parts), math.inf)
         self.diagnostics = _diagnose(problem.child, engine, found)
 
     @cached_property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alldags.engines.kernels.bounding.walk import Limits, Walk
     from alldags.engines.kernels.subsets.block import Weights
 
-WIDTH = 14  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bookkeeping
+WIDTH = 13  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bounds
 _NARROWEST = 8
 _OVERFLOW = 1e200
 _TIGHTEN = 1e3  # a subtree this many times above the threshold gets a bound of its own
@@ -77,13 +77,13 @@ class OrderedSystem:
 def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
     """Order the uncertain parents by the log odds of each, given what the greedy search selects among the others.
 
-    The block narrows with the budget, so that a small one still reaches some thousand states.
+    The block narrows with the budget, so that a small one still reaches some hundred states.
     """
     order = np.argsort(-_flip_log_odds(free), kind="stable")
     a, b = np.ascontiguousarray(free.a[np.ix_(order, order)]), free.b[order]
     weights = free.weights._replace(log_factor=free.weights.log_factor[order])
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
-    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 13))
+    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 10))
     reach = max(float(b @ inverse @ b), 0.0) * (1 + 1e-9)
     return OrderedSystem(free, a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width)
 
@@ -159,7 +159,13 @@ class Pass:
         return all(one.sums.finished for one in self.walks)
 
 
-def search(systems: Sequence[OrderedSystem], log_prior: Sequence[float], max_subsets: int, tolerance: float) -> Pass:
+def search(
+    systems: Sequence[OrderedSystem],
+    log_prior: Sequence[float],
+    max_subsets: int,
+    tolerance: float,
+    patient: bool = True,
+) -> Pass:
     """Lower the threshold until the mass left out is small enough or the budget is used up.
 
     Parameters
@@ -167,25 +173,36 @@ def search(systems: Sequence[OrderedSystem], log_prior: Sequence[float], max_sub
     systems, log_prior
         One system, and one log prior weight, per hyperparameter value.
     max_subsets
-        Parent sets to visit in one pass, over all values.
+        Work to spend in one pass, over all values, in parent sets.
     tolerance
         Wanted bound of the mass left out.
+    patient
+        Whether to find the best bound the budget allows when the tolerance is out of reach.
     """
     from alldags.engines.kernels.bounding.walk import Limits
 
-    budget = max(max_subsets >> systems[0].width, 1)
     scaled = _on_one_scale(systems, log_prior)
-    threshold, best, before = 0.1, None, None
-    while True:
-        found = _one_pass(scaled, Limits(threshold, _TIGHTEN * threshold, budget), before)
-        scaled = [one.system for one in found.walks]
-        if best is None or found.mass_left_out < best.mass_left_out:
-            best = found
-        if best.mass_left_out <= tolerance or not found.finished or threshold < _SMALLEST:
-            return best
+
+    def run(threshold: float, before: Pass | None = None) -> Pass:
+        latest = scaled if before is None else [one.system for one in before.walks]
+        return _one_pass(latest, Limits(threshold, _TIGHTEN * threshold, max_subsets), before)
+
+    threshold = 0.1 * tolerance  # where the mass left out is usually small enough
+    found = best = run(threshold)
+    if not found.finished and patient:  # what was left out when the budget ran out is not chosen well: start high
+        threshold = 0.1
+        found = run(threshold)
+        best = min(best, found, key=_mass)
+    while found.finished and best.mass_left_out > tolerance and threshold > _SMALLEST:
         # the mass left out falls a little more slowly than the threshold
         threshold *= min(max(0.5 * tolerance / found.mass_left_out, 1e-3), 0.3)
-        before = found
+        found = run(threshold, found)
+        best = min(best, found, key=_mass)
+    return best
+
+
+def _mass(found: Pass) -> float:
+    return found.mass_left_out
 
 
 def _on_one_scale(systems: Sequence[OrderedSystem], log_prior: Sequence[float]) -> list[OrderedSystem]:
@@ -219,8 +236,8 @@ def _walk_all(systems: Sequence[OrderedSystem], limits: Limits, before: Pass | N
         if kept is None or kept.sums.states > 0 or not kept.sums.left_out <= limits.threshold:
             own = limits._replace(budget=budget)
             kept = Search(systems[place], own, run_walk(systems[place], own))
+            budget = max(budget - kept.sums.work, 0)
         walks[place] = kept
-        budget = max(budget - kept.sums.states, 0)
     return Pass(tuple(walks[place] for place in range(len(systems))))
 
 
