@@ -33,7 +33,7 @@ class Auto:
     ----------
     max_exact
         Enumerate nodes with at most ``2**max_exact`` parent sets (times the number of hyperparameter values averaged
-        over); at most 30.
+        over); at most 40.
     max_certified
         Try `certified` on nodes with at most this many uncertain parents.
     certified

@@ -22,8 +22,9 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from alldags.engines.kernels.subsets.enumeration import Weights
 
-LARGEST = 30  # parents; 2**30 sets take about a quarter of a minute and every further one doubles that
-_SECONDS_PER_SET = 2e-8
+LARGEST = 40  # parents that may be allowed; 2**40 sets take nine hours
+_SECONDS_PER_SET = 3e-8  # of all an answer needs; a second walk is made only under values that carry weight
+_PATIENCE = 60.0  # seconds
 _LARGEST_TABLE = 20
 _TELLS = 1e-3  # from this probability on, one less it is known to twelve digits
 
@@ -35,7 +36,8 @@ class Exact:
     Parameters
     ----------
     max_parents
-        Refuse nodes with more *uncertain* candidate parents than this; at most 30. Certain parents cost nothing.
+        Refuse nodes with more *uncertain* candidate parents than this; at most 40. Certain parents cost nothing. By
+        default nodes are refused that would take more than about a minute.
     threads
         Threads used for one node. The result does not depend on it.
 
@@ -46,11 +48,11 @@ class Exact:
     'exact'
     """
 
-    max_parents: int = 25
+    max_parents: int | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_parents <= LARGEST:
+        if self.max_parents is not None and not 0 <= self.max_parents <= LARGEST:
             raise EngineError(f"max_parents must lie between 0 and {LARGEST}, got {self.max_parents!r}")
         if self.threads < 1:
             raise EngineError(f"threads must be at least 1, got {self.threads!r}")
@@ -62,8 +64,9 @@ class Exact:
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the exact posterior of one node; nothing random is involved."""
         del rng
-        if problem.free > self.max_parents:
-            raise EngineError(_too_many(problem, self.max_parents))
+        seconds = 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
+        if seconds > _PATIENCE if self.max_parents is None else problem.free > self.max_parents:
+            raise EngineError(_too_many(problem, self.max_parents, seconds))
         return enumerate_sets(problem, self.threads)
 
 
@@ -74,14 +77,15 @@ def enumerate_sets(problem: NodeProblem, threads: int = 1) -> ExactPosterior | E
     return ExactMixture(problem, [ExactPosterior(problem.with_setting(one), threads) for one in problem.settings])
 
 
-def _too_many(problem: NodeProblem, limit: int) -> str:
-    seconds = 2.0**problem.free * _SECONDS_PER_SET * len(problem.settings)
+def _too_many(problem: NodeProblem, limit: int | None, seconds: float) -> str:
+    values = f" under {len(problem.settings)} hyperparameter values" if len(problem.settings) > 1 else ""
     advice = "use engine='auto' or engine='mcmc'"
     if problem.free <= LARGEST:
         advice = f"allow it with engines.Exact(max_parents={problem.free}), or {advice}"
     return (
-        f"{problem.child!r} has {problem.free} uncertain candidate parents, more than max_parents={limit}: "
-        f"2^{problem.free} parent sets would take about {_duration(seconds)}; {advice}"
+        f"{problem.child!r} has {problem.free} uncertain candidate parents"
+        f"{'' if limit is None else f', more than max_parents={limit}'}: "
+        f"2^{problem.free} parent sets{values} would take about {_duration(seconds)}; {advice}"
     )
 
 
@@ -191,11 +195,11 @@ class ExactPosterior(NodePosterior):
 
         free = self._free
         table = tabulate_subsets(free.a, free.b, self._weights_at_total(), free.width, listed)
-        grid = table.reshape((2,) * len(listed))
-        for axis in range(len(listed)):  # sums over subsets, one variable at a time
-            grid = np.cumsum(grid, axis=axis)
+        for place in range(len(listed)):  # sums over subsets, one variable at a time
+            halves = table.reshape(-1, 2, 1 << place)
+            halves[:, 1] += halves[:, 0]
         allowed = ~free_masks[:, listed] @ (1 << np.arange(len(listed)))
-        return np.asarray(np.minimum(grid.reshape(-1)[allowed] / grid.reshape(-1)[-1], 1.0))
+        return np.asarray(np.minimum(table[allowed] / table[-1], 1.0))
 
     def _disjoint_by_refit(self, mask: BoolArray) -> float:
         without = ExactPosterior(self.problem.without(mask), self.threads)
