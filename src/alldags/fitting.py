@@ -11,12 +11,14 @@ import numpy as np
 from alldags import checks
 from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
+from alldags.engines.auto import Auto
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
+from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
-from alldags.nodes.posterior import Engine
+from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
@@ -76,16 +78,25 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
-    made = resolve(engine)
     variables = graphs[0].variables
     source = open_source(table, names)
     moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     data = working_data(moments, prior, variables)
     node_seed, draw_seed = _seed(rng).spawn(2)
-    store = NodeStore(made, node_seed, variables, n_jobs, progress)
+    store = NodeStore(
+        _planned(resolve(engine), graphs), node_seed, variables, n_jobs, progress, _planned(Auto(), graphs)
+    )
     models = fitted_mixture(graphs, shares, prior, data, store)
     notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
     return Posterior(models, store, draw_seed, notes)
+
+
+def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
+    """Return the engine with its budget shared out over the nodes of all graphs, whatever will be asked."""
+    if not isinstance(engine, GraphEngine):
+        return engine
+    nodes = {linear_terms(graph, child) for graph in graphs for child in graph.variables}
+    return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
 
 
 def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:

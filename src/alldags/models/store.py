@@ -66,12 +66,22 @@ class NodeStore:
         Threads.
     progress
         Whether to show a bar on a terminal when the work is long.
+    searcher
+        The engine for regressions that are looked at on the way to an answer, whatever `engine` is; `engine` if not
+        given.
     """
 
     def __init__(
-        self, engine: Engine, seed: np.random.SeedSequence, variables: Iterable[str], n_jobs: int, progress: bool
+        self,
+        engine: Engine,
+        seed: np.random.SeedSequence,
+        variables: Iterable[str],
+        n_jobs: int,
+        progress: bool,
+        searcher: Engine | None = None,
     ) -> None:
         self.engine = engine
+        self.searcher = searcher or engine
         self._seed = seed
         self._place = {name: i for i, name in enumerate(variables)}
         self._n_jobs = n_jobs

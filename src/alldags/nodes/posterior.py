@@ -184,4 +184,12 @@ class BatchEngine(Protocol):
         """Return the posteriors of several nodes, equal to those of single calls."""
 
 
+@runtime_checkable
+class GraphEngine(Protocol):
+    """An engine that spends its time with a view to the whole graph."""
+
+    def for_graph(self, sizes: Sequence[int]) -> Engine:
+        """Return the engine for a graph whose nodes have so many uncertain candidate parents."""
+
+
 NodeFit: TypeAlias = Callable[[NodeProblem], NodePosterior]
