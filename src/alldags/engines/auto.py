@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from alldags import checks
 from alldags.engines.certified import Certified, CertifiedDiagnostics
 from alldags.engines.exact import LARGEST, Exact
 from alldags.engines.mcmc import MCMC
+from alldags.engines.suits import check_suits, unsuited
 from alldags.errors import EngineError
 from alldags.nodes import NodePosterior, NodeProblem
+from alldags.priors.noise import Noise
 
 
 def _certified() -> Certified:
@@ -45,6 +48,10 @@ class Auto:
     'auto'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_exact: int = 20
     max_certified: int = 40
     certified: Certified = field(default_factory=_certified)
@@ -62,10 +69,11 @@ class Auto:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node from the engine chosen for it."""
+        check_suits(self, problem.settings[0])
         if problem.free + math.log2(len(problem.settings)) <= self.max_exact:
             return Exact(max_parents=LARGEST)(problem, rng)
         few = problem.free <= self.max_certified and len(problem.settings) == 1
-        if few and self.certified.suits(problem):
+        if few and unsuited(self.certified, problem.settings[0]) is None:
             posterior = self.certified(problem, rng)
             if isinstance(posterior.diagnostics, CertifiedDiagnostics) and posterior.diagnostics.reached:
                 return posterior

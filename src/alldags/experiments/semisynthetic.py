@@ -21,7 +21,7 @@ from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbi
 from alldags.errors import EngineError
 from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
 from alldags.experiments.estimate import array_moments, mean_effect
-from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
 from alldags.typing import FloatArray, IntArray
 
@@ -147,11 +147,12 @@ def bayes_estimate(data: TreatmentData, prior: str, method: str, rng: np.random.
     moments = array_moments(part.array(), part.names)
     graph = part.graph()
     engine = BoundedBayes(sweeps=500, max_sweeps=2000) if method == REFERENCE else make_engine(method)
+    made = with_mixture(PRIORS[prior](), method)
     if draws == 0:
-        return Estimate(mean_effect(moments, graph, PRIORS[prior](), engine, rng, TREATMENT, OUTCOME))
+        return Estimate(mean_effect(moments, graph, made, engine, rng, TREATMENT, OUTCOME))
     from alldags.results.fit import fit
 
-    effect = fit(moments, graph, prior=PRIORS[prior](), engine=engine, rng=rng).effect(TREATMENT, OUTCOME)
+    effect = fit(moments, graph, prior=made, engine=engine, rng=rng).effect(TREATMENT, OUTCOME)
     low, high = np.quantile(effect.draws(draws, rng=rng), [0.025, 0.975])
     return Estimate(float(effect.mean), float(low), float(high))
 

@@ -11,7 +11,7 @@ import numpy as np
 from alldags.data.moments import Moments
 from alldags.datasets.paper import paper_graph, paper_sample
 from alldags.experiments.estimate import array_moments, mean_effect
-from alldags.experiments.methods import PRIORS, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
 from alldags.graph.candidate import CandidateGraph
 
@@ -79,7 +79,7 @@ class Synthetic:
         made = PRIORS[prior]()
         if prior == "paper":
             made = type(made).paper(self.slab_variance, self.noise_precision)
-        return mean_effect(moments, graph, made, make_engine(method), rng)
+        return mean_effect(moments, graph, with_mixture(made, method), make_engine(method), rng)
 
 
 def group_name(probability: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 from alldags import checks
 from alldags.errors import PriorError
 from alldags.priors.edges import EdgePrior
 from alldags.priors.grid import NodeNumbers, Setting
+from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise, Noise, UnknownNoise
 from alldags.priors.slabs import Slab
 from alldags.typing import FloatArray
@@ -39,6 +40,11 @@ class Prior:
         None: the graph's edge probabilities. `BetaBinomial` learns one edge probability for each node, or one for all;
         `EqualEdges` sets it.
 
+    coefficients
+        None: an edge is there or not, with a slab if it is. `NEG`, `Laplace`, `StudentT` or `Horseshoe`: every
+        candidate edge is there, with this prior of its coefficient; only certain edges have the slab. For the
+        engines ``"vb"``, ``"em"`` and ``"gibbs"``, for which None means the paper's ``NEG()``.
+
     Examples
     --------
     >>> import alldags as ad
@@ -56,6 +62,7 @@ class Prior:
     intercept: bool = True
     slab: Slab | None = None
     edges: EdgePrior | None = None
+    coefficients: ScaleMixture | None = None
 
     def __post_init__(self) -> None:
         checks.positive("slab_variance", self.slab_variance, PriorError)
@@ -68,6 +75,8 @@ class Prior:
         self._check_slab()
         if self.edges is not None and not isinstance(self.edges, EdgePrior):
             raise PriorError(f"edges must be BetaBinomial(...), EqualEdges(...) or None, got {self.edges!r}")
+        if self.coefficients is not None:
+            self._check_coefficients()
 
     def _check_slab(self) -> None:
         if self.slab is not None and not isinstance(self.slab, Slab):
@@ -77,6 +86,21 @@ class Prior:
                 f"slab={self.slab!r} takes the place of slab_variance={self.slab_variance!r}; give only one of them"
             )
         self.noise.check_slab(self.slab)
+
+    def _check_coefficients(self) -> None:
+        mixture = self.coefficients
+        if not isinstance(mixture, ScaleMixture):
+            raise PriorError(f"coefficients must be NEG, Laplace, StudentT, Horseshoe or None, got {mixture!r}")
+        if self.edges is not None:
+            raise PriorError(
+                f"edges={self.edges!r} has no meaning with coefficients={mixture!r}, under which every candidate edge "
+                "exists; give only one of them"
+            )
+        if self.noise.ties_directions:
+            raise PriorError(
+                f"{self.noise!r} counts parents, of which coefficients={mixture!r} knows no number; use UnknownNoise() "
+                "or KnownNoise(...)"
+            )
 
     @property
     def has_shared(self) -> bool:
@@ -97,7 +121,8 @@ class Prior:
             )
         fixed = (Setting(self.slab_variance, self.noise),)
         slabs = fixed if self.slab is None else self.slab.settings(node.rows, self.noise)
-        return tuple(part for slab in slabs for part in self.noise.expand(slab, node))
+        parts = tuple(part for slab in slabs for part in self.noise.expand(slab, node))
+        return parts if self.coefficients is None else tuple(replace(p, coefficients=self.coefficients) for p in parts)
 
     @classmethod
     def paper(cls, slab_variance: float = 1.0, noise_precision: float = 1.0) -> Prior:

@@ -11,6 +11,7 @@ import numpy as np
 from alldags import checks
 from alldags.data.moments import Moments
 from alldags.engines import resolve
+from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import Engine, working_moments
@@ -76,6 +77,7 @@ def fit(
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
     made = resolve(engine)
+    check_suits(made, prior)
     variables = graphs[0].variables
     moments = _moments(table, variables, names, drop_missing, n_jobs)
     working = working_moments(moments, prior, variables)

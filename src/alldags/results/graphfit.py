@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from alldags.engines.parallel import run_threads
-from alldags.errors import EngineError
+from alldags.errors import AlldagsWarning, EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import BatchEngine, Engine, NodePosterior, NodeProblem, WorkingMoments, node_problem
 from alldags.priors.prior import Prior
@@ -43,15 +44,14 @@ class GraphFit:
     def node(self, child: str) -> NodePosterior:
         """Return the posterior of one node."""
         if child not in self._nodes:
-            self._nodes[child] = self._fit(child)
+            self._keep([child], [self._fit(child)])
         return self._nodes[child]
 
     def prepare(self, children: Iterable[str]) -> None:
         """Fit several nodes at once, in parallel."""
         wanted = [child for child in children if child not in self._nodes]
         if isinstance(self.engine, BatchEngine):
-            fitted = self.engine.fit_many([self._problem(child) for child in wanted]) if wanted else []
-            self._nodes.update(zip(wanted, fitted, strict=True))
+            self._keep(wanted, self.engine.fit_many([self._problem(child) for child in wanted]) if wanted else [])
             return
         with Progress("fitting nodes", len(wanted), self._progress) as progress:
 
@@ -61,7 +61,14 @@ class GraphFit:
                 return posterior
 
             fitted = run_threads(job, len(wanted), self._n_jobs)
-        self._nodes.update(zip(wanted, fitted, strict=True))
+        self._keep(wanted, fitted)
+
+    def _keep(self, children: Sequence[str], posteriors: Sequence[NodePosterior]) -> None:
+        """Keep what was fitted, and warn of what went wrong: the one place where engines' troubles become warnings."""
+        self._nodes.update(zip(children, posteriors, strict=True))
+        for posterior in posteriors:
+            for sentence in posterior.diagnostics.troubles:
+                warnings.warn(sentence, AlldagsWarning, stacklevel=4)
 
     def _problem(self, child: str) -> NodeProblem:
         return node_problem(self.working, self.graph, self.prior, child)
