@@ -12,6 +12,7 @@ from alldags import checks
 from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
 from alldags.engines.auto import Auto
+from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import fitted_mixture
@@ -78,14 +79,15 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
+    made = resolve(engine)
+    check_suits(made, prior)
     variables = graphs[0].variables
     source = open_source(table, names)
     moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     data = working_data(moments, prior, variables)
     node_seed, draw_seed = _seed(rng).spawn(2)
-    store = NodeStore(
-        _planned(resolve(engine), graphs), node_seed, variables, n_jobs, progress, _planned(Auto(), graphs)
-    )
+    searcher = _planned(Auto(), graphs)
+    store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
     notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
     return Posterior(models, store, draw_seed, notes)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.settings import SettingsPosterior
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import ExactPosterior
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ class Certified:
     'certified'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_subsets: int = 2**26
     tolerance: float = 1e-5
 
@@ -62,24 +68,14 @@ class Certified:
     def name(self) -> str:
         return "certified"
 
-    def suits(self, problem: NodeProblem) -> bool:
-        """Say whether the bound holds for this problem's noise prior."""
-        return all(setting.noise.shape_per_parent == 0.0 for setting in problem.settings)
-
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
-        if not self.suits(problem):
-            raise EngineError(
-                f"the engine 'certified' cannot take {problem.settings[0].noise!r}: its bound needs a noise prior that "
-                "does not depend on the number of parents; use engine='auto', 'exact' or 'mcmc'"
-            )
         return certify(problem, self)
 
     def attempt(self, problem: NodeProblem) -> NodePosterior | None:
         """Return the posterior if the tolerance is reached, and None as soon as it is known that it is not."""
-        if not self.suits(problem):
-            return None
         posterior = certify(problem, self, patient=False)
         return posterior if posterior.diagnostics.reached else None
 

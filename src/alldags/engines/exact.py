@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.settings import LEAST, SettingsPosterior
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.priors.grid import Setting
+from alldags.priors.noise import Noise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ class Exact:
     'exact'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_parents: int | None = None
     threads: int = 1
 
@@ -63,6 +69,7 @@ class Exact:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the exact posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
         seconds = 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
         if seconds > _PATIENCE if self.max_parents is None else problem.free > self.max_parents:

@@ -18,6 +18,7 @@ from alldags.errors import PriorError
 from alldags.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
+    from alldags.priors.mixtures import ScaleMixture
     from alldags.priors.noise import Noise, UnknownNoise
     from alldags.priors.prior import Prior
 
@@ -39,12 +40,15 @@ class Setting:
         inverse cross-product matrix of the parents present.
     log_weight
         Log prior weight of this value when several are averaged over.
+    coefficients
+        Scale mixture that takes the place of spike and slab for uncertain edges; None for none.
     """
 
     slab_variance: float
     noise: Noise
     slab: SlabKind = "independent"
     log_weight: float = 0.0
+    coefficients: ScaleMixture | None = None
 
 
 class NodeNumbers(Protocol):
