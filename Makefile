@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench docs calibrate check clean
+.PHONY: demo test cover bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -39,6 +39,11 @@ check: $(VENV)/.dev
 
 test: check
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# The compiled loops run as plain Python, so that coverage sees which of their lines and branches the tests reach.
+cover: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines -m kernels \
+	  --numprocesses auto --cov --cov-report=term-missing
 
 calibrate: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/calibration --calibrate

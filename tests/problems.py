@@ -54,10 +54,10 @@ class World:
 
 
 PRIORS = {
-    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False),
-    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw"),
-    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False),
-    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw"),
+    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False, link=0.0),
+    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw", link=0.0),
+    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False, link=0.0),
+    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw", link=0.0),
 }
 
 

@@ -40,9 +40,12 @@ class FitOptions:
     engine
         auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
     prior
-        default (unknown noise, standardized units) or paper (known noise, raw units, no intercept).
+        default (learned slab, unknown noise, standardized units, linked), paper (known noise, raw units, no intercept)
+        or v01 (the default of version 0.1: fixed slab, no link).
     slab_variance
-        Prior variance of a coefficient whose edge is present.
+        Prior variance of a coefficient whose edge is present; learned if not given.
+    link
+        From 0 (none) to 1: how far what drives the treatment is taken for a confounder.
     noise_precision
         Take the noise precision as known, with this value.
     drop_missing
@@ -55,8 +58,9 @@ class FitOptions:
 
     graph: Path
     engine: str = "auto"
-    prior: Literal["default", "paper"] = "default"
-    slab_variance: float = 1.0
+    prior: Literal["default", "paper", "v01"] = "default"
+    slab_variance: float | None = None
+    link: float = 1.0
     noise_precision: float | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
@@ -64,14 +68,16 @@ class FitOptions:
 
 
 def _prior(options: FitOptions) -> Prior:
-    from alldags.priors.noise import KnownNoise
+    from alldags.priors.noise import KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
 
     if options.prior == "paper":
-        return Prior.paper(options.slab_variance, 1.0 if options.noise_precision is None else options.noise_precision)
-    if options.noise_precision is None:
-        return Prior(options.slab_variance)
-    return Prior(options.slab_variance, noise=KnownNoise(options.noise_precision))
+        given = (options.slab_variance, options.noise_precision)
+        return Prior.paper(*(1.0 if value is None else value for value in given))
+    noise = UnknownNoise() if options.noise_precision is None else KnownNoise(options.noise_precision)
+    if options.prior == "v01":
+        return Prior(1.0 if options.slab_variance is None else options.slab_variance, noise, link=0.0)
+    return Prior(options.slab_variance, noise, link=options.link)
 
 
 def _say_compiling() -> None:

@@ -13,6 +13,8 @@ from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import AlldagsWarning, EngineError
 from alldags.priors.noise import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},
     "laplace": {"mixing": "laplace", "alpha": 9.0},

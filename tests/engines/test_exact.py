@@ -16,6 +16,8 @@ from alldags.engines.exact import Exact, ExactPosterior
 from alldags.nodes import Setting
 from problems import PRIORS, nine_settings, random_kind, random_node
 
+pytestmark = pytest.mark.kernels
+
 SHAPES = [(0, 0), (1, 0), (1, 1), (3, 1), (6, 2), (9, 0), (11, 0), (12, 1)]
 
 

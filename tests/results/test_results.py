@@ -55,11 +55,11 @@ def test_only_nodes_on_paths_are_fitted(study):
 def test_text_fits_eighty_columns_and_says_the_answer(effect):
     text = str(effect)
     assert max(map(len, text.splitlines())) <= 80
-    assert "Raising smoking by one unit changes risk by 0.856 on average" in text.replace("\n", " ")
+    assert "Raising smoking by one unit changes risk by 0.894 on average" in text.replace("\n", " ")
     assert "65,536 candidate graphs" in text.replace("\n", " ")
     assert "from not knowing the graph" in text
     assert "<table>" in effect._repr_html_()
-    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8556")
+    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8939")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import alldags as ad
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
-from alldags.show.summary import EffectSummary
+from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
 from alldags.show.words import effect_text
 
 FILE = Path(__file__).with_suffix(".json")
@@ -26,7 +26,7 @@ CERTAIN = ad.CandidateGraph(STUDY.graph.variables, dict.fromkeys(STUDY.graph.edg
 def _ask(graph=STUDY.graph, rows=500, prior=None, question=("smoking", "risk"), level=0.95, **options):
     def asked() -> EffectSummary:
         table = {name: column[:rows] for name, column in STUDY.table.items()}
-        fixed = ad.Prior(slab_variance=1.0) if prior is None else prior
+        fixed = ad.Prior.v01() if prior is None else prior
         return ad.fit(table, graph, prior=fixed, rng=0, **options).effect(*question).summary(level)
 
     return asked
@@ -42,7 +42,8 @@ CASES: dict[str, Callable[[], EffectSummary]] = {
     "two graphs": _ask([STUDY.graph, WITHOUT]),
     "two graphs, greedy": _ask([STUDY.graph, WITHOUT], engine="k2"),
     "one certain graph": _ask(CERTAIN),
-    "learned slab": _ask(prior=ad.Prior(slab=ad.LearnedSlab(points=7))),
+    "default prior": _ask(prior=ad.Prior()),
+    "default prior, vb": _ask(prior=ad.Prior(), engine="vb"),
     "four rows": _ask(rows=4, level=0.5),
     "against the arrows": _ask(question=("risk", "smoking")),
     "no path either way": _ask(question=("age", "sex")),
@@ -56,8 +57,11 @@ def stored() -> dict[str, dict]:
 
 def record(entry: dict) -> EffectSummary:
     """Return the record of a stored answer."""
-    fields = entry["summary"]
-    return EffectSummary(**{**fields, "notes": tuple(fields["notes"])})
+    fields = dict(entry["summary"])
+    fields["notes"] = tuple(fields["notes"])
+    fields["adjusted"] = tuple(Adjustment(**item) for item in fields["adjusted"])
+    fields["least_squares"] = fields["least_squares"] and LeastSquares(**fields["least_squares"])
+    return EffectSummary(**fields)
 
 
 def shown(summary: EffectSummary) -> dict:

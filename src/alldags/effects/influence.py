@@ -26,11 +26,13 @@ class EdgeInfluence:
     cause, effect
         The edge.
     prior, posterior
-        Its probability before and after the data.
+        Its probability as stated and after the data.
     mean_present, mean_absent
         Posterior mean of the total effect given that the edge is present or absent.
     independent
         Whether the edge is independent of the others a priori; if not, its odds cannot be changed alone.
+    raised
+        What the edge's link to the treatment added to its prior, which is held fixed.
     """
 
     cause: str
@@ -40,26 +42,22 @@ class EdgeInfluence:
     mean_present: float
     mean_absent: float
     independent: bool = True
-
-    @property
-    def variance_removed(self) -> float:
-        """Variance of the mean effect that knowing the edge would remove."""
-        p = self.posterior
-        return p * (1 - p) * (self.mean_present - self.mean_absent) ** 2 if 0 < p < 1 else 0.0
+    raised: float = 0.0
 
     @property
     def sign_flip_prior(self) -> float:
-        """Prior probability of the edge at which the effect's posterior mean would be zero; nan if none is.
+        """Stated probability of the edge at which the effect's posterior mean would be zero; nan if none is.
 
         Multiplying the prior odds by r multiplies the posterior odds by r, so the posterior probability at which the
-        mean vanishes maps back to a prior one.
+        mean vanishes maps back to a prior one; and that to a stated one, if the edge's link leaves room for it.
         """
-        low, high, p, prior = self.mean_absent, self.mean_present, self.posterior, self.prior
+        low, high, p = self.mean_absent, self.mean_present, self.posterior
+        prior = 1 - (1 - self.prior) * (1 - self.raised) if self.raised else self.prior
         if not self.independent or not low * high < 0 or not 0 < p < 1 or not 0 < prior < 1:
             return math.nan
         posterior_odds = -low / high  # p* / (1 - p*) at p* = -low / (high - low)
         odds = prior / (1 - prior) * posterior_odds * (1 - p) / p
-        return odds / (1 + odds)
+        return _stated(odds / (1 + odds), self.raised)
 
 
 def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:
@@ -131,7 +129,16 @@ def edge_prior(model: FittedGraph, edge: Edge) -> float:
     if edge not in model.graph.edges:
         return 0.0
     node = model.node(effect)
-    return float(node.prior_inclusion[node.parents.index(cause)])
+    return float(node.stated_inclusion[node.parents.index(cause)])
+
+
+def edge_raised(model: FittedGraph, edge: Edge) -> float:
+    """Return what a link added to the prior of an edge in one model."""
+    cause, effect = edge
+    if edge not in model.graph.edges:
+        return 0.0
+    node = model.node(effect)
+    return float(node.raised[node.parents.index(cause)])
 
 
 def edge_probability(model: FittedGraph, edge: Edge) -> float:
@@ -155,12 +162,20 @@ def _node_influences(part: Slope, mean: float) -> Iterator[EdgeInfluence | None]
         yield EdgeInfluence(
             cause=node.parents[place],
             effect=part.child,
-            prior=float(node.prior_inclusion[place]),
+            prior=float(node.stated_inclusion[place]),
             posterior=_inclusion(node, int(place)),
             mean_present=float(mean + part.slope @ (present - node.mean)),
             mean_absent=float(mean + part.slope @ (absent - node.mean)),
             independent=node.has_independent_edges,
+            raised=float(node.raised[place]),
         )
+
+
+def _stated(probability: float, raised: float) -> float:
+    """Return the probability that a link raises to this one; nan if none is."""
+    if raised == 0.0:
+        return probability
+    return 1.0 - (1.0 - probability) / (1.0 - raised) if probability >= raised < 1.0 else math.nan
 
 
 def _inclusion(node: NodePosterior, place: int) -> float:

@@ -14,7 +14,7 @@ moments one step further (`alldags.models.blocks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -148,26 +148,13 @@ def variable_streams(model: FittedGraph, rng: np.random.Generator) -> dict[str, 
     return dict(zip(names, rng.spawn(len(names)), strict=True))
 
 
-# -- every variable on every other -------------------------------------------------------------------------------------
-
-
-def mean_effects(model: FittedGraph) -> FloatArray:
-    """Return ``(I - Bbar)^-1``: the mean effect of each row's variable on each column's, 1 on the diagonal."""
-    place = {name: i for i, name in enumerate(model.graph.variables)}
-    matrix = np.eye(len(place))
-    for child in model.graph.variables:
-        node = model.node(child)
-        if node.parents:
-            matrix[[place[name] for name in node.parents], place[child]] = -node.mean
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-
-
-def effect_moments(model: FittedGraph) -> FloatArray:
-    """Return first and second moments of the effect of every variable on every other, shape (2, m, m)."""
+def effect_moments(model: FittedGraph, sources: Iterable[str]) -> FloatArray:
+    """Return first and second moments of the effects of some variables on all, shape (2, m, m); zeros for others."""
     place = {name: i for i, name in enumerate(model.graph.variables)}
     moments = np.zeros((2, len(place), len(place)))
-    for source in model.graph.variables:
+    for source in sources:
         span = Span.below(model.graph, source)
+        model.prepare(span.reached)
         columns = [place[name] for name in span.variables]
         moments[0, place[source], columns] = first_moments(model, span)
         moments[1, place[source], columns] = np.diag(second_moments(model, span))

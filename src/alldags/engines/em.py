@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -103,6 +104,8 @@ class EM(ScaleMixture):
     def __post_init__(self) -> None:
         ScaleMixture.__post_init__(self)
         check_iteration(self.tolerance, self.max_rounds)
+
+    uses_edges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ class Full:
 
     A baseline: edge probabilities are not used.
     """
+
+    uses_edges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

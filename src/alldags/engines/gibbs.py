@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -103,6 +103,8 @@ class ScaleMixtureGibbs(ScaleMixture):
         for name, least in (("chains", 2), ("warmup", 0), ("draws", 4), ("thin", 1)):
             if getattr(self, name) < least:
                 raise EngineError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+
+    uses_edges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -102,6 +103,8 @@ class Variational(ScaleMixture):
         check_iteration(self.tolerance, self.max_rounds)
         if self.plain_rounds < 0:
             raise EngineError(f"plain_rounds must be zero or more, got {self.plain_rounds!r}")
+
+    uses_edges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -141,6 +141,25 @@ class CandidateGraph:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
         return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
 
+    def instrument(self, name: str, treatment: str) -> CandidateGraph:
+        """Return a graph in which a variable acts on later variables only through the treatment.
+
+        Its edges to every variable the treatment may act on are removed; the one to the treatment must be a candidate.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_order(["lottery", "service", "income"])
+        >>> graph.instrument("lottery", treatment="service").parents("income")
+        ('service',)
+        """
+        self._check_known(name, treatment)
+        if (name, treatment) not in self.edges:
+            raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
+        after = self.descendants(treatment)
+        kept = {(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after}
+        return CandidateGraph(self.variables, kept)
+
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
         names = _names(variables, "variables")

@@ -113,6 +113,10 @@ class Mixture(Generic[Item]):
         """Return the mixture of what `make` makes of each item."""
         return Mixture(tuple(make(item) for item in self.items), self.weights)
 
+    def paired(self, other: Mixture[Other]) -> Mixture[tuple[Item, Other]]:
+        """Return the mixture of pairs with the items of another one of the same models; the weights are this one's."""
+        return Mixture(tuple(zip(self.items, other.items, strict=True)), self.weights)
+
     # -- averages ----------------------------------------------------------------------------------------------------
 
     def average(self, value: Callable[[Item], float]) -> float:

@@ -29,11 +29,14 @@ class NodeKey:
         Without hyperparameters shared by nodes.
     data
         The moments; compared by identity.
+    engine
+        None: the store's own.
     """
 
     terms: NodeTerms
     prior: Prior
     data: WorkingData
+    engine: Engine | None = None
 
     @property
     def child(self) -> str:
@@ -84,8 +87,10 @@ class NodeStore:
     def prepare(self, keys: Iterable[NodeKey]) -> None:
         """Fit several nodes at once, in parallel."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._nodes]
-        fitted = self._fit_together(wanted) if isinstance(self.engine, BatchEngine) else self._fit_apart(wanted)
-        self._nodes.update(zip(wanted, fitted, strict=True))
+        together = [key for key in wanted if isinstance(key.engine or self.engine, BatchEngine)]
+        apart = [key for key in wanted if key not in together]
+        self._nodes.update(zip(together, self._fit_together(together), strict=True))
+        self._nodes.update(zip(apart, self._fit_apart(apart), strict=True))
 
     def fitted(self) -> Iterator[tuple[NodeKey, NodePosterior]]:
         """Yield the nodes fitted so far."""
@@ -107,7 +112,8 @@ class NodeStore:
             return list(map_threads(job, wanted, self._n_jobs))
 
     def _fit(self, key: NodeKey) -> NodePosterior:
-        posterior = self.engine(key.problem(), self._stream(key.child))
+        engine = key.engine or self.engine
+        posterior = engine(key.problem(), self._stream(key.child))
         posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
         return onto_parents(posterior)
 

@@ -42,6 +42,17 @@ class LoadedPosterior(NodePosterior):
     def prior_inclusion(self) -> FloatArray:
         return np.array([1.0 - self.problem.prior_disjoint(row) for row in self._loadings.members])
 
+    @cached_property
+    def stated_inclusion(self) -> FloatArray:
+        plain = self.problem.without_link()
+        return np.array([1.0 - plain.prior_disjoint(row) for row in self._loadings.members])
+
+    @property
+    def raised(self) -> FloatArray:
+        """What a link added to each edge: to at least one of its terms."""
+        terms = super().raised
+        return np.array([1.0 - np.prod(1.0 - terms[row]) for row in self._loadings.members])
+
     @property
     def has_independent_edges(self) -> bool:
         """Whether edges are independent a priori: not if two parents share a term."""

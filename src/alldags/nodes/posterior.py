@@ -66,6 +66,16 @@ class NodePosterior(ABC):
         return self.problem.prior_inclusion
 
     @property
+    def stated_inclusion(self) -> FloatArray:
+        """The same before any link to another node, shape (k,)."""
+        return self.problem.stated_inclusion
+
+    @property
+    def raised(self) -> FloatArray:
+        """What a link to another node added to the prior, shape (k,): ``1 - (1 - stated) (1 - raised)``."""
+        return np.zeros(len(self.parents)) if self.problem.linked is None else self.problem.linked.raised
+
+    @property
     def has_independent_edges(self) -> bool:
         """Whether edges are independent a priori, so that the odds of one can be changed alone."""
         return self.problem.log_size is None

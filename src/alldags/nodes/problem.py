@@ -29,6 +29,13 @@ class Origin(NamedTuple):
     terms: FloatArray
 
 
+class LinkedPrior(NamedTuple):
+    """Stated probabilities of the terms and what a link added, (k,) each: ``1 - (1 - stated) (1 - raised)`` results."""
+
+    stated: FloatArray
+    raised: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Loadings:
     """How the terms of a regression respond to its parents, p of them.
@@ -81,6 +88,8 @@ class NodeProblem:
         Means of child and terms over these rows; None where they do not matter.
     loadings
         None: the terms are the parents.
+    linked
+        What `probability` was made from by a link to another node; None without link.
     """
 
     child: str
@@ -95,6 +104,7 @@ class NodeProblem:
     rows: float = math.nan
     origin: Origin | None = None
     loadings: Loadings | None = None
+    linked: LinkedPrior | None = None
 
     @property
     def k(self) -> int:
@@ -133,6 +143,15 @@ class NodeProblem:
             others = ~self.certain & (np.arange(self.k) != place)
             inclusion[place] = odds[place] * (_size_counts(odds[others]) @ np.exp(self.log_size[1:])) / self._size_total
         return inclusion
+
+    @property
+    def stated_inclusion(self) -> FloatArray:
+        """Prior probability that each term is present before any link, shape (k,)."""
+        return self.prior_inclusion if self.linked is None else self.without_link().prior_inclusion
+
+    def without_link(self) -> NodeProblem:
+        """Return the problem with the stated probabilities."""
+        return self if self.linked is None else replace(self, probability=self.linked.stated, linked=None)
 
     def prior_disjoint(self, mask: BoolArray) -> float:
         """Return the prior probability that none of the terms in `mask`, shape (k,), is present."""
@@ -175,6 +194,7 @@ class NodeProblem:
             log_size=log_size,
             origin=None,
             loadings=None,
+            linked=None,
         )
 
 

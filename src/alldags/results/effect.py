@@ -10,10 +10,14 @@ import numpy as np
 
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
+from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
 from alldags.errors import finite_number, whole_number
+from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results import tables
+from alldags.results.notes import effect_notes
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
@@ -59,7 +63,12 @@ class Effect:
     @cached_property
     def _totals(self) -> Mixture[TotalEffect]:
         """The total effect in each fitted model, in working units."""
-        return self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        return self._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+
+    @property
+    def _models(self) -> Mixture[FittedGraph]:
+        """The fitted models, with edges linked to those into the treatment."""
+        return self.posterior._linked_models(self.treatment)
 
     @cached_property
     def _unit(self) -> float:
@@ -284,8 +293,58 @@ class Effect:
         x = finite_number("the value the treatment is set to", x)
         draws_size = whole_number("draws_size", draws_size, least=1)
         return outcomes.outcome_distribution(
-            self.posterior._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
+            self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
+
+    # -- checks --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def link_check(self) -> LinkCheck:
+        """The effect with and without the link: a shift means weak confounders, or instruments.
+
+        The link (`Prior.link`) takes every covariate that drives the treatment for a possible confounder. If the answer
+        does not depend on it, that is good news; if it does, so does the truth: see "Many weak confounders".
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> check = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").link_check
+        >>> bool(abs(check.shift) < 0.5)
+        True
+        """
+        plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        for total in plain.items:
+            total.prepare()
+        return link_check(self._totals, plain, self._unit, self.sd)
+
+    @cached_property
+    def regression(self) -> Regression | None:
+        """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
+
+        Covariates are the candidate parents of treatment, outcome and the variables between them that the treatment
+        cannot act on.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
+        >>> plain.covariates
+        ('age', 'income', 'genes')
+        """
+        covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
+        return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: of the table, of how the nodes were computed, and of the checks of this effect."""
+        return effect_notes(self)
+
+    @property
+    def engines_used(self) -> dict[str, str]:
+        """For each node that this effect needs, the engine that was used."""
+        return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.effects.ranking import TopGraph, top_graphs
-from alldags.effects.total import effect_moments, mean_effects
+from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean, whole_number
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.fitted import FittedGraph
@@ -19,9 +19,13 @@ from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.effect import Effect
 from alldags.show.table import SquareTable, Table
+from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_MOST_REFITS = 2000
 
 
 class Posterior:
@@ -56,6 +60,7 @@ class Posterior:
         self._store = store
         self._seed = seed
         self._notes = notes
+        self._linked: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -116,13 +121,14 @@ class Posterior:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
-        engine_notes = (warning for _, node in self._store.fitted() for warning in node.diagnostics.warnings)
+        fitted = (node for key, node in self._store.fitted() if key.engine is None)
+        engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
         return tuple(dict.fromkeys((*self._notes, *engine_notes)))
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
-        return {key.child: node.diagnostics.engine for key, node in self._store.fitted()}
+        return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -144,8 +150,14 @@ class Posterior:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         return Effect(self, treatment, outcome)
 
-    def effects(self) -> SquareTable:
+    def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
+
+        Parameters
+        ----------
+        link
+            None: as for single effects, every treatment is a question of its own, in which the edges into what comes
+            after it are linked to those into it (`Prior.link`). 0: no link, which costs one fit of each node.
 
         Examples
         --------
@@ -155,14 +167,35 @@ class Posterior:
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
         1.21
         """
-        self._prepare()
-        return SquareTable(self.variables, self._models.average_array(mean_effects) * self._units)
+        return SquareTable(self.variables, self._effect_moments(link)[0] * self._units)
 
-    def effects_sd(self) -> SquareTable:
-        """Return the posterior standard deviation of every total effect, in the user's units."""
-        self._prepare()
-        first, second = self._models.average_array(effect_moments)
+    def effects_sd(self, link: float | None = None) -> SquareTable:
+        """Return the posterior standard deviation of every total effect; units and `link` as for `effects`."""
+        first, second = self._effect_moments(link)
         return SquareTable(self.variables, np.sqrt(np.maximum(second - first**2, 0.0)) * self._units)
+
+    def _effect_moments(self, link: float | None) -> FloatArray:
+        """Return first and second moments of all effects in working units, shape (2, m, m)."""
+        if link not in (None, 0, self._link):
+            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+        if link == 0 or self._link == 0:
+            self._prepare()
+            return self._models.average_array(lambda model: effect_moments(model, self.variables))
+        self._check_refits()
+        rows = [
+            self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
+            for name in self.variables
+        ]
+        return np.asarray(np.sum(rows, axis=0))
+
+    def _check_refits(self) -> None:
+        """Refuse to link every treatment where that would take too many fits."""
+        refits = sum(len(graph.descendants(name)) for graph in self.graphs for name in graph.variables)
+        if refits > _MOST_REFITS:
+            raise AlldagsError(
+                f"linked effects of all {len(self.variables)} variables on each other need {refits:,} fits of nodes, "
+                f"more than {_MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
+            )
 
     def edge_probabilities(self) -> Table:
         """Return prior and posterior probability of every candidate edge.
@@ -243,6 +276,20 @@ class Posterior:
         )
 
     # -- helpers -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _link(self) -> float:
+        """Strength of the link; 0 for engines that use no edge probabilities."""
+        uses_edges = getattr(self._store.engine, "uses_edges", True)
+        return self._models.items[0].prior.link if uses_edges else 0.0
+
+    def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment; weights are those of the models as they are."""
+        if self._link == 0.0:
+            return self._models
+        if treatment not in self._linked:
+            self._linked[treatment] = self._models.map(lambda model: model.linked(treatment))
+        return self._linked[treatment]
 
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)

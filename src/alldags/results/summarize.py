@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from alldags.show.summary import EffectSummary
+from alldags.effects.influence import edge_probability, edge_raised
+from alldags.effects.regression import Regression
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -38,7 +42,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
     posterior = effect.posterior
     low, high = effect.interval(level)
     low_error, high_error = effect.interval_error(level)
-    only = _only_engine(posterior)
+    only = _only_engine(effect)
     return EffectSummary(
         treatment=effect.treatment,
         outcome=effect.outcome,
@@ -65,14 +69,38 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         learns_hyperparameters=posterior.has_hyperparameters,
         scope=None if only is None else scope_of(only),
         estimate="posterior mean" if only is None else estimate_of(only),
-        engine=engine_line(posterior.engine, posterior.engines_used.values()),
-        notes=posterior.notes,
+        engine=engine_line(posterior.engine, effect.engines_used.values()),
+        notes=effect.notes,
+        adjusted=adjusted_for(effect),
+        least_squares=_least_squares(effect.regression),
+        mean_without_link=effect.link_check.mean_without if posterior._link else None,
     )
 
 
-def _only_engine(posterior: Posterior) -> str | None:
-    """Return the one engine used for all nodes so far, or None if there were several, or no node."""
-    used = set(posterior.engines_used.values())
+def _least_squares(plain: Regression | None) -> LeastSquares | None:
+    if plain is None:
+        return None
+    return LeastSquares(plain.estimate, plain.low, plain.high, len(plain.covariates))
+
+
+def adjusted_for(effect: Effect) -> tuple[Adjustment, ...]:
+    """Return the covariates in the outcome's regression, most probable first."""
+    models, outcome = effect._models, effect.outcome
+    inside = {name for total in effect._totals.items for name in total.span.variables}
+    names = dict.fromkeys(name for model in models.items for name in model.graph.parents(outcome) if name not in inside)
+    found = [_adjustment(models, name, outcome) for name in names] if inside and effect.sd_structure is not None else []
+    return tuple(sorted(found, key=lambda item: -item.probability))
+
+
+def _adjustment(models: Mixture[FittedGraph], name: str, outcome: str) -> Adjustment:
+    probability = models.average(lambda model: edge_probability(model, (name, outcome)))
+    raised = models.average(lambda model: edge_raised(model, (name, outcome)))
+    return Adjustment(name, probability, raised)
+
+
+def _only_engine(effect: Effect) -> str | None:
+    """Return the one engine used for all nodes of an effect, or None if there were several, or no node."""
+    used = set(effect.engines_used.values())
     return used.pop() if len(used) == 1 else None
 
 

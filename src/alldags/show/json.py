@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from alldags.show.summary import EffectSummary
@@ -30,6 +31,9 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "log10_graphs": summary.log10_graphs,
         "engine": summary.engine,
         "warnings": list(summary.notes),
+        "adjusted": [{**asdict(item), "probability": _finite(item.probability)} for item in summary.adjusted],
+        "least_squares": summary.least_squares and asdict(summary.least_squares),
+        "mean_without_link": summary.mean_without_link,
     }
 
 

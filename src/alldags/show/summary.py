@@ -5,6 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A covariate of the outcome's regression.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    probability
+        Posterior probability that its edge is present; nan if the engine has no notion of that.
+    raised
+        Share of its prior that is there because it drives the treatment, or a variable after it.
+    """
+
+    name: str
+    probability: float
+    raised: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """Coefficient of the treatment in a plain regression, in units of the effect.
+
+    Parameters
+    ----------
+    estimate, low, high
+        The coefficient and its 95% confidence interval.
+    covariates
+        How many covariates the regression has.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    covariates: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -59,6 +96,12 @@ class EffectSummary:
         The engine asked for and, where that says more, the engines used and for how many nodes.
     notes
         What a user should know, each a clause without capital and full stop.
+    adjusted
+        Covariates of the outcome's regression, most probable first.
+    least_squares
+        Plain least squares on all candidate covariates; None if there are too few rows for it.
+    mean_without_link
+        The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
 
     Examples
     --------
@@ -66,7 +109,7 @@ class EffectSummary:
     >>> study = ad.datasets.example()
     >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
     >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
-    ('smoking', 0.856, 0.9, 'auto (exact: 3 nodes)')
+    ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
     """
 
     treatment: str
@@ -96,3 +139,6 @@ class EffectSummary:
     estimate: str
     engine: str
     notes: tuple[str, ...]
+    adjusted: tuple[Adjustment, ...] = ()
+    least_squares: LeastSquares | None = None
+    mean_without_link: float | None = None

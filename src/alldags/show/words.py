@@ -6,6 +6,7 @@ returns what it has to say, or nothing. A new line is a new function.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
@@ -22,6 +23,7 @@ def effect_text(summary: EffectSummary) -> str:
     """Return sentences, table and notes, as printed on a terminal."""
     parts = [fill(sentence(summary), WIDTH, break_long_words=False), ""]
     parts += [text_table(["", ""], rows(summary)).strip("\n")]
+    parts += [fill(text, WIDTH, break_long_words=False) for text in remarks(summary)]
     parts += [fill(note, WIDTH) for note in notes(summary)]
     return "\n".join(parts)
 
@@ -34,6 +36,11 @@ def sentence(summary: EffectSummary) -> str:
 def rows(summary: EffectSummary) -> list[Row]:
     """Return the small table under the sentence, as pairs of a name and a value."""
     return [row for part in _ROWS for row in part(summary)]
+
+
+def remarks(summary: EffectSummary) -> list[str]:
+    """Return the sentences under the table: what was adjusted for."""
+    return [text for part in _REMARKS if (text := part(summary))]
 
 
 def notes(summary: EffectSummary) -> list[str]:
@@ -144,6 +151,15 @@ def _no_effect_row(summary: EffectSummary) -> list[Row]:
     return [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
 
 
+def _regression_row(summary: EffectSummary) -> list[Row]:
+    plain = summary.least_squares
+    if plain is None:
+        return []
+    covariates = f"{plain.covariates or 'no'} covariate{'' if plain.covariates == 1 else 's'}"
+    ends = f"{number(plain.low)} to {number(plain.high)}"
+    return [("least squares", f"{number(plain.estimate)} (95% {ends}), {covariates}")]
+
+
 def _origin_rows(summary: EffectSummary) -> list[Row]:
     return [("rows", f"{summary.rows:,.0f}"), ("engine", summary.engine)]
 
@@ -154,8 +170,42 @@ _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _interval_row,
     _sign_rows,
     _no_effect_row,
+    _regression_row,
     _origin_rows,
 )
+
+
+# -- remarks ---------------------------------------------------------------------------------------------------------
+
+_MOST_NAMED = 6
+_NAMED_FROM = 0.05  # posterior probability of a covariate that is named
+_DRIVES = 0.5  # what the link adds to the prior of a covariate that drives the treatment
+
+
+def _adjusted_remark(summary: EffectSummary) -> str:
+    """Say which covariates the outcome's regression has, and which are kept because they drive the treatment."""
+    likely = [item for item in summary.adjusted if item.probability >= _NAMED_FROM]
+    if not summary.has_path or not summary.adjusted or any(math.isnan(item.probability) for item in summary.adjusted):
+        return ""
+    if not likely:
+        return (
+            f"Of {len(summary.adjusted)} candidate covariates none was needed in the regression of {summary.outcome}."
+        )
+    named = _named([f"{item.name} ({whole_percent(item.probability)})" for item in likely])
+    text = f"The regression of {summary.outcome} was adjusted for {named}."
+    kept = [item.name for item in likely if item.raised >= _DRIVES]
+    if not kept:
+        return text
+    return f"{text} Kept because they drive {summary.treatment} or what it acts through: {_named(kept)}."
+
+
+def _named(names: list[str]) -> str:
+    rest = len(names) - _MOST_NAMED
+    shown = [*names[:_MOST_NAMED], f"{rest} more"] if rest > 1 else names
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -199,6 +249,20 @@ def percent(value: float) -> str:
     if 0.999 < value < 1:
         return "above 99.9%"
     return f"{100 * value:.1f}%"
+
+
+def whole_percent(value: float) -> str:
+    """Format a probability in whole percent, never 0 or 100 unless it is.
+
+    Examples
+    --------
+    >>> from alldags.show.words import whole_percent
+    >>> whole_percent(0.9968), whole_percent(0.051), whole_percent(1.0)
+    ('>99%', '5%', '100%')
+    """
+    if 0.995 <= value < 1:
+        return ">99%"
+    return "<1%" if 0 < value < 0.005 else f"{100 * value:.0f}%"
 
 
 def sampled_percent(value: float) -> str:

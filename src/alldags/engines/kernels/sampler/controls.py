@@ -6,11 +6,10 @@ between calls.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.linalg import factorise, solve
 from alldags.typing import FloatArray, IntArray
 
 RIDGE = 1e-8  # relative
@@ -45,7 +44,7 @@ def fit_controls(trace: FloatArray, controls: FloatArray, used: IntArray) -> Flo
             for i in range(u):
                 z[i] = controls[h, b, used[i]] - mean[used[i]]
             for i in range(u):
-                for j in range(i + 1):
+                for j in range(i, u):
                     gram[i, j] += z[i] * z[j]
                 for j in range(m):  # z is centred, so the trace need not be
                     cross[i, j] += z[i] * trace[h, b, j]
@@ -75,24 +74,15 @@ def _mean(rows: FloatArray, out: FloatArray) -> None:
 
 @inner
 def _solve(gram: FloatArray, cross: FloatArray) -> None:
-    """Replace `cross` (u, m) by the solution of ``gram x = cross``; only the lower half of `gram` (u, u) is read."""
+    """Replace `cross` (u, m) by the solution of ``gram x = cross``; only the upper half of `gram` (u, u) is read."""
     u, m = cross.shape
     for i in range(u):
         gram[i, i] *= 1.0 + RIDGE
-        least = RIDGE * gram[i, i]
-        for j in range(i + 1):
-            value = gram[i, j]
-            for h in range(j):
-                value -= gram[i, h] * gram[j, h]
-            gram[i, j] = math.sqrt(max(value, least)) if i == j else value / gram[j, j]
-        for h in range(i):
-            for j in range(m):
-                cross[i, j] -= gram[i, h] * cross[h, j]
-        for j in range(m):
-            cross[i, j] /= gram[i, i]
-    for i in range(u - 1, -1, -1):
-        for h in range(i + 1, u):
-            for j in range(m):
-                cross[i, j] -= gram[h, i] * cross[h, j]
-        for j in range(m):
-            cross[i, j] /= gram[i, i]
+    factorise(gram, 0, u, RIDGE)
+    column = np.empty(u)
+    for j in range(m):
+        for i in range(u):
+            column[i] = cross[i, j]
+        solve(gram, 0, u, column)
+        for i in range(u):
+            cross[i, j] = column[i]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.linalg import factorise, solve_forward
 from alldags.engines.kernels.noise import log_gain, log_term, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.block import CONTROL, INCLUSION, MEAN, Sums, Together, draw_block
 from alldags.engines.kernels.sampler.chain import (
@@ -183,22 +184,18 @@ def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray)
     """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
     scale = systems.scale[setting]
     members = np.flatnonzero(chain.present)
+    count = members.shape[0]
     value = systems.constant[setting]
     q = 0.0
     center = chain.weights
     for i, v in enumerate(members):
-        for j in range(i + 1):
-            entry = scale[v] if i == j else systems.factor[setting] * systems.gram[v, members[j]]
-            for h in range(j):
-                entry -= factor[i, h] * factor[j, h]
-            if i == j:
-                factor[i, i] = math.sqrt(max(entry, TINY * scale[v]))
-            else:
-                factor[i, j] = entry / factor[j, j]
-        entry = systems.shift[setting, v]
-        for h in range(i):
-            entry -= factor[i, h] * center[h]
-        center[i] = entry / factor[i, i]
+        factor[i, i] = scale[v]
+        for j in range(i + 1, count):
+            factor[i, j] = systems.factor[setting] * systems.gram[v, members[j]]
+        center[i] = systems.shift[setting, v]
+    factorise(factor, 0, count, TINY)
+    solve_forward(factor, 0, count, center)
+    for i, v in enumerate(members):
         q += center[i] * center[i]
         value += systems.log_factor[setting, v]
         if systems.has_determinant[setting]:
