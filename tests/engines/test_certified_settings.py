@@ -37,10 +37,10 @@ def test_equals_enumeration_of_all_pairs_when_little_is_left_out(kind, rng, monk
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_certificate_is_an_upper_bound(kind, rng, calibrate_scale, monkeypatch):
+def test_the_certificate_is_an_upper_bound(kind, rng, scaled, monkeypatch):
     """Random tolerances and budgets down to a single block: every bound must hold, and some must be put to the test."""
     missed = 0
-    for _ in range(25 * calibrate_scale):
+    for _ in range(scaled(25)):
         monkeypatch.setattr(module, "WIDTH", int(rng.integers(0, 4)))
         problem = nine_settings(random_kind(rng, kind, int(rng.integers(5, 14)), certain=int(rng.integers(0, 3))))
         engine = Certified(2 ** int(rng.integers(0, 12)), tolerance=float(10 ** rng.uniform(-6, -0.5)))

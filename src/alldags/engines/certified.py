@@ -269,11 +269,12 @@ class CertifiedPosterior(ExactPosterior):
 
         ordered = self._ordered
         paths, values = self._states
-        states = np.sort(rng.choice(len(values), size=size, p=values / values.sum()))
+        states = np.repeat(np.arange(len(values)), rng.multinomial(size, values / values.sum()))
         lanes = locate_lanes(ordered.a, ordered.b, paths, ordered.weights, ordered.width, states, rng.random(size))
-        coefficients, variance = draw_given_sets(self._system, self._sets(states, lanes), rng)
-        order = rng.permutation(size)
-        return coefficients[order], variance[order] * known_variance(self.problem)
+        together = np.lexsort((lanes, states))  # equal sets side by side
+        masks = self._sets(states[together], lanes[together])
+        coefficients, variance = draw_given_sets(self._system, masks, rng, rng.permutation(size))
+        return coefficients, variance * known_variance(self.problem)
 
 
 def _mean_given(problem: NodeProblem, engine: Certified, parent: int, present: bool) -> FloatArray:

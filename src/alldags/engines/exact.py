@@ -232,9 +232,9 @@ class ExactPosterior(NodePosterior):
         free = self._free
         targets = np.sort(rng.random(size)) * (1 - 1e-15)
         prefixes, lanes = locate_subsets(free.a, free.b, self._weights_at_total(), free.width, targets)
-        coefficients, variance = draw_given_sets(self._system, self._masks(prefixes, lanes), rng)
         order = rng.permutation(size)  # the walk returns them sorted by set
-        return coefficients[order], variance[order] * known_variance(self.problem)
+        coefficients, variance = draw_given_sets(self._system, self._masks(prefixes, lanes), rng, order)
+        return coefficients, variance * known_variance(self.problem)
 
     def _weights_at_total(self) -> Weights:
         """Return weights that sum to one."""
