@@ -343,7 +343,7 @@ class Effect:
 
     @property
     def converged(self) -> bool:
-        """Whether every node that this effect needs was computed or sampled to the end; `notes` say what to do if not."""
+        """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
         return all(node.diagnostics.is_reliable for total in self._totals.items for node in total.nodes())
 
     @property
