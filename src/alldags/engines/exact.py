@@ -7,6 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
+from alldags import checks
+from alldags.engines.conjugate.free import (
+    FreeMoments,
+    FreeSystem,
+    free_moments,
+    free_system,
+    masks_of_sets,
+    tabulate_sets,
+    weights_of_sets,
+)
 from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.sets import heaviest, locate, sum_over_subsets
