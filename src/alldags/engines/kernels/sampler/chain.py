@@ -2,8 +2,8 @@
 
 With ``A`` the precision and ``b`` the shift of the current setting, ``T`` is ``A`` swept on the parents ``P``: minus
 the inverse of ``A_P`` on ``P``, ``A_P^-1 A_Pj`` between ``P`` and the others, the Schur complement outside. A `Chain`
-holds ``T`` in full only for a *base set*, close to where the chain spends its time. With ``F`` the parents in
-which the current set differs from the base set,
+holds ``T`` in full only for a *base set*, where it was last factored. With ``F`` the parents in which the current set
+differs from the base set,
 
 - ``inverse`` is the inverse of the base matrix's block on ``F``, from which any row of the current ``T`` follows in
   O(|F| k) operations;
@@ -11,11 +11,13 @@ which the current set differs from the base set,
 - ``linear`` has the conditional means on ``P``, the residual shifts outside.
 
 So the log odds of every parent given all others cost O(1), and a flip O(|F| k), where sweeping the whole matrix would
-cost O(k^2).
+cost O(k^2). All of this follows from the parent set and the setting alone: a chain is work space, made anew for every
+call from Python.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,23 +25,21 @@ import numpy as np
 from alldags.engines.kernels.jit import compiled, inner
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
+    LOG_WEIGHT,
     MOVED,
     MUCH_WORK,
     PATIENCE,
     QUADRATIC,
-    REFRESHES,
     SETTING,
     SIZE,
     TINY,
-    VISITS,
     WORK,
     flip_arrays,
     load_row_arrays,
     rank_one,
 )
+from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
-
-LEAST_VISITS = 20.0  # sweeps before the base set is chosen by inclusion frequencies
 
 
 class Systems(NamedTuple):
@@ -74,9 +74,9 @@ class Chain(NamedTuple):
     linear: FloatArray  # (width,)
     row: FloatArray  # (width,), a row of the current T
     weights: FloatArray  # (k,), scratch
-    seen: FloatArray  # (k,), added-up probabilities of being present
     wanted: BoolArray  # (k,), scratch
     before: FloatArray  # (k,), scratch
+    factor: FloatArray  # (k, k) or (0, 0), scratch for `set_log_weight`
     counts: IntArray  # (8,)
     numbers: FloatArray  # (4,)
 
@@ -90,9 +90,9 @@ def new_chain(k: int) -> Chain:
     """Return an uninitialised chain; `start` puts it on a parent set."""
     width = padded(k)
     return Chain(
-        base=np.zeros((k, width)),
+        base=np.empty((k, width)),
         in_base=np.zeros(k, dtype=bool),
-        inverse=np.zeros((k, k)),
+        inverse=np.empty((k, k)),
         moved=np.zeros(k, dtype=np.int64),
         place=np.full(k, -1),
         present=np.zeros(k, dtype=bool),
@@ -100,17 +100,17 @@ def new_chain(k: int) -> Chain:
         linear=np.zeros(width),
         row=np.zeros(width),
         weights=np.zeros(k),
-        seen=np.zeros(k),
         wanted=np.zeros(k, dtype=bool),
         before=np.zeros(k),
+        factor=np.empty((k, k)),
         counts=np.zeros(8, dtype=np.int64),
-        numbers=np.array([0.0, 0.0, np.inf, 0.0]),
+        numbers=np.array([0.0, 0.0, 0.0, np.inf]),
     )
 
 
 @compiled
 def flip(systems: Systems, chain: Chain, v: int) -> None:
-    """Put parent `v` in if it is absent, out if it is present."""
+    """Put parent `v` in if it is absent, out if it is present; the log weight is not touched."""
     flip_arrays(
         chain.base,
         chain.in_base,
@@ -145,7 +145,7 @@ def load_row(chain: Chain, v: int) -> None:
     )
 
 
-@compiled
+@inner
 def work_limit(chain: Chain) -> int:
     """Return how much work on flips justifies a new base set."""
     return int(PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0])
@@ -155,71 +155,46 @@ def work_limit(chain: Chain) -> int:
 def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> None:
     """Put the chain on a parent set, shape (k,), and a setting; certain parents are always in."""
     for v in range(present.shape[0]):
-        chain.present[v] = present[v] or systems.certain[v]
-        chain.seen[v] = 0.0
+        chain.wanted[v] = present[v] or systems.certain[v]
     chain.counts[SETTING] = setting
-    chain.numbers[VISITS] = 0.0
-    _rebase(systems, chain)
+    _factor(systems, chain)
 
 
 @compiled
 def refresh(systems: Systems, chain: Chain) -> None:
-    """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means."""
+    """Factor anew at the current set; note how far rounding had moved the means."""
     k = chain.present.shape[0]
     before = chain.before
     for j in range(k):
         before[j] = chain.linear[j]
+        chain.wanted[j] = chain.present[j]
     ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
-    _rebase(systems, chain)
-    drift = 0.0
-    for j in range(k):
-        if chain.present[j] and not ill:
-            drift = max(drift, abs(chain.linear[j] - before[j]))
-    chain.numbers[DRIFT] = max(chain.numbers[DRIFT], drift)
-    chain.counts[REFRESHES] += 1
+    _factor(systems, chain)
+    if not ill:
+        for j in range(k):
+            if chain.present[j]:
+                chain.numbers[DRIFT] = max(chain.numbers[DRIFT], abs(chain.linear[j] - before[j]))
 
 
 @inner
-def _rebase(systems: Systems, chain: Chain) -> None:
-    """Choose a base set, sweep A on it, and flip from there to the current set.
-
-    Where that meets an almost singular pivot, the current set itself becomes the base set.
-    """
-    wanted = chain.wanted
-    for v in range(wanted.shape[0]):
-        wanted[v] = chain.present[v]
-    at_current = chain.counts[WORK] >= MUCH_WORK or chain.numbers[VISITS] < LEAST_VISITS
-    _sweep_base(systems, chain, wanted, at_current)
-    chain.counts[WORK] = 0
-    for v in range(wanted.shape[0]):
-        if wanted[v] != chain.present[v]:
-            flip(systems, chain, v)
-    if chain.counts[WORK] >= MUCH_WORK:
-        _sweep_base(systems, chain, wanted, True)
-    chain.counts[WORK] = 0
-
-
-@inner
-def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: bool) -> None:
-    """Sweep A on the base set: `wanted`, or the parents present more often than not."""
+def _factor(systems: Systems, chain: Chain) -> None:
+    """Sweep A on the parents `wanted`, which become base set and current set, and compute their log weight."""
     k, width = chain.base.shape
     base, row, linear = chain.base, chain.row, chain.linear
     setting = chain.counts[SETTING]
     for v in range(k):
-        if at_current or systems.certain[v]:
-            chain.in_base[v] = wanted[v]
-        else:
-            chain.in_base[v] = chain.seen[v] > 0.5 * chain.numbers[VISITS]
+        chain.in_base[v] = chain.wanted[v]
+        chain.present[v] = chain.wanted[v]
         chain.place[v] = -1
         linear[v] = systems.shift[setting, v]
         for j in range(width):
             base[v, j] = systems.factor[setting] * systems.gram[v, j]
         base[v, v] = systems.scale[setting, v]
-    chain.numbers[QUADRATIC] = 0.0
     chain.counts[MOVED] = 0
     chain.counts[SIZE] = 0
+    chain.counts[WORK] = 0
+    quadratic, value = 0.0, systems.constant[setting]
     for v in range(k):
-        chain.present[v] = chain.in_base[v]
         if chain.in_base[v]:
             chain.counts[SIZE] += 1
             for j in range(width):
@@ -227,7 +202,10 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
             row[v] = max(row[v], TINY * systems.scale[setting, v])
             pivot = 1.0 / row[v]
             step = linear[v] * pivot
-            chain.numbers[QUADRATIC] += step * linear[v]
+            quadratic += step * linear[v]
+            value += systems.log_factor[setting, v]
+            if systems.has_determinant[setting]:
+                value -= 0.5 * math.log(row[v])
             rank_one(base, row, v, pivot, 0, v)
             rank_one(base, row, v, pivot, v + 1, k)
             for j in range(width):
@@ -237,6 +215,53 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
             linear[v] = step
     for v in range(k):
         chain.diagonal[v] = base[v, v]
+    chain.numbers[QUADRATIC] = quadratic
+    chain.numbers[LOG_WEIGHT] = value + _last_terms(systems, setting, chain.counts[SIZE], quadratic)
+
+
+@inner
+def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> float:
+    """Return what depends on the number of parents, and f(q)."""
+    free = size - (systems.certain.shape[0] - (systems.log_size.shape[0] - 1))
+    return float(
+        systems.log_size[free]
+        + noise_term(
+            quadratic, systems.known_noise[setting], systems.total[setting], systems.shape[setting], systems.rate[setting]
+        )
+    )
+
+
+@inner
+def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
+    """Return the log weight of a parent set, (k,), under a setting; `factor` (k, k) and `center` (k,) are scratch."""
+    scale = systems.scale[setting]
+    value = systems.constant[setting]
+    q, p = 0.0, 0
+    for v in range(present.shape[0]):
+        if not present[v]:
+            continue
+        j = 0
+        for u in range(v + 1):
+            if not present[u]:
+                continue
+            entry = scale[v] if u == v else systems.factor[setting] * systems.gram[v, u]
+            for h in range(j):
+                entry -= factor[p, h] * factor[j, h]
+            if u == v:
+                factor[p, p] = math.sqrt(max(entry, TINY * scale[v]))
+            else:
+                factor[p, j] = entry / factor[j, j]
+            j += 1
+        entry = systems.shift[setting, v]
+        for h in range(p):
+            entry -= factor[p, h] * center[h]
+        center[p] = entry / factor[p, p]
+        q += center[p] * center[p]
+        value += systems.log_factor[setting, v]
+        if systems.has_determinant[setting]:
+            value -= math.log(factor[p, p])
+        p += 1
+    return value + _last_terms(systems, setting, p, q)
 
 
 @inner
@@ -287,7 +312,7 @@ def replay(
                         second[i, j] += product - weight * variance * chain.row[j]
 
 
-@compiled
+@inner
 def residual_rate(systems: Systems, chain: Chain) -> float:
     """Return the rate of the noise precision's gamma posterior given the current set."""
     setting = chain.counts[SETTING]
@@ -303,3 +328,12 @@ def noise_mean(systems: Systems, chain: Chain) -> float:
         return float(systems.noise_unit[setting])
     shape = systems.shape[setting]
     return residual_rate(systems, chain) / (shape - 1.0) if shape > 1.0 else np.inf
+
+
+@compiled
+def set_log_weights(systems: Systems, sets: BoolArray, settings: IntArray, out: FloatArray) -> None:
+    """Put the log weight of each parent set, (D, k), under its setting, (D,), into `out`, (D,)."""
+    k = sets.shape[1]
+    factor, center = np.empty((k, k)), np.empty(k)
+    for d in range(sets.shape[0]):
+        out[d] = set_log_weight(systems, sets[d], settings[d], factor, center)

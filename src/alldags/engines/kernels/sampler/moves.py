@@ -1,13 +1,18 @@
-"""Moves of the sampler of parent sets: Gibbs sweeps, swaps, and changes of the hyperparameter setting."""
+"""Moves of the sampler of parent sets: Gibbs sweeps, swaps, jumps between modes, and changes of the setting.
+
+All of them leave ``w(P, g)^beta r(P, g)^(1 - beta)`` invariant, where ``w`` is the posterior weight of a parent set and a
+setting and ``r`` a *reference* in which parents and setting are independent. The posterior has ``beta = 1``; a small beta
+flattens it towards the reference, a large one turns sweeps into a search for the nearest best set.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
-from alldags.engines.kernels.sampler.block import CONTROL, INCLUSION, MEAN, Sums, Together, draw_block
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
@@ -16,110 +21,143 @@ from alldags.engines.kernels.sampler.chain import (
     refresh,
     residual_rate,
     safe_flip,
+    set_log_weight,
+    start,
     work_limit,
 )
 from alldags.engines.kernels.sampler.flip import (
-    DRIFT,
     FLIPS,
+    JUMPS,
     LEAST_RESIDUAL,
+    LOG_WEIGHT,
     QUADRATIC,
     SETTING,
     SETTING_MOVES,
     SIZE,
     SWAPS,
     TINY,
-    VISITS,
     WORK,
     flip_arrays,
 )
 from alldags.engines.kernels.sampler.odds import conditional, gain
-from alldags.engines.kernels.sampler.response import Response, add_response
-from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-SQUARES = 4  # second moments of parents drawn together are taken at every so many sweeps
+INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
+TRIES = 4  # jumps proposed after each sweep
+SETTING_EVERY = 4  # sweeps between draws of the setting: a new one costs a factorisation
+
+
+class Target(NamedTuple):
+    """What a chain samples, and by which jumps."""
+
+    beta: float  # 1 is the posterior
+    reference: FloatArray  # (k,), log odds of the parents in the reference
+    reference_setting: FloatArray  # (G,), log probabilities of the settings there
+    jumps: BoolArray  # (J, k), sets of parents flipped together
+    pattern: BoolArray  # (J, k), how these parents look in one of the two modes
+    swaps: int  # swap moves after each sweep
+
+
+class Record(NamedTuple):
+    """What a run of B batches writes down; with no rows in `trace` nothing is."""
+
+    trace: FloatArray  # (B, 4, k), batch means: presence, coefficient, its square, squared conditional mean
+    log_weight: FloatArray  # (B,), batch means of the log weight
+    noise: FloatArray  # (B,), batch means of the noise variance
+    sets: BoolArray  # (B, k), parent set at the end of each batch
+    settings: IntArray  # (B,), setting there
 
 
 @tight
 def sweep_once(
     systems: Systems,
     chain: Chain,
-    sums: Sums,
+    target: Target,
+    order: IntArray,
     now: FloatArray,
-    control: FloatArray,
-    skipped: BoolArray,
     generator: np.random.Generator,
     keep: bool,
 ) -> None:
-    """Visit every parent once and draw its presence given all others, except for the parents in `skipped` (k,).
+    """Visit the parents in this order, (k,), and draw the presence of each given all others.
 
-    If `keep`, expectations given all others go to `now` (2, k), presence and coefficient, and those of the parents not
-    skipped, with second moments, to `sums`. `control` (k,) gets ``drawn presence - its probability``, whose expectation
-    is zero.
+    If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace.
     """
     k = chain.present.shape[0]
-    setting = chain.counts[SETTING]
+    setting, beta = chain.counts[SETTING], target.beta
     known, shape = systems.known_noise[setting], systems.shape[setting]
     determinant = systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers, seen, scales = chain.counts, chain.numbers, chain.seen, systems.scale[setting]
-    plain, square, square_between, visits = sums.mean, sums.square, sums.square_between, sums.visits
+    counts, numbers, scales, reference = chain.counts, chain.numbers, systems.scale[setting], target.reference
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
     residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
-    free = chain.counts[SIZE] - certain_count
+    free = counts[SIZE] - certain_count
     noise = 1.0 / (shape - 1.0) if shape > 1.0 else np.inf
-    for v in range(k):
+    for i in range(k):
+        v = order[i]
         inside = present[v]
-        scale = scales[v]
         log_prior = 0.0
         if not certain[v]:
             others = free - 1 if inside else free
             log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
-        probability, mean, variance, rate = conditional(
-            inside, diagonal[v], linear[v], TINY * scale, log_prior, residual, known, shape, determinant
+        log_odds, mean, variance, rate = conditional(
+            inside, diagonal[v], linear[v], TINY * scales[v], log_prior, residual, known, shape, determinant
         )
-        into = inside
-        if certain[v]:
-            probability = 1.0
-        elif not skipped[v]:
+        probability, into = 1.0, True
+        if not certain[v]:
+            tempered = log_odds if beta == 1.0 else beta * log_odds + (1.0 - beta) * reference[v]
+            probability = 1.0 / (1.0 + math.exp(-tempered))
             into = generator.random() < probability
-            control[v] += (1.0 if into else 0.0) - probability
         if keep:
             part = probability * mean
-            now[INCLUSION, v] = probability
-            now[MEAN, v] = part
-            if not skipped[v]:
-                visits[v] += 1.0
-                plain[v] += part
-                if probability > 0.0:
-                    if not known:
-                        variance *= rate * noise
-                    square[v] += probability * variance + part * mean
-                    square_between[v] += part * mean
-        seen[v] += probability
+            now[INCLUSION, v] += probability
+            now[MEAN, v] += part
+            now[BETWEEN, v] += part * mean
+            if probability > 0.0:
+                if not known:
+                    variance *= rate * noise
+                now[SQUARE, v] += probability * variance + part * mean
         if into != inside:
+            numbers[LOG_WEIGHT] += log_odds if into else -log_odds
             flip_arrays(
-                base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scale, v
+                base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scales[v], v
             )
             if counts[WORK] >= limit:
                 refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
             residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
-    numbers[VISITS] += 1.0
 
 
-@compiled
-def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np.random.Generator) -> None:
+@inner
+def _drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> int:
+    """Draw one of the first `count` places in proportion to the exponentials of `weight`, which is overwritten."""
+    best, chosen = -np.inf, 0
+    for u in range(count):
+        best = max(best, weight[u])
+    total = 0.0
+    for u in range(count):
+        weight[u] = math.exp(weight[u] - best) if weight[u] > best - 40.0 else 0.0
+        total += weight[u]
+    left = generator.random() * total
+    for u in range(count):
+        if weight[u] > 0.0:
+            chosen = u
+            left -= weight[u]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@inner
+def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.random.Generator) -> None:
     """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
 
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
-    nothing is rejected, and near-duplicates exchange places in one step. `control` (k,) gets the drawn presence less
-    its probability, as in `sweep_once`.
+    nothing is rejected, and near-duplicates exchange places in one step.
     """
     k = chain.present.shape[0]
     size = chain.counts[SIZE]
@@ -131,172 +169,140 @@ def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np
         v += 1
         if chain.present[v] and not systems.certain[v]:
             left_out -= 1
-    setting = chain.counts[SETTING]
+    setting, beta = chain.counts[SETTING], target.beta
     known, shape = systems.known_noise[setting], systems.shape[setting]
     determinant = systems.has_determinant[setting]
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
     load_row(chain, v)
-    row = chain.row
+    row, weight = chain.row, chain.weights
     pivot = 1.0 / row[v]
     mean = chain.linear[v]
     residual = max(whole - 0.5 * (chain.numbers[QUADRATIC] + mean * mean * pivot), TINY * whole)
-    weight = chain.weights
-    best = -np.inf
     for u in range(k):
+        chain.before[u] = -np.inf
         weight[u] = -np.inf
         if systems.certain[u] or (chain.present[u] and u != v):
             continue
         if u == v:
-            alpha, beta = -pivot, -mean * pivot
+            alpha, beta_u = -pivot, -mean * pivot
         else:
             floor = TINY * systems.scale[setting, u]
             alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
-            beta = chain.linear[u] - row[u] * mean * pivot
-        weight[u] = systems.log_factor[setting, u] + gain(known, shape, residual, beta * beta / alpha)
+            beta_u = chain.linear[u] - row[u] * mean * pivot
+        value = systems.log_factor[setting, u] + gain(known, shape, residual, beta_u * beta_u / alpha)
         if determinant:
-            weight[u] -= 0.5 * math.log(alpha)
-        best = max(best, weight[u])
-    whole_weight = 0.0
-    for u in range(k):
-        if weight[u] > best - 40.0:
-            weight[u] = math.exp(weight[u] - best)
-            whole_weight += weight[u]
-        else:
-            weight[u] = 0.0
-    left = generator.random() * whole_weight
-    chosen = v
-    for u in range(k):
-        if weight[u] > 0.0:
-            left -= weight[u]
-            if left < 0.0:
-                chosen = u
-                break
-    for u in range(k):
-        if weight[u] > 0.0:
-            control[u] -= weight[u] / whole_weight
-    control[chosen] += 1.0
+            value -= 0.5 * math.log(alpha)
+        chain.before[u] = value
+        weight[u] = beta * value + (1.0 - beta) * target.reference[u]
+    chosen = _drawn(weight, k, generator)
     if chosen != v:
-        for u in (v, chosen):
-            safe_flip(systems, chain, u)
+        chain.numbers[LOG_WEIGHT] += chain.before[chosen] - chain.before[v]
+        safe_flip(systems, chain, v)
+        safe_flip(systems, chain, chosen)
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
 
-@compiled
-def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray) -> float:
-    """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
-    scale = systems.scale[setting]
-    members = np.flatnonzero(chain.present)
-    value = systems.constant[setting]
-    q = 0.0
-    center = chain.weights
-    for i, v in enumerate(members):
-        for j in range(i + 1):
-            entry = scale[v] if i == j else systems.factor[setting] * systems.gram[v, members[j]]
-            for h in range(j):
-                entry -= factor[i, h] * factor[j, h]
-            if i == j:
-                factor[i, i] = math.sqrt(max(entry, TINY * scale[v]))
-            else:
-                factor[i, j] = entry / factor[j, j]
-        entry = systems.shift[setting, v]
-        for h in range(i):
-            entry -= factor[i, h] * center[h]
-        center[i] = entry / factor[i, i]
-        q += center[i] * center[i]
-        value += systems.log_factor[setting, v]
-        if systems.has_determinant[setting]:
-            value -= math.log(factor[i, i])
-    value += noise_term(
-        q, systems.known_noise[setting], systems.total[setting], systems.shape[setting], systems.rate[setting]
-    )
-    return float(value)
+@inner
+def _over_settings(
+    systems: Systems, chain: Chain, target: Target, present: BoolArray, plain: FloatArray, out: FloatArray
+) -> float:
+    """Put log weights of a set under all settings into `plain`, tempered ones into `out`, (G,); return log of their sum."""
+    best = -np.inf
+    for g in range(out.shape[0]):
+        plain[g] = set_log_weight(systems, present, g, chain.factor, chain.before)
+        out[g] = target.beta * plain[g] + (1.0 - target.beta) * target.reference_setting[g]
+        best = max(best, out[g])
+    total = 0.0
+    for g in range(out.shape[0]):
+        total += math.exp(out[g] - best)
+    return best + math.log(total)
 
 
 @inner
-def change_setting(systems: Systems, chain: Chain, generator: np.random.Generator, factor: FloatArray) -> None:
-    """Metropolis step, given the parent set: to one of the six nearest settings, or, as often, to any other one.
+def jump(
+    systems: Systems, chain: Chain, target: Target, values: FloatArray, generator: np.random.Generator, tries: int
+) -> None:
+    """Propose `tries` jumps, summed over settings, then draw the setting given the set; `values` is scratch, (4, G).
 
-    The nearest are good proposals on a fine grid of one hyperparameter; any other one crosses grids of two.
+    A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
+    most one of these parents looks different from one of the two modes it joins, which holds there and back.
     """
-    count = systems.constant.shape[0]
-    old = chain.counts[SETTING]
-    if generator.random() < 0.5:
-        step = 1 + int(3.0 * generator.random())
-        new = old + (step if generator.random() < 0.5 else -step)
-    else:
-        new = int(count * generator.random())
-    if new < 0 or new >= count or new == old:
-        return
-    ratio = log_weight(systems, chain, new, factor) - log_weight(systems, chain, old, factor)
-    if math.log(1.0 - generator.random()) < ratio:
-        chain.counts[SETTING] = new
+    k, count = chain.present.shape[0], target.jumps.shape[0]
+    wanted = chain.wanted
+    here = _over_settings(systems, chain, target, chain.present, values[0], values[1])
+    for _ in range(tries):
+        j = int(count * generator.random())
+        alike, unlike, shift = 0, 0, 0.0
+        for v in range(k):
+            wanted[v] = chain.present[v]
+            if target.jumps[j, v]:
+                wanted[v] = not chain.present[v]
+                shift += target.reference[v] if wanted[v] else -target.reference[v]
+                if chain.present[v] == target.pattern[j, v]:
+                    alike += 1
+                else:
+                    unlike += 1
+        if min(alike, unlike) > 1:
+            continue
+        there = _over_settings(systems, chain, target, wanted, values[2], values[3])
+        if math.log(1.0 - generator.random()) < there - here + (1.0 - target.beta) * shift:
+            here = there
+            for g in range(values.shape[1]):
+                values[0, g], values[1, g] = values[2, g], values[3, g]
+            for v in range(k):
+                if target.jumps[j, v]:
+                    safe_flip(systems, chain, v)
+            chain.counts[JUMPS] += 1
+    setting = _drawn(values[1], values.shape[1], generator)
+    chain.numbers[LOG_WEIGHT] = values[0, setting]
+    if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
-        drift = chain.numbers[DRIFT]  # what changes now is not rounding
-        refresh(systems, chain)
-        chain.numbers[DRIFT] = drift
+        start(systems, chain, chain.present, setting)
 
 
 @compiled
 def run_chain(
     systems: Systems,
     chain: Chain,
-    sums: Sums,
-    together: Together,
-    trace: FloatArray,
-    sets: BoolArray,
-    set_settings: IntArray,
+    target: Target,
+    order: IntArray,
+    batches: int,
     batch: int,
-    swaps: int,
-    keep: bool,
+    record: Record,
     generator: np.random.Generator,
-    response: Response,
-    every: int,
 ) -> None:
-    """Run ``trace.shape[0] * batch`` sweeps, each followed by a draw of the parents in `together`, `swaps` swap moves,
-    and a setting move.
-
-    Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of inclusion, coefficient and control; `sets` and
-    `set_settings` get the parent set and setting at its end. Nothing of this changes unless `keep`. If `every` is
-    positive, the state after so many batches is added to `response`, again and again.
-    """
-    k = chain.present.shape[0]
-    settings = systems.constant.shape[0]
-    factor = np.empty((k, k) if settings > 1 else (0, 0))
-    now, control = np.zeros((2, k)), np.zeros(k)
-    alone = ~together.inside
-    for b in range(trace.shape[0]):
-        for v in range(k):
-            control[v] = 0.0
-        for _ in range(batch):
-            sweep_once(systems, chain, sums, now, control, together.inside, generator, keep)
-            if together.members.shape[0] > 0:
-                squares = keep and int(chain.numbers[VISITS]) % SQUARES == 0
-                if not draw_block(systems, chain, together, sums, now, control, generator, squares):
-                    sweep_once(systems, chain, sums, now, control, alone, generator, keep)
-            for _ in range(swaps):
-                swap_once(systems, chain, control, generator)
-            if settings > 1:
-                change_setting(systems, chain, generator, factor)
-            if keep:
-                _note_state(systems, chain, sums)
-                for v in range(k):
-                    trace[b, INCLUSION, v] += now[INCLUSION, v] / batch
-                    trace[b, MEAN, v] += now[MEAN, v] / batch
-        if keep:
-            set_settings[b] = chain.counts[SETTING]
+    """Run ``batches * batch`` sweeps, each followed by swaps, jumps and now and then a draw of the setting."""
+    k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
+    keep = record.log_weight.shape[0] > 0
+    now, values = np.zeros((4, k)), np.zeros((4, settings))
+    step = 0
+    for b in range(batches):
+        for r in range(4):
             for v in range(k):
-                sets[b, v] = chain.present[v]
-                trace[b, CONTROL, v] = control[v] / batch
-        if every > 0 and (b + 1) % every == 0:
-            add_response(systems, chain, response)
+                now[r, v] = 0.0
+        for _ in range(batch):
+            sweep_once(systems, chain, target, order, now, generator, keep)
+            for _ in range(target.swaps):
+                swap_once(systems, chain, target, generator)
+            step += 1
+            if jumps > 0 or (settings > 1 and step % SETTING_EVERY == 0):
+                jump(systems, chain, target, values, generator, min(jumps, TRIES))
+            if keep:
+                _note_state(systems, chain, record, b, 1.0 / batch)
+        if keep:
+            record.settings[b] = chain.counts[SETTING]
+            for v in range(k):
+                record.sets[b, v] = chain.present[v]
+                for r in range(4):
+                    record.trace[b, r, v] = now[r, v] / batch
 
 
 @inner
-def _note_state(systems: Systems, chain: Chain, sums: Sums) -> None:
+def _note_state(systems: Systems, chain: Chain, record: Record, b: int, share: float) -> None:
     setting = chain.counts[SETTING]
-    sums.setting[setting] += 1.0
-    sums.noise_variance[0] += noise_mean(systems, chain)
+    record.log_weight[b] += share * chain.numbers[LOG_WEIGHT]
+    record.noise[b] += share * noise_mean(systems, chain)
     if not systems.known_noise[setting]:
-        share = residual_rate(systems, chain) / (systems.rate[setting] + 0.5 * systems.total[setting])
-        chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], share)
+        part = residual_rate(systems, chain) / (systems.rate[setting] + 0.5 * systems.total[setting])
+        chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], part)

@@ -1,14 +1,14 @@
-"""What the data say on one parent given all others."""
+"""What the data say on one parent given all others; the only place of the sampler that knows the noise's form."""
 
 from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import compiled, tight
+from alldags.engines.kernels.jit import tight
 from alldags.engines.kernels.sampler.flip import TINY
 
 
-@compiled
+@tight
 def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
     """Return ``f(q + reduction) - f(q)``, where `residual` is ``rate + (total - q)/2``."""
     if known:
@@ -30,7 +30,7 @@ def conditional(
 ) -> tuple[float, float, float, float]:
     """Return what holds of an uncertain parent given all others.
 
-    That is its probability; mean and variance of its coefficient if it is present, the latter in units of the noise's;
+    That is its log odds; mean and variance of its coefficient if it is present, the latter in units of the noise's;
     and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
     `residual` is the rate there, `least` the least pivot, and `log_prior` what does not depend on the data.
     """
@@ -44,7 +44,7 @@ def conditional(
         mean = linear * variance
         reduction = mean * linear
         without = residual
-    odds_against = math.exp(-log_prior - gain(known, shape, without, reduction))
+    log_odds = log_prior + gain(known, shape, without, reduction)
     if determinant:
-        odds_against /= math.sqrt(variance)
-    return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)
+        log_odds += 0.5 * math.log(variance)
+    return log_odds, mean, variance, max(without - 0.5 * reduction, TINY * without)

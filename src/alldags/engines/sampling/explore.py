@@ -1,0 +1,208 @@
+"""Looking for modes: many starts, the greedy ways between where they lead, and the jumps that follow from those.
+
+A *mode* is a parent set heavier than its neighbours (one flip or one exchange away), from which plain moves do not get to
+the others: every way leads through sets at least `BARRIER` nats lighter. The greedy way from one mode to another, always to
+the heaviest set, is cut at the peaks in between. Each piece that crosses a barrier becomes a *jump*: all its parents are
+flipped at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.engines.kernels.sampler.chain import Systems
+from alldags.engines.kernels.sampler.path import greedy_path
+from alldags.engines.sampling.run import State, flattened, walk, workspace
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+BARRIER = 3.0  # nats; plain moves pass lower ones within tens of sweeps
+FOOTHOLD = 12.0  # nats below the lighter end, at most, of a peak at which a way is cut
+SETTLE = 6  # sweeps at the posterior before the search for the nearest best set
+SEARCH = 1000.0  # power of the weights that makes sweeps a search
+NEIGHBOURS = 3  # modes a new one is compared with
+MOST_JUMPS = 64
+MOST_MODES = 64
+PATIENCE = 40  # steps without a heavier set that end a greedy way through all candidates
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Modes, heaviest first, and the jumps between them.
+
+    Parameters
+    ----------
+    modes
+        States from which plain moves do not lead to each other.
+    jumps, pattern
+        Parents flipped together, and how they look at one end, shape (J, k).
+    starts
+        Searches made.
+    quiet
+        Searches since one found a jump that was not known.
+    """
+
+    modes: tuple[State, ...]
+    jumps: BoolArray
+    pattern: BoolArray
+    starts: int = 0
+    quiet: int = 0
+
+
+def nothing_found(k: int) -> Found:
+    """Return what is known before the first search."""
+    return Found((), np.zeros((0, k), dtype=bool), np.zeros((0, k), dtype=bool))
+
+
+def explore(systems: Systems, swaps: int, starts: int, most: int, rng: np.random.Generator) -> Found:
+    """Search from `starts` places; where modes were found go on until so many searches in a row found nothing new."""
+    found = nothing_found(systems.certain.size)
+    for state in starting_points(systems, swaps, starts, rng):
+        found = with_mode(systems, swaps, found, settle(systems, swaps, state, rng))
+    return explore_further(systems, swaps, found, starts, most, rng) if len(found.jumps) else found
+
+
+def explore_further(
+    systems: Systems, swaps: int, found: Found, quiet: int, most: int, rng: np.random.Generator
+) -> Found:
+    """Search from heated modes and full sets until `quiet` searches in a row found nothing new, at most `most` in all."""
+    while found.quiet < quiet and found.starts < most:
+        if rng.random() < 0.3:
+            state = State(~systems.certain, int(rng.integers(systems.constant.size)))
+        else:
+            state = heated(systems, swaps, found.modes[int(rng.integers(len(found.modes)))], rng)
+        found = with_mode(systems, swaps, found, settle(systems, swaps, state, rng))
+    return found
+
+
+# -- where to search from ---------------------------------------------------------------------------------------------
+
+
+def starting_points(systems: Systems, swaps: int, count: int, rng: np.random.Generator) -> Iterator[State]:
+    """Yield starts: forward and backward selection, full, empty and random sets, heated ones, over and over."""
+    k, settings = systems.certain.size, systems.constant.size
+    empty, full = np.zeros(k, dtype=bool), np.ones(k, dtype=bool)
+    for number in range(count):
+        setting = int(rng.integers(settings))
+        state = State(full, setting)
+        if number == 0:
+            state = heaviest_on_the_way(systems, State(empty, setting))
+        elif number == 1:
+            state = heaviest_on_the_way(systems, State(full, setting))
+        elif number % 4 == 2:
+            state = State(rng.random(k) < rng.random(), setting)
+        elif number % 4 == 0:
+            state = State(empty, setting)
+        elif number % 4 == 1:
+            state = heated(systems, swaps, State(rng.random(k) < 0.5, setting), rng)
+        if allowed(systems, state):
+            yield state
+
+
+def allowed(systems: Systems, state: State) -> bool:
+    """Return whether the size prior allows a set of this size."""
+    return bool(np.isfinite(systems.log_size[int((state.present & ~systems.certain).sum())]))
+
+
+def heated(systems: Systems, swaps: int, state: State, rng: np.random.Generator) -> State:
+    """Return the state after some sweeps over flattened weights, cooled down again."""
+    order, beta = rng.permutation(systems.certain.size), 0.05 * 8.0 ** rng.random()
+    while beta < 1.0:
+        state = walk(systems, state, flattened(systems, swaps, beta), 3, rng, order)
+        beta *= 1.6
+    return state
+
+
+def settle(systems: Systems, swaps: int, state: State, rng: np.random.Generator) -> State:
+    """Return the heaviest set near to where a few sweeps, in random order, lead."""
+    order = rng.permutation(systems.certain.size)
+    state = walk(systems, state, flattened(systems, swaps, 1.0), SETTLE, rng, order)
+    while True:
+        better = walk(systems, state, flattened(systems, max(swaps, 1), SEARCH), 4, rng, order)
+        if better.log_weight <= state.log_weight + 1e-6:
+            return better
+        state = better
+
+
+def heaviest_on_the_way(systems: Systems, state: State) -> State:
+    """Return the heaviest set that stepwise selection meets: forward from an empty set, backward from a full one."""
+    path, weights = greedy_way(systems, state, ~systems.certain)
+    present = state.present | systems.certain
+    present[path[: int(np.argmax(weights))]] ^= True
+    return State(present, state.setting)
+
+
+# -- ways between modes -----------------------------------------------------------------------------------------------
+
+
+def greedy_way(systems: Systems, state: State, candidates: BoolArray, patience: int = PATIENCE) -> tuple[IntArray, FloatArray]:
+    """Return the order in which the candidates are flipped, shape (m,), and the log weights on the way, (m + 1,)."""
+    k = systems.certain.size
+    path, weights = np.zeros(k, dtype=np.int64), np.zeros(k + 1)
+    steps = greedy_path(systems, workspace(systems, state), candidates.copy(), patience, path, weights)
+    return path[:steps], weights[: steps + 1]
+
+
+def peaks(weights: FloatArray) -> list[int]:
+    """Return where a way is cut: its ends, and the peaks between them that are not far below both."""
+    low = min(weights[0], weights[-1]) - FOOTHOLD
+    inside = range(1, len(weights) - 1)
+    high = [i for i in inside if weights[i] >= max(weights[i - 1], weights[i + 1]) and weights[i] > low]
+    return [0, *high, len(weights) - 1]
+
+
+def barriers(systems: Systems, swaps: int, one: State, other: State) -> list[IntArray]:
+    """Return the sets of parents that must be flipped together on the greedy way from one mode to another."""
+    path, weights = greedy_way(systems, one, one.present ^ other.present, systems.certain.size + 1)
+    cuts = peaks(weights)
+    out = []
+    for i, j in zip(cuts, cuts[1:], strict=False):
+        height = min(weights[i], weights[j]) - weights[i : j + 1].min()
+        piece = path[i:j]
+        exchange = len(piece) == 2 and swaps > 0 and one.present[piece].sum() == 1
+        if height > BARRIER and len(piece) > 1 and not exchange:
+            out.append(piece)
+    return out
+
+
+def with_mode(systems: Systems, swaps: int, found: Found, state: State) -> Found:
+    """Return what is known after a search that ended here."""
+    if any(np.array_equal(mode.present, state.present) for mode in found.modes):
+        return _counted(found, found.modes, found, False)
+    distance = [int((mode.present ^ state.present).sum()) for mode in found.modes]
+    nearest = [found.modes[i] for i in np.argsort(distance, kind="stable")[:NEIGHBOURS]]
+    jumps = found
+    same = None
+    for mode in nearest:
+        pieces = [*barriers(systems, swaps, mode, state), *barriers(systems, swaps, state, mode)]
+        if not pieces:
+            same = mode
+            break
+        for piece in sorted(pieces, key=len):
+            jumps = with_jump(jumps, piece, state.present)
+    if same is None:
+        modes: tuple[State, ...] = (*found.modes, state)
+    else:
+        modes = tuple(state if m is same and state.log_weight > m.log_weight else m for m in found.modes)
+    modes = tuple(sorted(modes, key=lambda mode: -mode.log_weight))[:MOST_MODES]
+    return _counted(found, modes, jumps if same is None else found, same is None)
+
+
+def _counted(found: Found, modes: tuple[State, ...], jumps: Found, _new: bool) -> Found:
+    quiet = found.quiet + 1 if len(jumps.jumps) == len(found.jumps) else 0
+    return Found(modes, jumps.jumps, jumps.pattern, found.starts + 1, quiet)
+
+
+def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
+    """Return the jumps with one more, less the known ones that it contains."""
+    flips = np.zeros(present.size, dtype=bool)
+    flips[piece] = True
+    for known in found.jumps:
+        if not (known & ~flips).any():
+            flips &= ~known
+    if flips.sum() < 2 or len(found.jumps) >= MOST_JUMPS:
+        return found
+    jumps, pattern = np.vstack([found.jumps, flips]), np.vstack([found.pattern, present])
+    return Found(found.modes, jumps, pattern, found.starts, found.quiet)
