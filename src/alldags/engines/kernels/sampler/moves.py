@@ -16,6 +16,7 @@ from alldags.engines.kernels.jit import compiled, inner, tight
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
+    add_set_moments,
     load_row,
     noise_mean,
     refresh,
@@ -205,32 +206,62 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
 
 @inner
 def _over_settings(
-    systems: Systems, chain: Chain, target: Target, present: BoolArray, plain: FloatArray, out: FloatArray
+    systems: Systems, chain: Chain, target: Target, present: BoolArray, values: FloatArray, moments: FloatArray, keep: bool
 ) -> float:
-    """Put log weights of a set under all settings into `plain`, tempered ones into `out`, (G,); return log of their sum."""
-    best = -np.inf
-    for g in range(out.shape[0]):
-        plain[g] = set_log_weight(systems, present, g, chain.factor, chain.before)
-        out[g] = target.beta * plain[g] + (1.0 - target.beta) * target.reference_setting[g]
-        best = max(best, out[g])
-    total = 0.0
-    for g in range(out.shape[0]):
-        total += math.exp(out[g] - best)
+    """Put the log weights of a set under all settings into ``values[0]``, tempered ones into ``values[1]``, (2, G).
+
+    Returns the log of the sum of the latter. If `keep`, `moments` (4, k) gets what a trace holds, given the set.
+    """
+    best, total = -np.inf, 0.0
+    if keep:
+        for r in range(4):
+            for v in range(present.shape[0]):
+                moments[r, v] = 0.0
+    for g in range(values.shape[1]):
+        values[0, g] = set_log_weight(systems, present, g, chain.factor, chain.before)
+        values[1, g] = target.beta * values[0, g] + (1.0 - target.beta) * target.reference_setting[g]
+        if values[1, g] > best:  # weights are relative to the largest so far
+            shrink = math.exp(best - values[1, g])
+            best = values[1, g]
+            total *= shrink
+            if keep:
+                for r in range(4):
+                    for v in range(present.shape[0]):
+                        moments[r, v] *= shrink
+        weight = math.exp(values[1, g] - best)
+        total += weight
+        if keep and weight > 1e-12:
+            add_set_moments(systems, present, g, chain.factor, chain.before, chain.weights, weight, moments)
+    if keep:
+        for r in range(4):
+            for v in range(present.shape[0]):
+                moments[r, v] /= total
     return best + math.log(total)
 
 
 @inner
 def jump(
-    systems: Systems, chain: Chain, target: Target, values: FloatArray, generator: np.random.Generator, tries: int
+    systems: Systems,
+    chain: Chain,
+    target: Target,
+    values: FloatArray,
+    moments: FloatArray,
+    now: FloatArray,
+    generator: np.random.Generator,
+    keep: bool,
 ) -> None:
-    """Propose `tries` jumps, summed over settings, then draw the setting given the set; `values` is scratch, (4, G).
+    """Propose some jumps, summed over settings, then draw the setting given the set.
 
     A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
-    most one of these parents looks different from one of the two modes it joins, which holds there and back.
+    most one of these parents looks different from one of the two modes it joins, which holds there and back. What is
+    seen, `now` (4, k), becomes the expectation over both ends of each jump: its mean stays the same, and modes too light
+    to be visited are in it. `values` (2, 2, G) and `moments` (2, 4, k) are scratch.
     """
     k, count = chain.present.shape[0], target.jumps.shape[0]
+    tries = min(count, TRIES)
     wanted = chain.wanted
-    here = _over_settings(systems, chain, target, chain.present, values[0], values[1])
+    at = 0  # where in `values` and `moments` the current set is
+    here = _over_settings(systems, chain, target, chain.present, values[0], moments[0], keep and count > 0)
     for _ in range(tries):
         j = int(count * generator.random())
         alike, unlike, shift = 0, 0, 0.0
@@ -245,17 +276,21 @@ def jump(
                     unlike += 1
         if min(alike, unlike) > 1:
             continue
-        there = _over_settings(systems, chain, target, wanted, values[2], values[3])
-        if math.log(1.0 - generator.random()) < there - here + (1.0 - target.beta) * shift:
-            here = there
-            for g in range(values.shape[1]):
-                values[0, g], values[1, g] = values[2, g], values[3, g]
+        there = _over_settings(systems, chain, target, wanted, values[1 - at], moments[1 - at], keep)
+        change = there - here + (1.0 - target.beta) * shift
+        if keep:
+            share = count / tries / (1.0 + math.exp(-change))
+            for r in range(4):
+                for v in range(k):
+                    now[r, v] += share * (moments[1 - at, r, v] - moments[at, r, v])
+        if math.log(1.0 - generator.random()) < change:
+            here, at = there, 1 - at
             for v in range(k):
                 if target.jumps[j, v]:
                     safe_flip(systems, chain, v)
             chain.counts[JUMPS] += 1
-    setting = _drawn(values[1], values.shape[1], generator)
-    chain.numbers[LOG_WEIGHT] = values[0, setting]
+    setting = _drawn(values[at, 1], values.shape[2], generator)
+    chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
     if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
         start(systems, chain, chain.present, setting)
@@ -275,7 +310,7 @@ def run_chain(
     """Run ``batches * batch`` sweeps, each followed by swaps, jumps and now and then a draw of the setting."""
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
-    now, values = np.zeros((4, k)), np.zeros((4, settings))
+    now, moments, values = np.zeros((4, k)), np.zeros((2, 4, k)), np.zeros((2, 2, settings))
     step = 0
     for b in range(batches):
         for r in range(4):
@@ -287,7 +322,7 @@ def run_chain(
                 swap_once(systems, chain, target, generator)
             step += 1
             if jumps > 0 or (settings > 1 and step % SETTING_EVERY == 0):
-                jump(systems, chain, target, values, generator, min(jumps, TRIES))
+                jump(systems, chain, target, values, moments, now, generator, keep)
             if keep:
                 _note_state(systems, chain, record, b, 1.0 / batch)
         if keep:
