@@ -46,6 +46,8 @@ class MCMCDiagnostics(Diagnostics):
     split_r_hat
         Split R-hat of every edge, the larger one of its coefficient and its presence, shape (k,); nan where the edge is
         not judged (inclusion below .01), or all chains are constant and agree.
+    relative_sd_error
+        Largest Monte-Carlo error of the standard deviation of an edge judged, relative to it.
     weight_r_hat
         Split R-hat of the log weight of the parent set.
     constant
@@ -77,6 +79,7 @@ class MCMCDiagnostics(Diagnostics):
     sd_mcse: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     effective_draws: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     split_r_hat: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
+    relative_sd_error: float = 0.0
     weight_r_hat: float = 1.0
     constant: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
     missed: float = 0.0

@@ -51,10 +51,9 @@ def estimate(seen: Seen, certain: BoolArray) -> Estimates:
     )
 
 
-def unseen(sd: FloatArray, seen: Seen) -> FloatArray:
-    """Return what sets too rare to have been met may amount to: a standard deviation over the number of draws."""
-    draws = seen.sets.shape[0] * seen.sets.shape[1]
-    return np.where(np.isfinite(sd), sd, 0.0) / draws
+def unseen(size: FloatArray, seen: Seen) -> FloatArray:
+    """Return what sets too rare to have been met may amount to: they change a quantity by `size`, once in all sweeps."""
+    return size / (len(seen.sets) * seen.sweeps)
 
 
 def sd_errors(seen: Seen, estimates: Estimates) -> FloatArray:
@@ -63,29 +62,34 @@ def sd_errors(seen: Seen, estimates: Estimates) -> FloatArray:
     if not np.isfinite(sd).all():
         return np.zeros_like(sd)
     scale = np.divide(0.5, sd, out=np.zeros_like(sd), where=sd > 0)
-    trace = (seen.trace[:, :, SQUARE] - 2.0 * estimates.mean * seen.trace[:, :, MEAN]) * scale
-    return np.maximum(mean_errors(trace), unseen(sd, seen))
+    return mean_errors((seen.trace[:, :, SQUARE] - 2.0 * estimates.mean * seen.trace[:, :, MEAN]) * scale)
 
 
-def diagnose(seen: Seen, estimates: Estimates) -> MCMCDiagnostics:
-    """Return errors and R-hats; what concerns modes is added by the caller."""
+def diagnose(seen: Seen, estimates: Estimates, reach: FloatArray) -> MCMCDiagnostics:
+    """Return errors and R-hats; what concerns modes is added by the caller.
+
+    `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone.
+    """
     means, presence = seen.trace[:, :, MEAN], seen.trace[:, :, INCLUSION]
     sd, spread = np.sqrt(estimates.variance), estimates.inclusion * (1.0 - estimates.inclusion)
     judged = estimates.inclusion > LEAST_INCLUSION
+    free = estimates.inclusion < 1.0
     still = is_constant(means)
     agree = is_constant(means.mean(axis=1)[None])
     r_hat = np.where(still & agree, np.nan, split_r_hat(means, estimates.variance, seen.batch))
     r_hat = np.fmax(r_hat, np.where(spread > 1e-9, split_r_hat(presence, spread, seen.batch), np.nan))
-    mcse = np.maximum(mean_errors(means), unseen(sd, seen))
+    error = mean_errors(means)
+    sd_error = sd_errors(seen, estimates)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.where(mcse > 0, estimates.variance / mcse**2, np.inf)
+        effective = np.where(error > 0, estimates.variance / error**2, np.inf)
     return MCMCDiagnostics(
         "mcmc",
         sweeps=seen.sweeps,
         chains=len(seen.sets),
-        mcse=mcse,
-        inclusion_mcse=np.maximum(mean_errors(presence), unseen(np.sqrt(spread), seen)),
-        sd_mcse=sd_errors(seen, estimates),
+        mcse=np.hypot(error, unseen(reach, seen)),
+        inclusion_mcse=np.where(free, np.hypot(mean_errors(presence), unseen(np.ones_like(reach), seen)), 0.0),
+        sd_mcse=np.hypot(sd_error, np.sqrt(estimates.variance + unseen(reach**2, seen)) - sd),
+        relative_sd_error=float(np.max((sd_error / sd)[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,
         split_r_hat=np.where(judged, r_hat, np.nan),
         weight_r_hat=plain_r_hat(seen.log_weight),

@@ -19,12 +19,14 @@ from alldags.engines.sampling.run import State, flattened, walk, workspace
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 BARRIER = 3.0  # nats; plain moves pass lower ones within tens of sweeps
-FOOTHOLD = 12.0  # nats below the lighter end, at most, of a peak at which a way is cut
+FOOTHOLDS = (4.0, 12.0)  # nats below the lighter end, at most, of a peak at which a way is cut
+FAR = 14.0  # nats between the ends of a jump; a lighter mode has no weight
 SETTLE = 6  # sweeps at the posterior before the search for the nearest best set
 SEARCH = 1000.0  # power of the weights that makes sweeps a search
 NEIGHBOURS = 3  # modes a new one is compared with
 MOST_JUMPS = 64
 MOST_MODES = 64
+PEAKS = 4  # sets of a stepwise selection to search from
 PATIENCE = 40  # steps without a heavier set that end a greedy way through all candidates
 
 
@@ -81,22 +83,16 @@ def explore_further(
 
 
 def starting_points(systems: Systems, swaps: int, count: int, rng: np.random.Generator) -> Iterator[State]:
-    """Yield starts: forward and backward selection, full, empty and random sets, heated ones, over and over."""
+    """Yield starts: peaks of forward and backward selection, then full, empty, random and heated sets in turn."""
     k, settings = systems.certain.size, systems.constant.size
-    empty, full = np.zeros(k, dtype=bool), np.ones(k, dtype=bool)
+    setting = int(rng.integers(settings))
+    for share in (0.0, 1.0):
+        yield from peaks_on_the_way(systems, State(np.full(k, share == 1.0), setting))
     for number in range(count):
-        setting = int(rng.integers(settings))
-        state = State(full, setting)
-        if number == 0:
-            state = heaviest_on_the_way(systems, State(empty, setting))
-        elif number == 1:
-            state = heaviest_on_the_way(systems, State(full, setting))
-        elif number % 4 == 2:
-            state = State(rng.random(k) < rng.random(), setting)
-        elif number % 4 == 0:
-            state = State(empty, setting)
-        elif number % 4 == 1:
-            state = heated(systems, swaps, State(rng.random(k) < 0.5, setting), rng)
+        share = (1.0, 0.5, rng.random(), 0.0)[number % 4]
+        state = State(rng.random(k) < share, int(rng.integers(settings)))
+        if number % 4 == 1:
+            state = heated(systems, swaps, state, rng)
         if allowed(systems, state):
             yield state
 
@@ -116,9 +112,10 @@ def heated(systems: Systems, swaps: int, state: State, rng: np.random.Generator)
 
 
 def settle(systems: Systems, swaps: int, state: State, rng: np.random.Generator) -> State:
-    """Return the heaviest set near to where a few sweeps, in random order, lead."""
+    """Return the heaviest set near to a state or, as often, to where a few sweeps in random order lead."""
     order = rng.permutation(systems.certain.size)
-    state = walk(systems, state, flattened(systems, swaps, 1.0), SETTLE, rng, order)
+    if rng.random() < 0.5:
+        state = walk(systems, state, flattened(systems, swaps, 1.0), SETTLE, rng, order)
     while True:
         better = walk(systems, state, flattened(systems, max(swaps, 1), SEARCH), 4, rng, order)
         if better.log_weight <= state.log_weight + 1e-6:
@@ -126,12 +123,20 @@ def settle(systems: Systems, swaps: int, state: State, rng: np.random.Generator)
         state = better
 
 
-def heaviest_on_the_way(systems: Systems, state: State) -> State:
-    """Return the heaviest set that stepwise selection meets: forward from an empty set, backward from a full one."""
+def peaks_on_the_way(systems: Systems, state: State) -> list[State]:
+    """Return peaks that stepwise selection meets, forward from an empty set or backward from a full one."""
+    if not allowed(systems, state):
+        return []
     path, weights = greedy_way(systems, state, ~systems.certain)
-    present = state.present | systems.certain
-    present[path[: int(np.argmax(weights))]] ^= True
-    return State(present, state.setting)
+    high = [i for i in peaks(weights, np.inf) if weights[i] > weights.max() - FAR]
+    heaviest = sorted(high, key=lambda i: -weights[i])[:PEAKS]
+    return [State(_after(state.present | systems.certain, path[:i]), state.setting) for i in heaviest]
+
+
+def _after(present: BoolArray, flips: IntArray) -> BoolArray:
+    out = present.copy()
+    out[flips] ^= True
+    return out
 
 
 # -- ways between modes -----------------------------------------------------------------------------------------------
@@ -145,9 +150,9 @@ def greedy_way(systems: Systems, state: State, candidates: BoolArray, patience: 
     return path[:steps], weights[: steps + 1]
 
 
-def peaks(weights: FloatArray) -> list[int]:
+def peaks(weights: FloatArray, foothold: float) -> list[int]:
     """Return where a way is cut: its ends, and the peaks between them that are not far below both."""
-    low = min(weights[0], weights[-1]) - FOOTHOLD
+    low = min(weights[0], weights[-1]) - foothold
     inside = range(1, len(weights) - 1)
     high = [i for i in inside if weights[i] >= max(weights[i - 1], weights[i + 1]) and weights[i] > low]
     return [0, *high, len(weights) - 1]
@@ -156,14 +161,15 @@ def peaks(weights: FloatArray) -> list[int]:
 def barriers(systems: Systems, swaps: int, one: State, other: State) -> list[IntArray]:
     """Return the sets of parents that must be flipped together on the greedy way from one mode to another."""
     path, weights = greedy_way(systems, one, one.present ^ other.present, systems.certain.size + 1)
-    cuts = peaks(weights)
-    out = []
-    for i, j in zip(cuts, cuts[1:], strict=False):
-        height = min(weights[i], weights[j]) - weights[i : j + 1].min()
-        piece = path[i:j]
-        exchange = len(piece) == 2 and swaps > 0 and one.present[piece].sum() == 1
-        if height > BARRIER and len(piece) > 1 and not exchange:
-            out.append(piece)
+    out: list[IntArray] = []
+    for foothold in FOOTHOLDS:
+        cuts = peaks(weights, foothold)
+        for i, j in zip(cuts, cuts[1:], strict=False):
+            height = min(weights[i], weights[j]) - weights[i : j + 1].min()
+            piece = path[i:j]
+            exchange = len(piece) == 2 and swaps > 0 and one.present[piece].sum() == 1
+            if height > BARRIER and abs(weights[i] - weights[j]) < FAR and len(piece) > 1 and not exchange:
+                out.append(piece)
     return out
 
 
@@ -196,13 +202,14 @@ def _counted(found: Found, modes: tuple[State, ...], jumps: Found, _new: bool) -
 
 
 def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
-    """Return the jumps with one more, less the known ones that it contains."""
+    """Return the jumps with one more, unless it is made up of known ones."""
     flips = np.zeros(present.size, dtype=bool)
     flips[piece] = True
+    rest = flips.copy()
     for known in found.jumps:
         if not (known & ~flips).any():
-            flips &= ~known
-    if flips.sum() < 2 or len(found.jumps) >= MOST_JUMPS:
+            rest &= ~known
+    if not rest.any() or len(found.jumps) >= MOST_JUMPS:
         return found
     jumps, pattern = np.vstack([found.jumps, flips]), np.vstack([found.pattern, present])
     return Found(found.modes, jumps, pattern, found.starts, found.quiet)

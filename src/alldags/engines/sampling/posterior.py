@@ -14,9 +14,9 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.kernels.sampler.chain import new_chain, replay
 from alldags.engines.kernels.sampler.moves import MEAN
 from alldags.engines.sampling.diagnostics import MCMCDiagnostics, mean_errors
-from alldags.engines.sampling.estimates import Estimates
+from alldags.engines.sampling.estimates import Estimates, unseen
 from alldags.engines.sampling.evidence import Evidence, evidence
-from alldags.engines.sampling.sample import Sample
+from alldags.engines.sampling.sample import Sample, reach
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -159,12 +159,8 @@ class SampledPosterior(NodePosterior):
         weights = np.asarray(weights, dtype=float)
         combined = self._sample.seen.trace[:, :, MEAN] @ weights
         error = float(mean_errors(combined[:, :, None])[0])
-        return max(error, self._unseen(weights))
-
-    def _unseen(self, weights: FloatArray) -> float:
-        """Return what parent sets too rare to have been met may amount to: a posterior deviation over their number."""
-        variance = weights @ (self.second_moment - np.outer(self.mean, self.mean)) @ weights
-        return math.sqrt(max(float(variance), 0.0)) / self.set_draws if math.isfinite(variance) else 0.0
+        rare = unseen(weights * reach(self._sample.systems), self._sample.seen)
+        return math.hypot(error, float(np.sqrt((rare**2).sum())))
 
 
 def _second_moment(covariance: FloatArray, variance: FloatArray, mean: FloatArray) -> FloatArray:

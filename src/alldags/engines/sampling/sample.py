@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.engines.kernels.sampler.chain import Systems, set_log_weights
+from alldags.engines.kernels.sampler.flip import TINY
 from alldags.engines.kernels.sampler.moves import INCLUSION, Target
 from alldags.engines.sampling.diagnostics import (
     R_HAT,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR = 0.01  # largest one wanted
+SD_ERROR = 0.1  # of a standard deviation, relative to it, wanted
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
 DISMISSED = 9.0  # nats of evidence below the best mode
@@ -150,7 +152,12 @@ def learn(
 
 def judge(systems: Systems, found: Found, seen: Seen, estimates: Estimates) -> MCMCDiagnostics:
     """Return errors and R-hats, and whether a known mode is missing."""
-    return replace(diagnose(seen, estimates), missed=missed_share(systems, found, seen))
+    return replace(diagnose(seen, estimates, reach(systems)), missed=missed_share(systems, found, seen))
+
+
+def reach(systems: Systems) -> FloatArray:
+    """Return the coefficient each parent would have if it explained the child alone, shape (k,)."""
+    return np.sqrt(systems.total[0] / np.maximum(np.diag(systems.gram), TINY))
 
 
 def missed_share(systems: Systems, found: Found, seen: Seen) -> float:
@@ -194,7 +201,7 @@ def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
         need = (report.max_mcse / engine.target_mcse) ** 2
     else:
         need = EFFECTIVE_DRAWS / float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
-    need = max(need, (report.max_inclusion_mcse / INCLUSION_ERROR) ** 2)
+    need = max(need, (report.max_inclusion_mcse / INCLUSION_ERROR) ** 2, (report.relative_sd_error / SD_ERROR) ** 2)
     apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
     return max(need, 2.0) if apart else need
 
