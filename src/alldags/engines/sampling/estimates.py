@@ -65,7 +65,7 @@ def sd_errors(seen: Seen, estimates: Estimates) -> FloatArray:
     return mean_errors((seen.trace[:, :, SQUARE] - 2.0 * estimates.mean * seen.trace[:, :, MEAN]) * scale)
 
 
-def diagnose(seen: Seen, estimates: Estimates, reach: FloatArray) -> MCMCDiagnostics:
+def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray) -> MCMCDiagnostics:
     """Return errors and R-hats; what concerns modes is added by the caller.
 
     `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone.
@@ -73,7 +73,6 @@ def diagnose(seen: Seen, estimates: Estimates, reach: FloatArray) -> MCMCDiagnos
     means, presence = seen.trace[:, :, MEAN], seen.trace[:, :, INCLUSION]
     sd, spread = np.sqrt(estimates.variance), estimates.inclusion * (1.0 - estimates.inclusion)
     judged = estimates.inclusion > LEAST_INCLUSION
-    free = estimates.inclusion < 1.0
     still = is_constant(means)
     agree = is_constant(means.mean(axis=1)[None])
     r_hat = np.where(still & agree, np.nan, split_r_hat(means, estimates.variance, seen.batch))
@@ -87,7 +86,7 @@ def diagnose(seen: Seen, estimates: Estimates, reach: FloatArray) -> MCMCDiagnos
         sweeps=seen.sweeps,
         chains=len(seen.sets),
         mcse=np.hypot(error, unseen(reach, seen)),
-        inclusion_mcse=np.where(free, np.hypot(mean_errors(presence), unseen(np.ones_like(reach), seen)), 0.0),
+        inclusion_mcse=np.hypot(mean_errors(presence), unseen(1.0 - certain, seen)),
         sd_mcse=np.hypot(sd_error, np.sqrt(estimates.variance + unseen(reach**2, seen)) - sd),
         relative_sd_error=float(np.max((sd_error / sd)[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,

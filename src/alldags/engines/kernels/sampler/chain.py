@@ -38,6 +38,7 @@ from alldags.engines.kernels.sampler.flip import (
     load_row_arrays,
     rank_one,
 )
+from alldags.engines.kernels.sampler.odds import conditional
 from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -233,10 +234,7 @@ def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> 
 
 @inner
 def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
-    """Return the log weight of a parent set, (k,), under a setting.
-
-    Leaves the Cholesky factor ``L`` of its precision in the leading rows of `factor` (k, k), and ``L^-1 b`` in `center`.
-    """
+    """Return the log weight of a parent set, (k,), under a setting; `factor` (k, k) and `center` (k,) are scratch."""
     scale = systems.scale[setting]
     value = systems.constant[setting]
     q, p = 0.0, 0
@@ -268,50 +266,22 @@ def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: F
 
 
 @inner
-def add_set_moments(
-    systems: Systems,
-    present: BoolArray,
-    setting: int,
-    factor: FloatArray,
-    center: FloatArray,
-    column: FloatArray,
-    weight: float,
-    out: FloatArray,
-) -> None:
-    """Add, times `weight`, presence, mean, mean square and squared mean of the set's coefficients to `out` (4, k).
-
-    `factor` and `center` are as `set_log_weight` left them; the latter is overwritten, and `column` (k,) is scratch.
-    """
-    p, q = 0, 0.0
-    for v in range(present.shape[0]):
-        if present[v]:
-            q += center[p] * center[p]
-            p += 1
-    noise = 1.0
-    if not systems.known_noise[setting]:
-        whole = systems.rate[setting] + 0.5 * systems.total[setting]
-        noise = max(whole - 0.5 * q, TINY * whole) / max(systems.shape[setting] - 1.0, TINY)
-    i = p
-    for v in range(present.shape[0] - 1, -1, -1):
-        if not present[v]:
-            continue
-        i -= 1
-        mean = center[i]
-        for h in range(i + 1, p):
-            mean -= factor[h, i] * center[h]
-        mean /= factor[i, i]
-        center[i] = mean
-        variance = 0.0
-        for h in range(i, p):
-            entry = 1.0 if h == i else 0.0
-            for g in range(i, h):
-                entry -= factor[h, g] * column[g]
-            column[h] = entry / factor[h, h]
-            variance += column[h] * column[h]
-        out[0, v] += weight
-        out[1, v] += weight * mean
-        out[2, v] += weight * (mean * mean + noise * variance)
-        out[3, v] += weight * mean * mean
+def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
+    """Return the log odds of the uncertain parent `v` given all others."""
+    k, setting = chain.present.shape[0], chain.counts[SETTING]
+    inside = chain.present[v]
+    others = chain.counts[SIZE] - (k - (systems.log_size.shape[0] - 1)) - (1 if inside else 0)
+    return conditional(
+        inside,
+        chain.diagonal[v],
+        chain.linear[v],
+        TINY * systems.scale[setting, v],
+        systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others],
+        residual_rate(systems, chain),
+        systems.known_noise[setting],
+        systems.shape[setting],
+        systems.has_determinant[setting],
+    )[0]
 
 
 @inner

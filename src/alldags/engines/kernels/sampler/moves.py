@@ -16,8 +16,8 @@ from alldags.engines.kernels.jit import compiled, inner, tight
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
-    add_set_moments,
     load_row,
+    log_odds_of,
     noise_mean,
     refresh,
     residual_rate,
@@ -197,100 +197,102 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
         weight[u] = beta * value + (1.0 - beta) * target.reference[u]
     chosen = _drawn(weight, k, generator)
     if chosen != v:
-        chain.numbers[LOG_WEIGHT] += chain.before[chosen] - chain.before[v]
+        log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
         safe_flip(systems, chain, v)
         safe_flip(systems, chain, chosen)
+        chain.numbers[LOG_WEIGHT] = log_weight
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
 
 @inner
-def _over_settings(
-    systems: Systems, chain: Chain, target: Target, present: BoolArray, values: FloatArray, moments: FloatArray, keep: bool
-) -> float:
-    """Put the log weights of a set under all settings into ``values[0]``, tempered ones into ``values[1]``, (2, G).
+def _flip_together(systems: Systems, chain: Chain, parents: BoolArray, inside: FloatArray, back: bool) -> float:
+    """Flip all of these parents, first those that come in; return by how much the log weight grows.
 
-    Returns the log of the sum of the latter. If `keep`, `moments` (4, k) gets what a trace holds, given the set.
+    `inside` (k,) is 1 for those present before the first of two such calls, of which the second leads `back`.
     """
-    best, total = -np.inf, 0.0
-    if keep:
-        for r in range(4):
-            for v in range(present.shape[0]):
-                moments[r, v] = 0.0
-    for g in range(values.shape[1]):
-        values[0, g] = set_log_weight(systems, present, g, chain.factor, chain.before)
-        values[1, g] = target.beta * values[0, g] + (1.0 - target.beta) * target.reference_setting[g]
-        if values[1, g] > best:  # weights are relative to the largest so far
-            shrink = math.exp(best - values[1, g])
-            best = values[1, g]
-            total *= shrink
-            if keep:
-                for r in range(4):
-                    for v in range(present.shape[0]):
-                        moments[r, v] *= shrink
-        weight = math.exp(values[1, g] - best)
-        total += weight
-        if keep and weight > 1e-12:
-            add_set_moments(systems, present, g, chain.factor, chain.before, chain.weights, weight, moments)
-    if keep:
-        for r in range(4):
-            for v in range(present.shape[0]):
-                moments[r, v] /= total
-    return best + math.log(total)
+    change = 0.0
+    for phase in range(2):
+        for v in range(parents.shape[0]):
+            if parents[v] and ((inside[v] > 0.5) == back) == (phase == 0):
+                log_odds = log_odds_of(systems, chain, v)
+                change += log_odds if phase == 0 else -log_odds
+                safe_flip(systems, chain, v)
+    return change
 
 
 @inner
-def jump(
+def _note_moments(systems: Systems, chain: Chain, share: float, out: FloatArray) -> None:
+    """Add `share` times what a trace holds, given the current set, to `out` (4, k)."""
+    noise = 1.0 if systems.known_noise[chain.counts[SETTING]] else noise_mean(systems, chain)
+    for v in range(chain.present.shape[0]):
+        if chain.present[v]:
+            mean = chain.linear[v]
+            out[INCLUSION, v] += share
+            out[MEAN, v] += share * mean
+            out[SQUARE, v] += share * (mean * mean - noise * chain.diagonal[v])
+            out[BETWEEN, v] += share * mean * mean
+
+
+@inner
+def jump_once(
     systems: Systems,
     chain: Chain,
     target: Target,
-    values: FloatArray,
-    moments: FloatArray,
+    here: FloatArray,
     now: FloatArray,
     generator: np.random.Generator,
-    keep: bool,
+    share: float,
 ) -> None:
-    """Propose some jumps, summed over settings, then draw the setting given the set.
+    """Propose to flip all parents of one of the target's sets at once.
 
-    A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
-    most one of these parents looks different from one of the two modes it joins, which holds there and back. What is
-    seen, `now` (4, k), becomes the expectation over both ends of each jump: its mean stays the same, and modes too light
-    to be visited are in it. `values` (2, 2, G) and `moments` (2, 4, k) are scratch.
+    This is its own inverse, and it is proposed only where at most one of these parents looks different from one of the
+    two modes it joins, which holds there and back. `now` (4, k) gets `share` times the difference that averaging over
+    both ends makes: its expectation is zero, and modes too light to be visited come in by it. `here` (4, k) is scratch.
     """
-    k, count = chain.present.shape[0], target.jumps.shape[0]
-    tries = min(count, TRIES)
-    wanted = chain.wanted
-    at = 0  # where in `values` and `moments` the current set is
-    here = _over_settings(systems, chain, target, chain.present, values[0], moments[0], keep and count > 0)
-    for _ in range(tries):
-        j = int(count * generator.random())
-        alike, unlike, shift = 0, 0, 0.0
-        for v in range(k):
-            wanted[v] = chain.present[v]
-            if target.jumps[j, v]:
-                wanted[v] = not chain.present[v]
-                shift += target.reference[v] if wanted[v] else -target.reference[v]
-                if chain.present[v] == target.pattern[j, v]:
-                    alike += 1
-                else:
-                    unlike += 1
-        if min(alike, unlike) > 1:
-            continue
-        there = _over_settings(systems, chain, target, wanted, values[1 - at], moments[1 - at], keep)
-        change = there - here + (1.0 - target.beta) * shift
-        if keep:
-            share = count / tries / (1.0 + math.exp(-change))
-            for r in range(4):
-                for v in range(k):
-                    now[r, v] += share * (moments[1 - at, r, v] - moments[at, r, v])
-        if math.log(1.0 - generator.random()) < change:
-            here, at = there, 1 - at
-            for v in range(k):
-                if target.jumps[j, v]:
-                    safe_flip(systems, chain, v)
-            chain.counts[JUMPS] += 1
-    setting = _drawn(values[at, 1], values.shape[2], generator)
-    chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
+    j = int(target.jumps.shape[0] * generator.random())
+    parents = target.jumps[j]
+    alike, unlike, shift = 0, 0, 0.0
+    for v in range(parents.shape[0]):
+        for r in range(4):
+            here[r, v] = 0.0
+        if parents[v]:
+            shift += -target.reference[v] if chain.present[v] else target.reference[v]
+            if chain.present[v] == target.pattern[j, v]:
+                alike += 1
+            else:
+                unlike += 1
+    if min(alike, unlike) > 1:
+        return
+    _note_moments(systems, chain, 1.0, here)
+    log_weight = chain.numbers[LOG_WEIGHT]
+    change = _flip_together(systems, chain, parents, here[INCLUSION], False)
+    ratio = target.beta * change + (1.0 - target.beta) * shift
+    if share > 0.0:
+        part = share / (1.0 + math.exp(-ratio))
+        _note_moments(systems, chain, part, now)
+        for r in range(4):
+            for v in range(parents.shape[0]):
+                now[r, v] -= part * here[r, v]
+    if math.log(1.0 - generator.random()) < ratio:
+        log_weight += change
+        chain.counts[JUMPS] += 1
+    else:
+        _flip_together(systems, chain, parents, here[INCLUSION], True)
+    if chain.counts[WORK] >= work_limit(chain):
+        refresh(systems, chain)
+    chain.numbers[LOG_WEIGHT] = log_weight
+
+
+@inner
+def draw_setting(
+    systems: Systems, chain: Chain, target: Target, values: FloatArray, generator: np.random.Generator
+) -> None:
+    """Draw the setting given the parent set; `values` (2, G) is scratch."""
+    for g in range(values.shape[1]):
+        values[0, g] = set_log_weight(systems, chain.present, g, chain.factor, chain.before)
+        values[1, g] = target.beta * values[0, g] + (1.0 - target.beta) * target.reference_setting[g]
+    setting = _drawn(values[1], values.shape[1], generator)
     if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
         start(systems, chain, chain.present, setting)
@@ -310,7 +312,9 @@ def run_chain(
     """Run ``batches * batch`` sweeps, each followed by swaps, jumps and now and then a draw of the setting."""
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
-    now, moments, values = np.zeros((4, k)), np.zeros((2, 4, k)), np.zeros((2, 2, settings))
+    now, here, values = np.zeros((4, k)), np.zeros((4, k)), np.zeros((2, settings))
+    tries = min(jumps, TRIES)
+    share = jumps / tries if keep and tries > 0 else 0.0
     step = 0
     for b in range(batches):
         for r in range(4):
@@ -321,8 +325,10 @@ def run_chain(
             for _ in range(target.swaps):
                 swap_once(systems, chain, target, generator)
             step += 1
-            if jumps > 0 or (settings > 1 and step % SETTING_EVERY == 0):
-                jump(systems, chain, target, values, moments, now, generator, keep)
+            for _ in range(tries):
+                jump_once(systems, chain, target, here, now, generator, share)
+            if settings > 1 and step % SETTING_EVERY == 0:
+                draw_setting(systems, chain, target, values, generator)
             if keep:
                 _note_state(systems, chain, record, b, 1.0 / batch)
         if keep:

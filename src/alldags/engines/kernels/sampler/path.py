@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled
-from alldags.engines.kernels.sampler.chain import Chain, Systems, refresh, residual_rate, safe_flip, work_limit
-from alldags.engines.kernels.sampler.flip import LOG_WEIGHT, SETTING, SIZE, TINY, WORK
-from alldags.engines.kernels.sampler.odds import conditional
+from alldags.engines.kernels.sampler.chain import Chain, Systems, log_odds_of, refresh, safe_flip, work_limit
+from alldags.engines.kernels.sampler.flip import LOG_WEIGHT, WORK
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 
@@ -20,30 +19,14 @@ def greedy_path(
     `path` (k,) gets the order and `weights` (k + 1,) the log weights from the start on. Returns the number of flips; it
     ends early if the last `patience` sets were no heavier than one before. `left` is overwritten.
     """
-    k, setting = chain.present.shape[0], chain.counts[SETTING]
-    certain_count = k - (systems.log_size.shape[0] - 1)
     weights[0] = chain.numbers[LOG_WEIGHT]
     heaviest, steps = 0, 0
     while steps - heaviest < patience:
-        residual = residual_rate(systems, chain)
-        free = chain.counts[SIZE] - certain_count
         best, chosen = -np.inf, -1
-        for v in range(k):
+        for v in range(left.shape[0]):
             if left[v] and not systems.certain[v]:
-                inside = chain.present[v]
-                others = free - 1 if inside else free
-                log_odds = conditional(
-                    inside,
-                    chain.diagonal[v],
-                    chain.linear[v],
-                    TINY * systems.scale[setting, v],
-                    systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others],
-                    residual,
-                    systems.known_noise[setting],
-                    systems.shape[setting],
-                    systems.has_determinant[setting],
-                )[0]
-                change = -log_odds if inside else log_odds
+                log_odds = log_odds_of(systems, chain, v)
+                change = -log_odds if chain.present[v] else log_odds
                 if chosen < 0 or change > best:
                     best, chosen = change, v
         if chosen < 0:
