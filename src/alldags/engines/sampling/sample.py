@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
-INCLUSION_ERROR = 0.0125  # largest one wanted
-SD_ERROR, SD_ERROR_OF_MODES = 0.25, 0.1  # of a standard deviation, relative to it, wanted; the second with several modes
+INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
+SD_ERROR, SD_ERROR_OF_MODES = 0.35, 0.15  # of a standard deviation, relative to it, wanted; the second with several modes
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
 DISMISSED = 9.0  # nats of evidence below the best mode
@@ -192,7 +192,7 @@ def stuck(report: MCMCDiagnostics) -> bool:
 
 def agreed(report: MCMCDiagnostics) -> bool:
     """Return whether the chains agree, with errors small enough to tell."""
-    error = report.max_inclusion_mcse <= 1.5 * INCLUSION_ERROR
+    error = report.max_inclusion_mcse <= INCLUSION_ERROR
     return report.max_r_hat <= R_HAT and report.weight_r_hat <= WEIGHT_R_HAT and report.missed == 0.0 and error
 
 
@@ -202,8 +202,9 @@ def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
         need = (report.max_mcse / engine.target_mcse) ** 2
     else:
         need = EFFECTIVE_DRAWS / float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
+    presence = INCLUSION_ERROR_OF_MODES if report.jumps else INCLUSION_ERROR
     spread = SD_ERROR_OF_MODES if report.jumps else SD_ERROR
-    need = max(need, (report.max_inclusion_mcse / INCLUSION_ERROR) ** 2, (report.relative_sd_error / spread) ** 2)
+    need = max(need, (report.max_inclusion_mcse / presence) ** 2, (report.relative_sd_error / spread) ** 2)
     apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
     return max(need, 2.0) if apart else need
 

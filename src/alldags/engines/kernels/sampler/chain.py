@@ -2,8 +2,8 @@
 
 With ``A`` the precision and ``b`` the shift of the current setting, ``T`` is ``A`` swept on the parents ``P``: minus
 the inverse of ``A_P`` on ``P``, ``A_P^-1 A_Pj`` between ``P`` and the others, the Schur complement outside. A `Chain`
-holds ``T`` in full only for a *base set*, where it was last factored. With ``F`` the parents in which the current set
-differs from the base set,
+holds ``T`` in full only for a *base set*, the parents present more often than not. With ``F`` the parents in which the
+current set differs from the base set,
 
 - ``inverse`` is the inverse of the base matrix's block on ``F``, from which any row of the current ``T`` follows in
   O(|F| k) operations;
@@ -75,7 +75,9 @@ class Chain(NamedTuple):
     linear: FloatArray  # (width,)
     row: FloatArray  # (width,), a row of the current T
     weights: FloatArray  # (k,), scratch
+    often: FloatArray  # (k,), how often each parent was found present, less how often absent
     wanted: BoolArray  # (k,), scratch
+    current: BoolArray  # (k,), scratch
     before: FloatArray  # (k,), scratch
     factor: FloatArray  # (k, k) or (0, 0), scratch for `set_log_weight`
     counts: IntArray  # (8,)
@@ -101,7 +103,9 @@ def new_chain(k: int) -> Chain:
         linear=np.zeros(width),
         row=np.zeros(width),
         weights=np.zeros(k),
+        often=np.zeros(k),
         wanted=np.zeros(k, dtype=bool),
+        current=np.zeros(k, dtype=bool),
         before=np.zeros(k),
         factor=np.empty((k, k)),
         counts=np.zeros(8, dtype=np.int64),
@@ -163,14 +167,32 @@ def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> N
 
 @compiled
 def refresh(systems: Systems, chain: Chain) -> None:
-    """Factor anew at the current set; note how far rounding had moved the means."""
+    """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means.
+
+    Where the way from there to the current set meets an almost singular pivot, the current set becomes the base set.
+    """
     k = chain.present.shape[0]
-    before = chain.before
+    before, current = chain.before, chain.current
+    ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
     for j in range(k):
         before[j] = chain.linear[j]
-        chain.wanted[j] = chain.present[j]
-    ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
+        current[j] = chain.present[j]
+        stays = ill or systems.certain[j] or chain.often[j] == 0.0
+        chain.wanted[j] = chain.present[j] if stays else chain.often[j] > 0.0
     _factor(systems, chain)
+    log_weight = chain.numbers[LOG_WEIGHT]
+    for j in range(k):
+        if chain.present[j] != current[j]:
+            log_odds = log_odds_of(systems, chain, j)
+            log_weight += log_odds if current[j] else -log_odds
+            flip(systems, chain, j)
+    if chain.counts[WORK] >= MUCH_WORK:
+        for j in range(k):
+            chain.wanted[j] = current[j]
+        _factor(systems, chain)
+    else:
+        chain.numbers[LOG_WEIGHT] = log_weight
+        chain.counts[WORK] = 0
     if not ill:
         for j in range(k):
             if chain.present[j]:

@@ -90,7 +90,7 @@ def sweep_once(
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers, scales, reference = chain.counts, chain.numbers, systems.scale[setting], target.reference
+    counts, numbers, often, scales, reference = chain.counts, chain.numbers, chain.often, systems.scale[setting], target.reference
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
     whole = systems.rate[setting] + 0.5 * systems.total[setting]
@@ -112,6 +112,7 @@ def sweep_once(
             tempered = log_odds if beta == 1.0 else beta * log_odds + (1.0 - beta) * reference[v]
             probability = 1.0 / (1.0 + math.exp(-tempered))
             into = generator.random() < probability
+            often[v] += probability - 0.5
         if keep:
             part = probability * mean
             now[INCLUSION, v] += probability
