@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.engines.kernels.sampler.chain import Systems
+from alldags.engines.kernels.sampler.chain import Systems, new_chain
 from alldags.engines.kernels.sampler.path import greedy_path
-from alldags.engines.sampling.run import State, flattened, walk, workspace
+from alldags.engines.sampling.run import State, flattened, walk
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 BARRIER = 3.0  # nats; plain moves pass lower ones within tens of sweeps
@@ -146,7 +146,8 @@ def greedy_way(systems: Systems, state: State, candidates: BoolArray, patience: 
     """Return the order in which the candidates are flipped, shape (m,), and the log weights on the way, (m + 1,)."""
     k = systems.certain.size
     path, weights = np.zeros(k, dtype=np.int64), np.zeros(k + 1)
-    steps = greedy_path(systems, workspace(systems, state), candidates.copy(), patience, path, weights)
+    chain, left = new_chain(k), candidates.copy()
+    steps = greedy_path(systems, chain, state.present, state.setting, left, patience, path, weights)
     return path[:steps], weights[: steps + 1]
 
 

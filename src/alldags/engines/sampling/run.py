@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, padded, start
+from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, padded
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
     FLIPS,
@@ -136,13 +136,6 @@ class Seen:
         return int(self.trace.shape[1]) * self.batch
 
 
-def workspace(systems: Systems, state: State) -> Chain:
-    """Return a chain on the state."""
-    chain = new_chain(systems.certain.size)
-    start(systems, chain, state.present, state.setting)
-    return chain
-
-
 def _outcome(chain: Chain) -> tuple[State, Tally]:
     counts, numbers = chain.counts, chain.numbers
     state = State(chain.present, int(counts[SETTING]), float(numbers[LOG_WEIGHT]))
@@ -164,8 +157,8 @@ def walk(
 ) -> State:
     """Return the state after so many sweeps, in which parents are visited in this order, shape (k,)."""
     k = systems.certain.size
-    chain = workspace(systems, state)
-    run_chain(systems, chain, target, np.arange(k) if order is None else order, sweeps, 1, _nothing(k), generator)
+    chain, order = new_chain(k), np.arange(k) if order is None else order
+    run_chain(systems, chain, state.present, state.setting, target, order, sweeps, 1, _nothing(k), generator)
     return _outcome(chain)[0]
 
 
@@ -183,9 +176,9 @@ def observe(
     sets, settings = np.zeros((count, batches, k), dtype=bool), np.zeros((count, batches), dtype=np.int64)
     after, tally = [], Tally()
     for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
-        chain = workspace(systems, state)
+        chain = new_chain(k)
         record = Record(trace[c], log_weight[c], noise[c], sets[c], settings[c])
-        run_chain(systems, chain, target, np.arange(k), batches, batch, record, generator)
+        run_chain(systems, chain, state.present, state.setting, target, np.arange(k), batches, batch, record, generator)
         state, moves = _outcome(chain)
         after.append(state)
         tally += moves

@@ -32,6 +32,7 @@ STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
 SD_ERROR, SD_ERROR_OF_MODES = 0.35, 0.15  # of a standard deviation, relative to it, wanted; the second with several modes
+SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
 DISMISSED = 9.0  # nats of evidence below the best mode
@@ -203,8 +204,9 @@ def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
     else:
         need = EFFECTIVE_DRAWS / float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
     presence = INCLUSION_ERROR_OF_MODES if report.jumps else INCLUSION_ERROR
-    spread = SD_ERROR_OF_MODES if report.jumps else SD_ERROR
-    need = max(need, (report.max_inclusion_mcse / presence) ** 2, (report.relative_sd_error / spread) ** 2)
+    need = max(need, (report.max_inclusion_mcse / presence) ** 2)
+    if report.sweeps * report.mcse.size < SD_WORK:
+        need = max(need, (report.relative_sd_error / (SD_ERROR_OF_MODES if report.jumps else SD_ERROR)) ** 2)
     apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
     return max(need, 2.0) if apart else need
 

@@ -113,7 +113,7 @@ def new_chain(k: int) -> Chain:
     )
 
 
-@compiled
+@inner
 def flip(systems: Systems, chain: Chain, v: int) -> None:
     """Put parent `v` in if it is absent, out if it is present; the log weight is not touched."""
     flip_arrays(
@@ -134,7 +134,7 @@ def flip(systems: Systems, chain: Chain, v: int) -> None:
     )
 
 
-@compiled
+@inner
 def load_row(chain: Chain, v: int) -> None:
     """Put row `v` of the current T into ``chain.row``."""
     load_row_arrays(
@@ -156,7 +156,7 @@ def work_limit(chain: Chain) -> int:
     return int(PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0])
 
 
-@compiled
+@inner
 def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> None:
     """Put the chain on a parent set, shape (k,), and a setting; certain parents are always in."""
     for v in range(present.shape[0]):
@@ -165,7 +165,7 @@ def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> N
     _factor(systems, chain)
 
 
-@compiled
+@inner
 def refresh(systems: Systems, chain: Chain) -> None:
     """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means.
 

@@ -199,8 +199,8 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
     chosen = _drawn(weight, k, generator)
     if chosen != v:
         log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
-        safe_flip(systems, chain, v)
-        safe_flip(systems, chain, chosen)
+        for u in (v, chosen):
+            safe_flip(systems, chain, u)
         chain.numbers[LOG_WEIGHT] = log_weight
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
@@ -267,19 +267,21 @@ def jump_once(
         return
     _note_moments(systems, chain, 1.0, here)
     log_weight = chain.numbers[LOG_WEIGHT]
-    change = _flip_together(systems, chain, parents, here[INCLUSION], False)
-    ratio = target.beta * change + (1.0 - target.beta) * shift
-    if share > 0.0:
-        part = share / (1.0 + math.exp(-ratio))
-        _note_moments(systems, chain, part, now)
-        for r in range(4):
-            for v in range(parents.shape[0]):
-                now[r, v] -= part * here[r, v]
-    if math.log(1.0 - generator.random()) < ratio:
-        log_weight += change
-        chain.counts[JUMPS] += 1
-    else:
-        _flip_together(systems, chain, parents, here[INCLUSION], True)
+    for back in range(2):
+        change = _flip_together(systems, chain, parents, here[INCLUSION], back == 1)
+        if back == 1:
+            break
+        ratio = target.beta * change + (1.0 - target.beta) * shift
+        if share > 0.0:
+            part = share / (1.0 + math.exp(-ratio))
+            _note_moments(systems, chain, part, now)
+            for r in range(4):
+                for v in range(parents.shape[0]):
+                    now[r, v] -= part * here[r, v]
+        if math.log(1.0 - generator.random()) < ratio:
+            log_weight += change
+            chain.counts[JUMPS] += 1
+            break
     if chain.counts[WORK] >= work_limit(chain):
         refresh(systems, chain)
     chain.numbers[LOG_WEIGHT] = log_weight
@@ -303,6 +305,8 @@ def draw_setting(
 def run_chain(
     systems: Systems,
     chain: Chain,
+    present: BoolArray,
+    setting: int,
     target: Target,
     order: IntArray,
     batches: int,
@@ -310,7 +314,8 @@ def run_chain(
     record: Record,
     generator: np.random.Generator,
 ) -> None:
-    """Run ``batches * batch`` sweeps, each followed by swaps, jumps and now and then a draw of the setting."""
+    """Run ``batches * batch`` sweeps from a parent set (k,) and setting, each with swaps, jumps, now and then a setting."""
+    start(systems, chain, present, setting)
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
     now, here, values = np.zeros((4, k)), np.zeros((4, k)), np.zeros((2, settings))

@@ -5,20 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled
-from alldags.engines.kernels.sampler.chain import Chain, Systems, log_odds_of, refresh, safe_flip, work_limit
+from alldags.engines.kernels.sampler.chain import Chain, Systems, log_odds_of, refresh, safe_flip, start, work_limit
 from alldags.engines.kernels.sampler.flip import LOG_WEIGHT, WORK
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @compiled
 def greedy_path(
-    systems: Systems, chain: Chain, left: BoolArray, patience: int, path: IntArray, weights: FloatArray
+    systems: Systems,
+    chain: Chain,
+    present: BoolArray,
+    setting: int,
+    left: BoolArray,
+    patience: int,
+    path: IntArray,
+    weights: FloatArray,
 ) -> int:
-    """Flip each of the uncertain parents `left`, (k,), once, always the one that gives the heaviest set.
+    """From a parent set (k,), flip each of the uncertain parents `left` once, always the one that gives the heaviest set.
 
     `path` (k,) gets the order and `weights` (k + 1,) the log weights from the start on. Returns the number of flips; it
     ends early if the last `patience` sets were no heavier than one before. `left` is overwritten.
     """
+    start(systems, chain, present, setting)
     weights[0] = chain.numbers[LOG_WEIGHT]
     heaviest, steps = 0, 0
     while steps - heaviest < patience:
