@@ -20,8 +20,8 @@ import numpy as np
 import alldags as ad
 from alldags.datasets.public import lbidd_sets
 from alldags.engines.mcmc import MCMC
-from alldags.hyper import Setting
 from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_moments
+from alldags.priors.grid import Setting
 from benchmarks.report import Row, cpu_seconds
 
 

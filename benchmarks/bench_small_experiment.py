@@ -13,7 +13,7 @@ import numpy as np
 
 from alldags import engines
 from alldags.nodes import NodeProblem, Setting
-from alldags.prior import KnownNoise
+from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
 from benchmarks.report import Row
 

@@ -15,14 +15,14 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from alldags.engines.kernels.sampler.chain import Chain, Systems, flip, refresh, work_limit
-from alldags.engines.kernels.sampler.flip import QUADRATIC, TINY, WORK
-from alldags.engines.kernels.sampler.odds import gain
+from alldags.engines.kernels.noise import log_gain, residual_rate
+from alldags.engines.kernels.sampler.chain import Chain, Systems, flip, noise_at, refresh, work_limit
+from alldags.engines.kernels.sampler.flip import QUADRATIC, WORK
 from alldags.engines.mcmc import MCMC, sample
 from alldags.engines.sampling.run import stack_systems, start_chains, warm_up
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import UnknownNoise
 from benchmarks.bench_mcmc import large_problems
 
 
@@ -35,12 +35,11 @@ def tempered(
     Row ``b`` of `trace` (batches, k) and ``weight[b]`` get the weighted sums of conditional means and of weights.
     """
     k = chain.present.shape[0]
-    whole = systems.rate[0] + 0.5 * systems.total[0]
-    known, shape = systems.known_noise[0], systems.shape[0]
+    noise = noise_at(systems, 0)
     speed, mean = np.zeros(k), np.zeros(k)
     for b in range(trace.shape[0]):
         for _ in range(steps):
-            residual = max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole)
+            residual = residual_rate(noise, chain.numbers[QUADRATIC])
             total = 0.0
             for v in range(k):
                 inside = chain.present[v]
@@ -48,7 +47,7 @@ def tempered(
                 center = chain.linear[v] if inside else chain.linear[v] * variance
                 reduction = center * center / variance
                 log_odds = systems.log_factor[0, v] + 0.5 * math.log(variance)
-                log_odds += gain(known, shape, residual + (0.5 * reduction if inside else 0.0), reduction)
+                log_odds += log_gain(noise, residual + (0.5 * reduction if inside else 0.0), reduction, 0)
                 probability = 1.0 / (1.0 + math.exp(-log_odds))
                 speed[v] = 0.5 / max(probability if inside else 1.0 - probability, 1e-12)
                 mean[v] = probability * center

@@ -9,9 +9,9 @@ import numpy as np
 
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import integrate, special, stats
 
 from alldags.nodes import NodeProblem, Setting
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 MIXINGS = ("neg", "laplace", "student-t", "horseshoe")
 

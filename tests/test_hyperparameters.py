@@ -14,15 +14,8 @@ import alldags as ad
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.errors import PriorError
-from alldags.hyper import (
-    beta_binomial_log_size,
-    hyper_g_grid,
-    learned_slab_grid,
-    shared_edges,
-    shared_grid,
-    zellner_siow_grid,
-)
 from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.priors.grid import shared_grid
 from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
 
 N, K = 30, 3
@@ -50,10 +43,10 @@ RAW = {"units": "raw", "intercept": False}
 @pytest.mark.parametrize(
     "grid",
     [
-        learned_slab_grid(ad.LearnedSlab(median=2.0, spread=1.0)),
-        hyper_g_grid(ad.HyperG(3.0), 50),
-        hyper_g_grid(ad.HyperG(4.0), 50),
-        zellner_siow_grid(ad.ZellnerSiow(), 50),
+        ad.LearnedSlab(median=2.0, spread=1.0).values(50),
+        ad.HyperG(3.0).values(50),
+        ad.HyperG(4.0).values(50),
+        ad.ZellnerSiow().values(50),
     ],
     ids=["learned", "hyper-g 3", "hyper-g 4", "zellner-siow"],
 )
@@ -186,14 +179,14 @@ def test_separate_slab_needs_a_proper_noise_prior_without_residual(rng):
 
 
 def test_beta_binomial_sums_to_one_over_sets():
-    log_size = beta_binomial_log_size(ad.BetaBinomial(2.0, 3.0), 7)
+    log_size = ad.BetaBinomial(2.0, 3.0).log_size(7)
     assert sum(math.comb(7, s) * math.exp(log_size[s]) for s in range(8)) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_beta_binomial_is_the_average_over_edge_probabilities(rng):
     rows = make_rows(rng)
     learned = brute_force(make_problem(rows, ad.Prior(edges=ad.BetaBinomial(2.0, 3.0))))
-    pairs = shared_edges(ad.BetaBinomial(2.0, 3.0))
+    pairs = ad.BetaBinomial(2.0, 3.0).fixed_parts()
     parts = [(w, brute_force(make_problem(rows, ad.Prior(edges=edge)))) for w, edge in pairs]
     log_weight = np.array([w + part[0] for w, part in parts])
     log_evidence = np.logaddexp.reduce(log_weight)
@@ -205,7 +198,7 @@ def test_beta_binomial_is_the_average_over_edge_probabilities(rng):
 def test_shared_edges_integrate_polynomials_exactly():
     edges = ad.BetaBinomial(2.0, 3.0, shared=True, points=8)
     for degree in range(16):
-        value = sum(math.exp(w) * edge.probability**degree for w, edge in shared_edges(edges))
+        value = sum(math.exp(w) * edge.probability**degree for w, edge in edges.fixed_parts())
         assert value == pytest.approx(math.exp(betaln(2.0 + degree, 3.0) - betaln(2.0, 3.0)), rel=1e-10)
 
 

@@ -17,7 +17,7 @@ from benchmarks.bench_small_experiment import all_at_once, effects, one_by_one, 
 from alldags import engines  # noqa: E402
 from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density  # noqa: E402
 from alldags.nodes import NodeProblem, Setting  # noqa: E402
-from alldags.prior import KnownNoise  # noqa: E402
+from alldags.priors.noise import KnownNoise  # noqa: E402
 
 OUT = HERE.parent / "_static"
 NAMES = {"neg": "NEG (paper)", "laplace": "Laplace", "student-t": "Student-t", "horseshoe": "horseshoe"}

@@ -18,17 +18,10 @@ if TYPE_CHECKING:
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
-    from alldags.prior import (
-        BetaBinomial,
-        EqualEdges,
-        GPrior,
-        HyperG,
-        KnownNoise,
-        LearnedSlab,
-        Prior,
-        UnknownNoise,
-        ZellnerSiow,
-    )
+    from alldags.priors.edges import BetaBinomial, EqualEdges
+    from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
+    from alldags.priors.prior import Prior
+    from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
     from alldags.results.fit import fit
     from alldags.results.posterior import Posterior
@@ -39,19 +32,20 @@ _HOME = {
     "engines": "alldags.engines",
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
-    "BetaBinomial": "alldags.prior",
+    "BetaBinomial": "alldags.priors.edges",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
-    "EqualEdges": "alldags.prior",
-    "GPrior": "alldags.prior",
-    "HyperG": "alldags.prior",
-    "KnownNoise": "alldags.prior",
-    "LearnedSlab": "alldags.prior",
+    "EqualEdges": "alldags.priors.edges",
+    "EquivalentNoise": "alldags.priors.noise",
+    "GPrior": "alldags.priors.slabs",
+    "HyperG": "alldags.priors.slabs",
+    "KnownNoise": "alldags.priors.noise",
+    "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
     "Posterior": "alldags.results.posterior",
-    "Prior": "alldags.prior",
-    "UnknownNoise": "alldags.prior",
-    "ZellnerSiow": "alldags.prior",
+    "Prior": "alldags.priors.prior",
+    "UnknownNoise": "alldags.priors.noise",
+    "ZellnerSiow": "alldags.priors.slabs",
     "fit": "alldags.results.fit",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
@@ -65,6 +59,7 @@ __all__ = [
     "CandidateGraph",
     "Effect",
     "EqualEdges",
+    "EquivalentNoise",
     "GPrior",
     "HyperG",
     "KnownNoise",

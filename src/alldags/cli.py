@@ -15,7 +15,7 @@ from alldags.errors import AlldagsError
 
 if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
-    from alldags.prior import Prior
+    from alldags.priors.prior import Prior
     from alldags.results.posterior import Posterior
 
 app = App(
@@ -64,7 +64,8 @@ class FitOptions:
 
 
 def _prior(options: FitOptions) -> Prior:
-    from alldags.prior import KnownNoise, Prior
+    from alldags.priors.noise import KnownNoise
+    from alldags.priors.prior import Prior
 
     if options.prior == "paper":
         return Prior.paper(options.slab_variance, 1.0 if options.noise_precision is None else options.noise_precision)

@@ -17,10 +17,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from alldags.data.moments import Moments
-from alldags.errors import DataError, PriorError, did_you_mean
+from alldags.errors import DataError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import NodeNumbers, Setting, node_edges, node_settings
-from alldags.prior import KnownNoise, Prior
+from alldags.priors.grid import Setting
+from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -352,26 +352,23 @@ def node_problem(working: WorkingMoments, graph: CandidateGraph, prior: Prior, c
     gram = np.ascontiguousarray(working.scatter[np.ix_(rows, rows)])
     cross = np.ascontiguousarray(working.scatter[rows, column])
     total = float(working.scatter[column, column])
-    probability, log_size = node_edges(prior, np.array([graph.edges[name, child] for name in parents]), child)
-    numbers = NodeNumbers(gram, cross, total, working.n, working.rows, probability, log_size)
-    settings = node_settings(prior, numbers)
+    probability, log_size = prior.edges_of(np.array([graph.edges[name, child] for name in parents]), child)
+    numbers = _Numbers(gram, cross, total, working.n, working.rows, probability, log_size)
+    settings = prior.settings_of(numbers)
     problem = NodeProblem(child, parents, gram, cross, total, working.n, probability, settings, log_size)
-    _check_settings(problem)
+    for setting in settings:
+        setting.noise.check_node(child, working.n, total)
     return problem
 
 
-_LARGEST_PRECISION = 1e13  # times the child's sum of squares: log weights keep about two decimals
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """What the settings of a node may depend on, before there is a problem."""
 
-
-def _check_settings(problem: NodeProblem) -> None:
-    for setting in problem.settings:
-        if isinstance(setting.noise, KnownNoise) and setting.noise.precision * problem.total > _LARGEST_PRECISION:
-            raise PriorError(
-                f"the known noise precision {setting.noise.precision:g} is too large for {problem.child!r}: rounding "
-                "would decide between graphs; check its unit (one over the noise variance), or use UnknownNoise()"
-            )
-        if not isinstance(setting.noise, KnownNoise) and 2 * setting.noise.shape + problem.n <= 1:
-            raise PriorError(
-                f"with {problem.n:g} usable rows the coefficients of {problem.child!r} have no posterior mean; "
-                f"add rows or use UnknownNoise(shape=...) with a shape above {(1 - problem.n) / 2:g}"
-            )
+    gram: FloatArray
+    cross: FloatArray
+    total: float
+    n: float
+    rows: float
+    probability: FloatArray
+    log_size: FloatArray | None

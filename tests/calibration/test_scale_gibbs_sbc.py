@@ -9,7 +9,7 @@ from scipy import stats
 import naive_scale_mixtures as naive
 from alldags.engines.gibbs import ScaleMixtureGibbs, sample
 from alldags.engines.mixtures.node import node_arrays
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 # proper hyperparameters: at the paper's kappa = nu = 1e-6 the prior cannot be simulated
 PRIORS = {

@@ -16,8 +16,8 @@ from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
-from alldags.hyper import Setting, beta_binomial_log_size
 from alldags.nodes import NodeProblem
+from alldags.priors.grid import Setting
 from naive_hyper import all_sets, brute_force
 
 KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]
@@ -35,7 +35,7 @@ def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0
     log_size = None
     if kind.startswith("sizes"):
         probability[:] = 0.5
-        log_size = beta_binomial_log_size(ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))), k - certain)
+        log_size = ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
     probability[:certain] = 1.0
     return NodeProblem(
         child="y",

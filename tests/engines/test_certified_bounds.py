@@ -15,7 +15,8 @@ from alldags.engines.kernels.bounding.bounds import (
     tighten,
 )
 from alldags.engines.kernels.bounding.stack import make_stack
-from alldags.engines.kernels.bounding.walk import chord, log_fit, spread_bound, spread_bound_by_size
+from alldags.engines.kernels.bounding.walk import chord, spread_bound, spread_bound_by_size
+from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.engines.kernels.subsets.block import Weights
 from naive_bounds import log_bound, log_sum
 
@@ -99,7 +100,9 @@ def test_sizes_are_counted_exactly(rng):
         s = make_stack(k, k - prefix, False)
         s.log_x[:] = log_x
         s.size[0] = 2
-        spread_bound_by_size(s, 0, prefix, Weights(np.zeros(k), log_size, True, True, 0.0, 0.0, 0.0), -1.0)
+        spread_bound_by_size(
+            s, 0, prefix, Weights(np.zeros(k), log_size, True, NoiseTerm(True, 0.0, 0.0, 0.0), 0.0), -1.0
+        )
         for c in range(prefix):
             rest = log_x[c + 1 :]
             bits = (np.arange(2 ** len(rest))[:, None] >> np.arange(len(rest))) & 1
@@ -108,13 +111,13 @@ def test_sizes_are_counted_exactly(rng):
 
 
 def test_chord_lies_above_the_unknown_noise_term(rng):
-    weights = Weights(np.zeros(1), np.zeros(1), True, False, 10.0, 25.0, 0.0)
+    noise = NoiseTerm(False, 10.0, 25.0, 0.0)
     for _ in range(50):
         q, reach = rng.uniform(0, 12), rng.uniform(0, 7)
-        slope = chord(weights, q, reach)
+        slope = chord(noise, q, reach)
         gain = np.linspace(0, reach, 30)
-        line = log_fit(weights, q) + slope * gain
-        assert np.all(line >= np.array([log_fit(weights, q + one) for one in gain]) - 1e-9)
+        line = log_term(noise, q, 0) + slope * gain
+        assert np.all(line >= np.array([log_term(noise, q + one, 0) for one in gain]) - 1e-9)
 
 
 def test_small_linear_algebra_equals_numpy(rng):

@@ -11,7 +11,7 @@ from alldags.engines.em import EM, IS_A_MODE, prior_weight
 from alldags.engines.mixtures.node import NOT_USED
 from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import AlldagsWarning, EngineError
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},

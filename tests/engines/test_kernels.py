@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
+from alldags.engines.kernels.noise import NoiseTerm
 from alldags.engines.kernels.sweep import draw_coefficients, greedy_parents, quadratic_forms, sweep, unsweep
 
 
@@ -45,13 +46,14 @@ def test_sweeping_gives_inverse_mean_and_quadratic_form(rng):
     np.testing.assert_allclose(t, original, atol=1e-11)
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("known", "per_parent"), [(True, 0.0), (False, 0.0), (False, 0.5)])
 @pytest.mark.parametrize("determinant", [True, False])
-def test_greedy_search_equals_scoring_every_neighbour(rng, known, determinant):
+def test_greedy_search_equals_scoring_every_neighbour(rng, known, per_parent, determinant):
     for _ in range(10):
         k = 7
         a, b, _ = _augmented(rng, k)
         total, shape, rate = float(b @ np.linalg.solve(a, b)) + 3.0, 6.0, 0.4
+        noise = NoiseTerm(known, rate + 0.5 * total, shape, per_parent)
         factor, sizes = rng.normal(size=k) - 1.0, rng.normal(size=k)
         certain = np.zeros(k, dtype=bool)
         certain[2] = True
@@ -60,7 +62,8 @@ def test_greedy_search_equals_scoring_every_neighbour(rng, known, determinant):
             q = float(b[mask] @ np.linalg.solve(a[np.ix_(mask, mask)], b[mask])) if mask.any() else 0.0
             value = factor[mask].sum() + sizes[(mask & ~certain).sum()]
             value -= 0.5 * np.linalg.slogdet(a[np.ix_(mask, mask)])[1] if determinant and mask.any() else 0.0
-            return value + (0.5 * q if known else -shape * math.log(rate + 0.5 * (total - q)))
+            here = shape + per_parent * (mask & ~certain).sum()
+            return value + (0.5 * q if known else -here * math.log(rate + 0.5 * (total - q)))
 
         mask = certain.copy()
         while True:
@@ -69,7 +72,7 @@ def test_greedy_search_equals_scoring_every_neighbour(rng, known, determinant):
             if score(best) <= score(mask):
                 break
             mask = best
-        found, value = greedy_parents(a, b, factor, sizes, certain, determinant, known, total, shape, rate)
+        found, value = greedy_parents(a, b, factor, sizes, certain, determinant, noise)
         assert found.tolist() == mask.tolist()
         assert value == pytest.approx(score(mask))
 

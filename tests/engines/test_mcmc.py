@@ -9,8 +9,8 @@ import alldags as ad
 import naive_mcmc
 from alldags.engines.mcmc import MCMC
 from alldags.errors import AlldagsWarning, EngineError
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
+from alldags.priors.grid import Setting
 
 KNOWN, UNKNOWN = ad.KnownNoise(0.7), ad.UnknownNoise()
 

@@ -11,8 +11,8 @@ import alldags as ad
 import naive_mcmc
 from alldags.engines.mcmc import MCMC
 from alldags.errors import AlldagsWarning
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
+from alldags.priors.grid import Setting
 
 UNKNOWN = Setting(1.0, ad.UnknownNoise())
 

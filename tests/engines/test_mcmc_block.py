@@ -20,9 +20,9 @@ from alldags.engines.mcmc import MCMC
 from alldags.engines.sampling.run import advance, stack_systems, start_chains
 from alldags.engines.sampling.together import choose_together
 from alldags.errors import EngineError
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 SETTINGS = [
     Setting(1.0, KnownNoise(2.0)),

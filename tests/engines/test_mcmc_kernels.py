@@ -12,9 +12,9 @@ from alldags.engines.kernels.sampler import flip as sampler_flip
 from alldags.engines.kernels.sampler import moves as sampler_moves
 from alldags.engines.sampling.diagnostics import long_batches, mean_errors, split_r_hat, with_control_variates
 from alldags.engines.sampling.run import NO_RESPONSE, stack_systems
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 
 def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.0, UnknownNoise()),)) -> NodeProblem:

@@ -14,9 +14,9 @@ from alldags.engines.sampling import together
 from alldags.engines.sampling.posterior import judge
 from alldags.engines.sampling.run import advance, stack_systems, start_chains
 from alldags.engines.sampling.together import choose_again, choose_together, influence
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.grid import Setting
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 
 def response(k: int = 6) -> Response:

@@ -12,7 +12,7 @@ from alldags.engines.gibbs import GibbsDiagnostics, ScaleMixtureGibbs, sample
 from alldags.engines.kernels.mixtures.draws import draw_inverse_gaussian_variance, draw_neg_rate
 from alldags.engines.mixtures.node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import AlldagsWarning, EngineError
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},

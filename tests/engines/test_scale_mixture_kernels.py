@@ -16,6 +16,7 @@ from alldags.engines.kernels.mixtures.mixing import (
     scaled_exponential_integrals,
     weight_and_slope,
 )
+from alldags.engines.kernels.noise import NoiseTerm
 
 
 @pytest.fixture(params=["full", "low rank"])
@@ -72,7 +73,7 @@ def test_one_round_is_one_exact_coordinate_step_after_the_other(node, known):
         expected[i] = weight_and_slope(code, e, p, q)[0]
     space, state = np.empty((4, size, size)), np.empty(size)
     numbers = kernel.refresh(factor, shift, weight, space, state)
-    active, noise, floor = np.ones(7, dtype=bool), (known, total, shape, rate), np.full(7, -20.0)
+    active, noise, floor = np.ones(7, dtype=bool), NoiseTerm(known, rate + 0.5 * total, shape, 0.0), np.full(7, -20.0)
     tail = (floor, active, 1e-9, log_e.copy(), weight, space, state, *numbers)
     if size == 7:
         found = kernel.round_full(fixed, noise, code, p, q, *tail)

@@ -13,7 +13,7 @@ from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING, low_rank_factor
 from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density
 from alldags.engines.vb import Variational, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
-from alldags.prior import KnownNoise, UnknownNoise
+from alldags.priors.noise import KnownNoise, UnknownNoise
 
 PRIORS = {
     "neg": {"mixing": "neg", "kappa": 0.7, "nu": 0.3},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.hyper import shared_grid
+from alldags.priors.grid import shared_grid
 from problems import PRIORS, random_world
 
 

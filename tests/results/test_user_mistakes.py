@@ -122,6 +122,8 @@ def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
     posterior.plot()
     plt.close("all")
     assert not any("direction" in note for note in ad.fit(study.table, one).notes)
+    tied = ad.fit(study.table, [one, two], prior=ad.Prior(noise=ad.EquivalentNoise()), rng=0)
+    assert not any("direction" in note for note in tied.notes)
 
 
 def test_words_for_learned_slabs_single_graphs_and_modes(study):

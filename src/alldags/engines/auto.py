@@ -61,7 +61,8 @@ class Auto:
         """Return the posterior of one node from the engine chosen for it."""
         if problem.free + math.log2(len(problem.settings)) <= self.max_exact:
             return Exact(max_parents=LARGEST)(problem, rng)
-        if problem.free <= self.max_certified and len(problem.settings) == 1:
+        few = problem.free <= self.max_certified and len(problem.settings) == 1
+        if few and self.certified.suits(problem):
             posterior = self.certified(problem, rng)
             if isinstance(posterior.diagnostics, CertifiedDiagnostics) and posterior.diagnostics.reached:
                 return posterior

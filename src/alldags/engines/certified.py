@@ -57,9 +57,18 @@ class Certified:
     def name(self) -> str:
         return "certified"
 
+    def suits(self, problem: NodeProblem) -> bool:
+        """Say whether the bound holds for this problem's noise prior."""
+        return all(setting.noise.shape_per_parent == 0.0 for setting in problem.settings)
+
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node; nothing random is involved."""
         del rng
+        if not self.suits(problem):
+            raise EngineError(
+                f"the engine 'certified' cannot take {problem.settings[0].noise!r}: its bound needs a noise prior that "
+                "does not depend on the number of parents; use engine='auto', 'exact' or 'mcmc'"
+            )
         if len(problem.settings) == 1:
             return CertifiedPosterior(problem, self)
         parts: list[NodePosterior] = [CertifiedPosterior(problem.with_setting(one), self) for one in problem.settings]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_moments, free_system
+from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.settings import over_settings
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
@@ -127,7 +128,8 @@ class ExactPosterior(NodePosterior):
 
     @cached_property
     def second_moment(self) -> FloatArray:
-        if self._system.degrees_of_freedom <= 2:
+        fewest = 0 if self.problem.certain.any() else 1  # uncertain parents in a set that has parents
+        if degrees_of_freedom(self._system.noise, fewest) <= 2:
             present = np.outer(self.inclusion, self.inclusion) > 0
             return np.where(present, math.inf, 0.0)
         moments = self._second
@@ -157,9 +159,10 @@ class ExactPosterior(NodePosterior):
 
     @cached_property
     def noise_variance(self) -> float:
-        if self._system.known_noise:
+        noise = self._system.noise
+        if noise.known:
             return known_variance(self.problem)
-        return self._first.noise if self._system.shape > 1 else math.inf
+        return self._first.noise if noise.shape > 1 else math.inf
 
     def mean_given(self, parent: int, present: bool) -> FloatArray:
         if present:

@@ -164,7 +164,7 @@ def _run(
         factor,
         shift,
         node.fixed,
-        (node.known, node.total, node.shape, node.rate),
+        node.term,
         engine.code,
         np.array([*engine.pair, float(learn), engine.pair[0]]),
         start,

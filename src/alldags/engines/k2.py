@@ -46,9 +46,6 @@ def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, 
         system.log_size,
         certain,
         system.has_determinant,
-        system.known_noise,
-        system.total,
-        system.shape,
-        system.rate,
+        system.noise,
     )
     return mask, float(score)

@@ -145,7 +145,7 @@ def _fit_group(
         np.concatenate([node.fixed for node in nodes]),
         sizes,
         nodes[0].known,
-        np.array([(node.total, node.shape, node.rate) for node in nodes]),
+        np.array([(node.term.whole, node.term.shape) for node in nodes]),
         engine.code,
         parameters,
         log_e,

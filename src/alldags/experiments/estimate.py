@@ -9,7 +9,7 @@ import numpy as np
 from alldags.data.moments import Moments
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import Engine, node_problem, working_moments
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
 

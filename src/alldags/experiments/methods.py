@@ -12,7 +12,8 @@ import numpy as np
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.nodes import Engine, NodePosterior, NodeProblem
-from alldags.prior import LearnedSlab, Prior
+from alldags.priors.prior import Prior
+from alldags.priors.slabs import LearnedSlab
 
 REFERENCE = "bayes"
 

@@ -12,9 +12,9 @@ from alldags.data.moments import Moments
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
 from alldags.graph.candidate import CandidateGraph
-from alldags.hyper import shared_grid
 from alldags.nodes import Engine, working_moments
-from alldags.prior import Prior
+from alldags.priors.grid import shared_grid
+from alldags.priors.prior import Prior
 from alldags.results.graphfit import GraphFit
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
@@ -86,18 +86,18 @@ def fit(
         GraphFit(one, part, working, made, stream, n_jobs, progress)
         for (_, one, part), stream in zip(parts, streams, strict=True)
     ]
-    notes = (*_ignored(table, names, variables), *_direction_note(graphs))
+    notes = (*_ignored(table, names, variables), *_direction_note(graphs, prior))
     return Posterior(fits, [share for share, _, _ in parts], draw_seed, notes)
 
 
-def _direction_note(graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:
     """Warn that the prior takes part in weighing graphs that disagree about a direction."""
     edges = {edge for graph in graphs for edge in graph.edges}
-    if not any((effect, cause) in edges for cause, effect in edges):
+    if prior.noise.ties_directions or not any((effect, cause) in edges for cause, effect in edges):
         return ()
     return (
         "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
-        "on the prior of the coefficients: try other priors before trusting them",
+        "on the prior of the coefficients: use Prior(noise=EquivalentNoise()), for which such graphs tie",
     )
 
 

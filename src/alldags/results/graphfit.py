@@ -10,7 +10,7 @@ from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes import BatchEngine, Engine, NodePosterior, NodeProblem, WorkingMoments, node_problem
-from alldags.prior import Prior
+from alldags.priors.prior import Prior
 from alldags.results.progress import Progress
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.engines.conjugate.free import FreeSystem
+from alldags.engines.conjugate.noise import slope
 from alldags.errors import EngineError
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -81,7 +82,7 @@ def _flip_log_odds(free: FreeSystem) -> FloatArray:
     log_size = np.zeros(f + 1) if len(weights.log_size) == 1 else weights.log_size
     present, _ = greedy_parents(
         free.a, free.b, weights.log_factor, log_size, np.zeros(f, dtype=bool), weights.has_determinant,
-        weights.known_noise, 2.0 * weights.whole, weights.shape, 0.0,
+        weights.noise,
     )  # fmt: skip
     table = np.block([[free.a, free.b[:, None]], [free.b[None, :], np.zeros((1, 1))]])
     for v in np.flatnonzero(present):
@@ -89,11 +90,8 @@ def _flip_log_odds(free: FreeSystem) -> FloatArray:
     diagonal, last = np.diag(table)[:f], table[:f, f]
     alpha = np.where(present, -1.0 / diagonal, diagonal)
     gain = np.where(present, last**2 * alpha, last**2 / alpha)
-    slope = 0.5
-    if not weights.known_noise:
-        slope = 0.5 * weights.shape / max(weights.whole + 0.5 * float(table[f, f]), 1e-15 * weights.whole)
     determinant = 0.5 * np.log(np.maximum(alpha, 1e-300)) if weights.has_determinant else 0.0
-    return np.asarray(weights.log_factor - determinant + slope * gain)
+    return np.asarray(weights.log_factor - determinant + slope(weights.noise, -float(table[f, f]), 0) * gain)
 
 
 # -- the search for a threshold --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags.engines.conjugate.noise import residual_rate
 from alldags.engines.conjugate.system import ConjugateSystem
 from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
@@ -76,7 +77,7 @@ def free_system(problem: NodeProblem, system: ConjugateSystem) -> FreeSystem:
     log_base = system.log_constant + float(system.log_factor[certain].sum())
     if system.has_determinant:
         log_base -= 0.5 * float(np.linalg.slogdet(inner)[1])
-    if system.known_noise:
+    if system.noise.known:
         log_base += 0.5 * explained
     scale = 1.0 / np.sqrt(np.diag(a))
     a, b = a * np.outer(scale, scale), b * scale
@@ -93,14 +94,11 @@ def _weights(
     from alldags.engines.kernels.sweep import greedy_parents
 
     log_factor = system.log_factor[~problem.certain] + (np.log(scale) if system.has_determinant else 0.0)
-    whole = max(system.rate + 0.5 * (system.total - explained), 1e-15 * (system.rate + 0.5 * system.total))
+    noise = system.noise._replace(whole=float(residual_rate(system.noise, explained)))
     none_certain = np.zeros(len(b), dtype=bool)
-    _, reference = greedy_parents(
-        a, b, log_factor, system.log_size, none_certain, system.has_determinant, system.known_noise,
-        2.0 * whole, system.shape, 0.0,
-    )  # fmt: skip
-    log_size = np.zeros(1) if problem.log_size is None else system.log_size
-    return Weights(log_factor, log_size, system.has_determinant, system.known_noise, whole, system.shape, reference)
+    _, reference = greedy_parents(a, b, log_factor, system.log_size, none_certain, system.has_determinant, noise)
+    log_size = system.log_size if system.log_size.any() else np.zeros(1)
+    return Weights(log_factor, log_size, system.has_determinant, noise, reference)
 
 
 # -- sums over all sets ----------------------------------------------------------------------------------------------

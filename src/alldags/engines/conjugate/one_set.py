@@ -5,12 +5,12 @@ Used by every engine that has a notion of a parent set.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from alldags.engines.conjugate.noise import log_term, mean_variance, residual_rate, shape_of
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray
@@ -52,33 +52,13 @@ def summarize_set(system: ConjugateSystem, mask: BoolArray, certain: BoolArray) 
         half_log_determinant = float(np.log(np.diag(factor[0])).sum())
     q = float(system.shift @ mean)
     log_weight = system.log_constant + float(system.log_factor[mask].sum())
-    log_weight += float(system.log_size[(mask & ~certain).sum()]) + noise_log_term(system, q)
+    size = int((mask & ~certain).sum())
+    log_weight += float(system.log_size[size]) + log_term(system.noise, q, size)
     if system.has_determinant:
         log_weight -= half_log_determinant
-    variance = mean_noise_variance(system, q)
-    within = 1.0 if system.known_noise else variance
-    covariance = np.where(inverse != 0.0, within * inverse, 0.0) if math.isinf(within) else within * inverse
+    variance = mean_variance(system.noise, q, size)
+    covariance = np.multiply(variance, inverse, out=np.zeros((k, k)), where=inverse != 0.0)  # it may be infinite
     return SetSummary(log_weight, mean, covariance, variance)
-
-
-def noise_log_term(system: ConjugateSystem, q: float) -> float:
-    """Return ``f(q)`` of the system's log weights."""
-    from alldags.engines.kernels.sweep import noise_term
-
-    return float(noise_term(q, system.known_noise, system.total, system.shape, system.rate))
-
-
-def residual_rate(system: ConjugateSystem, q: FloatArray | float) -> FloatArray:
-    """Return the rate ``b0 + R/2`` of the noise precision's gamma posterior."""
-    whole = system.rate + 0.5 * system.total
-    return np.asarray(np.maximum(whole - 0.5 * np.asarray(q), 1e-15 * whole))
-
-
-def mean_noise_variance(system: ConjugateSystem, q: float) -> float:
-    """Return the posterior mean of the noise variance given a set with quadratic form `q`."""
-    if system.known_noise:
-        return 1.0
-    return float(residual_rate(system, q) / (system.shape - 1)) if system.shape > 1 else math.inf
 
 
 def draw_given_sets(
@@ -91,21 +71,19 @@ def draw_given_sets(
     from alldags.engines.kernels.sweep import draw_coefficients, quadratic_forms
 
     normals = rng.standard_normal(masks.shape)
-    if system.known_noise:
+    if system.noise.known:
         noise_variance = np.ones(len(masks))
     else:
-        rate = residual_rate(system, quadratic_forms(system.precision, system.shift, masks))
-        noise_variance = rate / rng.standard_gamma(system.shape, size=len(masks))
+        rate = residual_rate(system.noise, quadratic_forms(system.precision, system.shift, masks))
+        noise_variance = rate / rng.standard_gamma(shape_of(system.noise, system.size(masks)))
     coefficients = draw_coefficients(system.precision, system.shift, masks, normals, np.sqrt(noise_variance))
     return coefficients, noise_variance
 
 
 def known_variance(problem: NodeProblem) -> float:
     """Return the noise variance of a problem with known noise, 1 otherwise (a factor for the functions above)."""
-    from alldags.prior import KnownNoise
-
     (setting,) = problem.settings
-    return 1.0 / setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+    return setting.noise.unit
 
 
 class SingleSetPosterior(NodePosterior):
@@ -143,12 +121,11 @@ class SingleSetPosterior(NodePosterior):
     @property
     def log_evidence(self) -> float:
         """Log marginal likelihood given the one parent set, without its prior probability."""
-        system = self._system
-        prior = float(self.problem.log_odds[self.mask].sum()) + float(
-            system.log_size[(self.mask & ~self.problem.certain).sum()]
-        )
-        if self.problem.log_size is None:
-            prior += float(np.log1p(-self.problem.probability[~self.problem.certain]).sum())
+        problem, prior = self.problem, float(self.problem.log_odds[self.mask].sum())
+        if problem.log_size is None:
+            prior += float(np.log1p(-problem.probability[~problem.certain]).sum())
+        else:
+            prior += float(problem.log_size[(self.mask & ~problem.certain).sum()])
         return self._summary.log_weight - prior
 
     @property

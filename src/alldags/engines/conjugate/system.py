@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.hyper import Setting
+from alldags.engines.conjugate.noise import noise_term
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise, Noise
-from alldags.typing import FloatArray
+from alldags.priors.grid import Setting
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from alldags.engines.kernels.noise import NoiseTerm
 
 
 @dataclass(frozen=True, eq=False)
 class ConjugateSystem:
     """One setting of a problem as arrays: every parent set ``P`` has the log weight
 
-    ``log_constant + sum(log_factor[P]) + log_size[free parents in P] - 1/2 log|A_P| + f(q)``, ``q = b_P' A_P^-1 b_P``,
+    ``log_constant + sum(log_factor[P]) + log_size[size] - 1/2 log|A_P| + f(q, size)``, ``q = b_P' A_P^-1 b_P``,
 
-    (without the determinant for g-prior slabs), where ``f(q) = q/2`` for known noise and
-    ``f(q) = -shape * log(rate + (total - q)/2)`` for unknown noise. The log weights of all parent sets sum (after
-    exponentiation) to the evidence.
+    with `size` the number of uncertain parents in P, and the noise function f of `engines.conjugate.noise`; without the
+    determinant for g-prior slabs. The log weights of all parent sets sum (after exponentiation) to the evidence.
 
     Parameters
     ----------
@@ -30,16 +33,15 @@ class ConjugateSystem:
     log_factor
         Prior odds and the slab's share of the normalising constant, shape (k,).
     log_size
-        Shape (free + 1,); zeros for independent edges.
+        Shape (free + 1,); zeros for independent edges, unless the noise prior depends on the number of parents.
     log_constant
         What all parent sets have in common.
     has_determinant
         False for g-prior slabs.
-    known_noise
-        Which of the two forms of f applies.
-    total, shape, rate
-        The numbers of f for unknown noise: ``total`` is the child's sum of squares, ``shape = a0 + n/2``,
-        ``rate = b0``.
+    noise
+        The numbers of f.
+    certain
+        Which parents are certain, shape (k,).
     """
 
     precision: FloatArray
@@ -48,15 +50,12 @@ class ConjugateSystem:
     log_size: FloatArray
     log_constant: float
     has_determinant: bool
-    known_noise: bool
-    total: float
-    shape: float
-    rate: float
+    noise: NoiseTerm
+    certain: BoolArray
 
-    @property
-    def degrees_of_freedom(self) -> float:
-        """Of the coefficients' Student-t posterior; infinite for known noise."""
-        return math.inf if self.known_noise else 2.0 * self.shape
+    def size(self, masks: BoolArray) -> IntArray:
+        """Return the number of uncertain parents in each set; `masks` has shape (..., k)."""
+        return np.asarray((masks & ~self.certain).sum(axis=-1))
 
 
 _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are collinear
@@ -65,26 +64,28 @@ _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are colline
 def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     """Return the conjugate system of a problem with exactly one setting."""
     (setting,) = problem.settings
-    known = isinstance(setting.noise, KnownNoise)
-    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
-    precision, slab_factor = _precision(problem, setting, s)
+    noise = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
+    precision, slab_factor = _precision(problem, setting, noise.precision)
     free_probability = problem.probability[~problem.certain]
     constant = setting.log_weight
     if problem.log_size is None:
         constant += float(np.log1p(-free_probability).sum())
-    shape, rate = _noise_numbers(setting.noise, problem.n)
     return ConjugateSystem(
         precision=precision,
-        shift=s * problem.cross,
+        shift=noise.precision * problem.cross,
         log_factor=problem.log_odds + slab_factor,
-        log_size=np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size,
-        log_constant=constant + _noise_constant(setting.noise, problem.n, problem.total),
+        log_size=_log_size(problem, noise.log_by_parents),
+        log_constant=constant + noise.log_constant,
         has_determinant=setting.slab == "independent",
-        known_noise=known,
-        total=problem.total,
-        shape=shape,
-        rate=rate,
+        noise=noise_term(noise, problem.total, problem.k - problem.free),
+        certain=problem.certain,
     )
+
+
+def _log_size(problem: NodeProblem, by_parents: FloatArray | None) -> FloatArray:
+    """Return what the number of uncertain parents present adds to the log weight, shape (free + 1,)."""
+    prior = np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size
+    return prior if by_parents is None else prior + by_parents[problem.k - problem.free :]
 
 
 def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatArray, float]:
@@ -94,18 +95,3 @@ def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatA
         return s * problem.gram + np.eye(problem.k) / tau, -0.5 * math.log(tau)
     ridge = np.diag(_RIDGE * np.diag(problem.gram))
     return s * (1.0 + 1.0 / tau) * (problem.gram + ridge), -0.5 * math.log1p(tau)
-
-
-def _noise_numbers(noise: Noise, n: float) -> tuple[float, float]:
-    if isinstance(noise, KnownNoise):
-        return 0.0, 0.0
-    return noise.shape + n / 2, noise.rate
-
-
-def _noise_constant(noise: Noise, n: float, total: float) -> float:
-    if isinstance(noise, KnownNoise):
-        return n / 2 * math.log(noise.precision / (2 * math.pi)) - noise.precision / 2 * total
-    constant = math.lgamma(noise.shape + n / 2) - n / 2 * math.log(2 * math.pi)
-    if noise.is_proper:
-        constant += noise.shape * math.log(noise.rate) - math.lgamma(noise.shape)
-    return constant

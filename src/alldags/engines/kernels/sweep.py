@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -47,16 +48,6 @@ def unsweep(t: FloatArray, v: int) -> None:
 
 
 @compiled
-def noise_term(q: float, known_noise: bool, total: float, shape: float, rate: float) -> float:
-    """Return ``f(q)`` of `alldags.engines.conjugate.system.ConjugateSystem`."""
-    if known_noise:
-        return 0.5 * q
-    residual = rate + 0.5 * (total - q)
-    floor = 1e-15 * (rate + 0.5 * total)  # rounding can leave a perfect fit below zero
-    return -shape * math.log(max(residual, floor))
-
-
-@compiled
 def greedy_parents(
     precision: FloatArray,
     shift: FloatArray,
@@ -64,10 +55,7 @@ def greedy_parents(
     log_size: FloatArray,
     certain: BoolArray,
     has_determinant: bool,
-    known_noise: bool,
-    total: float,
-    shape: float,
-    rate: float,
+    noise: NoiseTerm,
 ) -> tuple[BoolArray, float]:
     """Add the parent that raises the posterior most until none does; certain parents are in from the start.
 
@@ -90,7 +78,7 @@ def greedy_parents(
             sweep(t, v)
             present[v] = True
     size = 0
-    score = base + log_size[0] + noise_term(-t[k, k], known_noise, total, shape, rate)
+    score = base + log_size[0] + log_term(noise, -t[k, k], 0)
     while size < log_size.shape[0] - 1:
         best, best_score, best_base = -1, score, base
         for v in range(k):
@@ -98,7 +86,7 @@ def greedy_parents(
                 continue
             new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
             q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
-            new_score = new_base + log_size[size + 1] + noise_term(q, known_noise, total, shape, rate)
+            new_score = new_base + log_size[size + 1] + log_term(noise, q, size + 1)
             if new_score > best_score:
                 best, best_score, best_base = v, new_score, new_base
         if best < 0:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.engines.conjugate import noise
 from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import EngineError
-from alldags.hyper import Setting
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise
+from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.engines.kernels.noise import NoiseTerm
 
 NOT_USED = (
     "scale mixtures do not use edge probabilities: certain edges have the slab as prior, all others the "
@@ -56,6 +60,13 @@ class NodeArrays:
     fixed: FloatArray
 
     @property
+    def term(self) -> NoiseTerm:
+        """The noise function."""
+        from alldags.engines.kernels.noise import NoiseTerm
+
+        return NoiseTerm(self.known, self.rate + 0.5 * self.total, self.shape, 0.0)
+
+    @property
     def free(self) -> int:
         """Number of coefficients with the mixing distribution as prior."""
         return int((self.fixed == 0.0).sum())
@@ -85,16 +96,21 @@ def node_arrays(problem: NodeProblem) -> NodeArrays:
             f"{problem.child!r} has certain edges with a g-prior slab, which scale mixtures cannot take; use an "
             "independent slab or the engine 'exact'"
         )
-    known = isinstance(setting.noise, KnownNoise)
-    s = setting.noise.precision if isinstance(setting.noise, KnownNoise) else 1.0
+    if setting.noise.shape_per_parent != 0.0:
+        raise EngineError(
+            f"{setting.noise!r} counts parents, and scale mixtures have no parent sets; use UnknownNoise() or "
+            "KnownNoise(...), or one of the engines 'auto', 'exact' and 'mcmc'"
+        )
+    numbers = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
+    s = numbers.precision
     return NodeArrays(
         gram=s * problem.gram,
         shift=s * problem.cross,
         total=s * problem.total,
-        known=known,
+        known=numbers.known,
         noise_precision=s,
-        shape=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.shape + 0.5 * problem.n,
-        rate=0.0 if isinstance(setting.noise, KnownNoise) else setting.noise.rate,
+        shape=numbers.shape,
+        rate=numbers.rate,
         fixed=np.where(problem.certain, 1.0 / setting.slab_variance, 0.0),
     )
 
@@ -157,8 +173,7 @@ def check_iteration(tolerance: float, max_rounds: int) -> None:
 
 def residual_rate(arrays: NodeArrays, mean: FloatArray) -> float:
     """Return the rate ``b0 + R/2`` of the noise precision's gamma distribution at the coefficients' mean."""
-    whole = arrays.rate + 0.5 * arrays.total
-    return max(whole - 0.5 * float(arrays.shift @ mean), 1e-15 * whole)
+    return float(noise.residual_rate(arrays.term, float(arrays.shift @ mean)))
 
 
 def perfect_fit(problem: NodeProblem, arrays: NodeArrays, residual: float) -> tuple[str, ...]:

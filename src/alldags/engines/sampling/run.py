@@ -20,7 +20,6 @@ from alldags.engines.kernels.sampler.flip import (
 )
 from alldags.engines.kernels.sampler.moves import Record, Target, run_chain
 from alldags.nodes import NodeProblem
-from alldags.prior import KnownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
@@ -34,7 +33,6 @@ def stack_systems(problem: NodeProblem) -> Systems:
     parts = [conjugate_system(replace(problem, settings=(setting,))) for setting in problem.settings]
     gram = np.zeros((problem.k, padded(problem.k)))
     gram[:, : problem.k] = problem.gram
-    units = [1.0 / s.noise.precision if isinstance(s.noise, KnownNoise) else 1.0 for s in problem.settings]
     return Systems(
         gram=gram,
         factor=np.array([_factor(problem.gram, part.precision) for part in parts]),
@@ -44,11 +42,11 @@ def stack_systems(problem: NodeProblem) -> Systems:
         log_size=np.ascontiguousarray(parts[0].log_size),
         constant=np.array([part.log_constant for part in parts]),
         has_determinant=np.array([part.has_determinant for part in parts]),
-        known_noise=np.array([part.known_noise for part in parts]),
-        total=np.array([part.total for part in parts]),
-        shape=np.array([part.shape for part in parts]),
-        rate=np.array([part.rate for part in parts]),
-        noise_unit=np.array(units),
+        known_noise=np.array([part.noise.known for part in parts]),
+        whole=np.array([part.noise.whole for part in parts]),
+        shape=np.array([part.noise.shape for part in parts]),
+        shape_per_parent=np.array([part.noise.shape_per_parent for part in parts]),
+        noise_unit=np.array([setting.noise.unit for setting in problem.settings]),
         certain=np.ascontiguousarray(problem.certain),
     )
 

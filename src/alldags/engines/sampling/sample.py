@@ -159,7 +159,7 @@ def judge(systems: Systems, found: Found, seen: Seen, estimates: Estimates) -> M
 
 def reach(systems: Systems) -> FloatArray:
     """Return the coefficient each parent would have if it explained the child alone, shape (k,)."""
-    return np.sqrt(systems.total[0] / np.maximum(np.diag(systems.gram), TINY))
+    return np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY))
 
 
 def missed_share(systems: Systems, found: Found, seen: Seen) -> float:

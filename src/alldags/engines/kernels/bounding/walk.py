@@ -19,6 +19,7 @@ from alldags.engines.kernels.bounding.bounds import log_ratios, residual_shift, 
 from alldags.engines.kernels.bounding.stack import Stack, absorb_child, make_stack
 from alldags.engines.kernels.fastmath import fast_exp
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.engines.kernels.subsets.block import (
     Block,
     Sums,
@@ -59,25 +60,16 @@ class Walk(NamedTuple):
     finished: bool  # False if the budget ran out
 
 
-@inner
-def rate_of(weights: Weights, q: float) -> float:
-    """Return the rate of the noise precision's posterior given a set with quadratic form `q`."""
-    return max(weights.whole - 0.5 * q, 1e-15 * weights.whole)
-
-
 @compiled
-def log_fit(weights: Weights, q: float) -> float:
-    """Return ``f(q)`` of `alldags.engines.conjugate.system.ConjugateSystem`."""
-    return 0.5 * q if weights.known_noise else -weights.shape * math.log(rate_of(weights, q))
+def chord(noise: NoiseTerm, q: float, reach: float) -> float:
+    """Return the slope of a line through ``(q, f(q))`` above f on [q, q + reach]: f is convex, so a chord does.
 
-
-@compiled
-def chord(weights: Weights, q: float, reach: float) -> float:
-    """Return the slope of a line through ``(q, f(q))`` above f on [q, q + reach]: f is convex, so a chord does."""
-    if weights.known_noise:
+    Here and in `spread` f must not depend on the number of parents.
+    """
+    if noise.known:
         return 0.5
-    reach = max(reach, 1e-12 * weights.whole)
-    return (log_fit(weights, q + reach) - log_fit(weights, q)) / reach
+    reach = max(reach, 1e-12 * noise.whole)
+    return (log_term(noise, q + reach, 0) - log_term(noise, q, 0)) / reach
 
 
 @inner
@@ -165,7 +157,7 @@ def _renormalise(poly: FloatArray, count: int) -> float:
 @compiled
 def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> None:
     """Bound all children of the state at depth `d` with its present `lam` and `t`."""
-    base = s.log_weight[d] + log_fit(weights, s.q[d]) - weights.reference
+    base = s.log_weight[d] + log_term(weights.noise, s.q[d], 0) - weights.reference
     residual_shift(s.a[d], s.b[d], s.first[d], s.t[d], s.g)
     base += log_ratios(s.b[d], s.first[d], s.log_odds[d], slope, s.lam[d], s.t[d], s.g, s.log_x)
     if weights.log_size.shape[0] == 1:
@@ -181,7 +173,7 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
     Returns False if the root has no bound because the system is numerically singular.
     """
     first, k = s.first[d], s.b.shape[1]
-    slope = chord(weights, s.q[d], s.reach[d])
+    slope = chord(weights.noise, s.q[d], s.reach[d])
     if d > 0:
         spread(s, d, prefix, weights, slope)
         if first >= prefix or s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:

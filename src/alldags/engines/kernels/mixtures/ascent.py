@@ -30,6 +30,7 @@ from alldags.engines.kernels.mixtures.coefficients import (
     write_second_moments,
 )
 from alldags.engines.kernels.mixtures.mixing import bound_term, weight_and_slope
+from alldags.engines.kernels.noise import NoiseTerm, mean_precision
 from alldags.typing import FloatArray, IntArray
 
 _FIRST_EXTRAPOLATION = 4  # rounds; before, most coefficients still move of their own accord
@@ -115,7 +116,7 @@ def ascend(
     factor: FloatArray,
     shift: FloatArray,
     fixed: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     code: int,
     parameters: FloatArray,
     log_e: FloatArray,
@@ -137,7 +138,7 @@ def ascend(
     fixed
         Weights of certain edges, 0 for all others, shape (k,).
     noise
-        ``(known, total, shape, rate)``, see `noise_part`; for unknown noise ``shape = a0 + n/2``.
+        The noise function, see `noise_part`.
     code, parameters
         Mixing distribution; ``(p, q, learn, prior)``, see `mixing.weight_and_slope` and `global_update`. If the global
         scale is learned, ``p`` is its start and is overwritten.
@@ -158,7 +159,6 @@ def ascend(
     state, kept_state = np.empty(size), np.empty(size)
     path = np.zeros((3, k + 1))
     floor, e, kept_weight, old_mean = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    known, total, shape, rate = noise
     count = 0
     for i in range(k):
         scale = factor[i, i] if size == k else dot(factor[i], factor[i])
@@ -170,7 +170,7 @@ def ascend(
 
     set_weights(code, log_e, fixed, p, q, weight)
     log_determinant, fit = refresh(factor, shift, weight, space, state)
-    precision, noise_term = noise_part(fit, known, total, shape, rate)
+    precision, noise_term = noise_part(fit, noise)
     write_mean(factor, weight, state, mean)
     bound = bound_of(code, log_e, fixed, weight, p, q, count, prior, log_determinant, noise_term)
     history[0] = bound
@@ -214,7 +214,7 @@ def ascend(
             log_determinant, fit = refresh(factor, shift, weight, space, state)
             stale = 0
         write_mean(factor, weight, state, mean)
-        precision, noise_term = noise_part(fit, known, total, shape, rate)
+        precision, noise_term = noise_part(fit, noise)
         if count > 0:
             write_second_moments(factor, weight, mean, precision, space[0], space[1, 0], e)
             spread = 0.0
@@ -228,7 +228,7 @@ def ascend(
             set_weights(code, log_e, fixed, p, q, weight)
             log_determinant, fit = refresh(factor, shift, weight, space, state)
             write_mean(factor, weight, state, mean)
-            precision, noise_term = noise_part(fit, known, total, shape, rate)
+            precision, noise_term = noise_part(fit, noise)
         new = bound_of(code, log_e, fixed, weight, p, q, count, prior, log_determinant, noise_term)
         rounds += 1
         stale += 1
@@ -261,7 +261,7 @@ def ascend(
             p = math.exp(path[0, k])
         set_weights(code, log_e, fixed, p, q, weight)
         log_determinant, fit = refresh(factor, shift, weight, space, state)
-        precision, noise_term = noise_part(fit, known, total, shape, rate)
+        precision, noise_term = noise_part(fit, noise)
         new = bound_of(code, log_e, fixed, weight, p, q, count, prior, log_determinant, noise_term)
         rounds += 1
         if new > bound:
@@ -270,7 +270,7 @@ def ascend(
             write_mean(factor, weight, state, mean)
         else:
             p, log_determinant, fit = kept
-            precision, _ = noise_part(fit, known, total, shape, rate)
+            precision = mean_precision(noise, fit, 0)
             log_e[:] = path[2, :k]
             weight[:] = kept_weight
             state[:] = kept_state
@@ -299,7 +299,7 @@ def ascend_many(
 ) -> IntArray:
     """Fit many nodes in one call; every array holds the nodes' parts one after the other.
 
-    `sizes` has a row ``(k, columns of factor)`` per node; `noise` a row ``(total, shape, rate)``; `parameters` a row
+    `sizes` has a row ``(k, columns of factor)`` per node; `noise` a row ``(whole, shape)``; `parameters` a row
     per node. Returns a row ``(rounds, converged)`` per node.
     """
     out = np.empty((sizes.shape[0], 2), dtype=np.int64)
@@ -310,7 +310,7 @@ def ascend_many(
             factors[f : f + k * r].reshape((k, r)),
             shifts[s : s + r],
             fixed[v : v + k],
-            (known, noise[node, 0], noise[node, 1], noise[node, 2]),
+            NoiseTerm(known, noise[node, 0], noise[node, 1], 0.0),
             code,
             parameters[node],
             log_e[v : v + k],

@@ -11,6 +11,7 @@ import math
 
 from alldags.engines.kernels.jit import compiled, inner
 from alldags.engines.kernels.mixtures.mixing import best_update, weight_and_slope
+from alldags.engines.kernels.noise import NoiseTerm, log_term, mean_precision
 from alldags.typing import BoolArray, FloatArray
 
 _RANGE = 24.0 * math.log(10.0)
@@ -100,16 +101,12 @@ def invert(a: FloatArray, inverse: FloatArray, work: FloatArray) -> float:
 
 
 @inner
-def noise_part(fit: float, known: bool, total: float, shape: float, rate: float) -> tuple[float, float]:
+def noise_part(fit: float, noise: NoiseTerm) -> tuple[float, float]:
     """Return the mean noise precision and the bound's term in ``fit = b' A^-1 b``.
 
-    If the noise is known, everything is in its units: the mean is 1 and `total` the child's sum of squares in them.
+    If the noise is known, everything is in its units, and the bound has the child's sum of squares in them.
     """
-    if known:
-        return 1.0, 0.5 * (fit - total)
-    whole = rate + 0.5 * total
-    residual = max(whole - 0.5 * fit, 1e-15 * whole)  # rounding can leave a perfect fit below zero
-    return shape / residual, -shape * math.log(residual)
+    return mean_precision(noise, fit, 0), log_term(noise, fit, 0) - (noise.whole if noise.known else 0.0)
 
 
 @inner
@@ -170,7 +167,7 @@ def refresh(
 @compiled
 def round_full(
     fixed: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     code: int,
     p: float,
     q: float,
@@ -188,7 +185,6 @@ def round_full(
 
     Where that changes ``log|A|`` by less than `settled`, the coefficient is no longer active.
     """
-    known, total, shape, rate = noise
     inverse, column = space[0], space[1, 0]
     k = fixed.shape[0]
     for i in range(k):
@@ -196,7 +192,7 @@ def round_full(
             continue
         reach = inverse[i, i]
         pull = state[i] / reach
-        precision, _ = noise_part(fit, known, total, shape, rate)
+        precision = mean_precision(noise, fit, 0)
         e = best_update(code, math.exp(log_e[i]), max(1.0 / reach - weight[i], 0.0), precision * pull * pull, p, q)
         log_e[i] = clip(math.log(e), floor[i])
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)
@@ -219,7 +215,7 @@ def round_full(
 def round_low_rank(
     factor: FloatArray,
     fixed: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     code: int,
     p: float,
     q: float,
@@ -234,7 +230,6 @@ def round_low_rank(
     fit: float,
 ) -> tuple[float, float]:
     """Do the same as `round_full` on the r x r matrix ``K`` (Woodbury's identity); `state` is ``K y``."""
-    known, total, shape, rate = noise
     inverse, column = space[0], space[1, 0]
     k, r = factor.shape
     for i in range(k):
@@ -244,7 +239,7 @@ def round_low_rank(
         write_product(inverse, row, column)
         reach, pull = dot(row, column), dot(row, state)
         rest = 1.0 - reach / weight[i]  # of the coefficient's prior variance, the share the data leave
-        precision, _ = noise_part(fit, known, total, shape, rate)
+        precision = mean_precision(noise, fit, 0)
         e = best_update(code, math.exp(log_e[i]), reach / rest, precision * (pull / rest) ** 2, p, q)
         log_e[i] = clip(math.log(e), floor[i])
         new, _ = weight_and_slope(code, math.exp(log_e[i]), p, q)

@@ -13,6 +13,7 @@ import numpy as np
 from alldags.engines.kernels.jit import compiled, inner
 from alldags.engines.kernels.mixtures.coefficients import dot
 from alldags.engines.kernels.mixtures.mixing import LAPLACE, NEG, STUDENT_T
+from alldags.engines.kernels.noise import NoiseTerm, residual_rate
 from alldags.typing import FloatArray
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # of a variance: keeps products finite
@@ -52,16 +53,12 @@ def solve_backward(upper: FloatArray, x: FloatArray) -> None:
 
 
 @inner
-def draw_precision(
-    rng: np.random.Generator, fit: float, noise: tuple[bool, float, float, float]
-) -> tuple[float, float]:
+def draw_precision(rng: np.random.Generator, fit: float, noise: NoiseTerm) -> tuple[float, float]:
     """Return a draw of the noise precision and the rate of its gamma distribution; (1, 0) if it is known."""
-    known, total, shape, rate = noise
-    if known:
+    if noise.known:
         return 1.0, 0.0
-    whole = rate + 0.5 * total
-    rate_now = max(whole - 0.5 * fit, 1e-15 * whole)
-    return rng.standard_gamma(shape) / rate_now, rate_now
+    rate = residual_rate(noise, fit)
+    return rng.standard_gamma(noise.shape) / rate, rate
 
 
 @inner
@@ -69,7 +66,7 @@ def draw_full(
     rng: np.random.Generator,
     gram: FloatArray,
     shift: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     t: FloatArray,
     work: FloatArray,
     theta: FloatArray,
@@ -97,7 +94,7 @@ def draw_low_rank(
     rng: np.random.Generator,
     factor: FloatArray,
     shift: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     t: FloatArray,
     work: FloatArray,
     theta: FloatArray,
@@ -217,7 +214,7 @@ def run_chain(
     factor: FloatArray,
     shift: FloatArray,
     fixed: FloatArray,
-    noise: tuple[bool, float, float, float],
+    noise: NoiseTerm,
     code: int,
     parameters: FloatArray,
     t: FloatArray,

@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
     LOG_WEIGHT,
@@ -39,7 +40,6 @@ from alldags.engines.kernels.sampler.flip import (
     rank_one,
 )
 from alldags.engines.kernels.sampler.odds import conditional
-from alldags.engines.kernels.sweep import noise_term
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 
@@ -54,10 +54,10 @@ class Systems(NamedTuple):
     log_size: FloatArray  # (free + 1,)
     constant: FloatArray  # (G,)
     has_determinant: BoolArray  # (G,)
-    known_noise: BoolArray  # (G,)
-    total: FloatArray  # (G,)
+    known_noise: BoolArray  # (G,), this and the next three are the fields of a `NoiseTerm`
+    whole: FloatArray  # (G,)
     shape: FloatArray  # (G,)
-    rate: FloatArray  # (G,)
+    shape_per_parent: FloatArray  # (G,)
     noise_unit: FloatArray  # (G,), the noise variance if it is known, else 1
     certain: BoolArray  # (k,)
 
@@ -244,14 +244,9 @@ def _factor(systems: Systems, chain: Chain) -> None:
 
 @inner
 def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> float:
-    """Return what depends on the number of parents, and f(q)."""
+    """Return what depends on the number of parents, and f(q, size)."""
     free = size - (systems.certain.shape[0] - (systems.log_size.shape[0] - 1))
-    return float(
-        systems.log_size[free]
-        + noise_term(
-            quadratic, systems.known_noise[setting], systems.total[setting], systems.shape[setting], systems.rate[setting]
-        )
-    )
+    return float(systems.log_size[free] + log_term(noise_at(systems, setting), quadratic, free))
 
 
 @inner
@@ -290,18 +285,18 @@ def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: F
 @inner
 def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
     """Return the log odds of the uncertain parent `v` given all others."""
-    k, setting = chain.present.shape[0], chain.counts[SETTING]
-    inside = chain.present[v]
-    others = chain.counts[SIZE] - (k - (systems.log_size.shape[0] - 1)) - (1 if inside else 0)
+    setting, inside = chain.counts[SETTING], chain.present[v]
+    others = free_size(systems, chain) - (1 if inside else 0)
+    noise = noise_at(systems, setting)
     return conditional(
         inside,
         chain.diagonal[v],
         chain.linear[v],
         TINY * systems.scale[setting, v],
         systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others],
-        residual_rate(systems, chain),
-        systems.known_noise[setting],
-        systems.shape[setting],
+        residual_rate(noise, chain.numbers[QUADRATIC]),
+        noise,
+        others,
         systems.has_determinant[setting],
     )[0]
 
@@ -354,12 +349,18 @@ def replay(
                         second[i, j] += product - weight * variance * chain.row[j]
 
 
+@tight
+def noise_at(systems: Systems, setting: int) -> NoiseTerm:
+    """Return the noise function of a setting."""
+    return NoiseTerm(
+        systems.known_noise[setting], systems.whole[setting], systems.shape[setting], systems.shape_per_parent[setting]
+    )
+
+
 @inner
-def residual_rate(systems: Systems, chain: Chain) -> float:
-    """Return the rate of the noise precision's gamma posterior given the current set."""
-    setting = chain.counts[SETTING]
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    return float(max(whole - 0.5 * chain.numbers[QUADRATIC], TINY * whole))
+def free_size(systems: Systems, chain: Chain) -> int:
+    """Return the number of uncertain parents in the current set."""
+    return int(chain.counts[SIZE] - (chain.present.shape[0] - (systems.log_size.shape[0] - 1)))
 
 
 @inner
@@ -368,8 +369,8 @@ def noise_mean(systems: Systems, chain: Chain) -> float:
     setting = chain.counts[SETTING]
     if systems.known_noise[setting]:
         return float(systems.noise_unit[setting])
-    shape = systems.shape[setting]
-    return residual_rate(systems, chain) / (shape - 1.0) if shape > 1.0 else np.inf
+    noise = noise_at(systems, setting)
+    return residual_rate(noise, chain.numbers[QUADRATIC]) * variance_factor(noise, free_size(systems, chain))
 
 
 @compiled

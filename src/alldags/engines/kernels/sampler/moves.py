@@ -13,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.noise import log_gain, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
+    free_size,
     load_row,
     log_odds_of,
+    noise_at,
     noise_mean,
     refresh,
-    residual_rate,
     safe_flip,
     set_log_weight,
     start,
@@ -40,7 +42,7 @@ from alldags.engines.kernels.sampler.flip import (
     WORK,
     flip_arrays,
 )
-from alldags.engines.kernels.sampler.odds import conditional, gain
+from alldags.engines.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
@@ -85,27 +87,24 @@ def sweep_once(
     """
     k = chain.present.shape[0]
     setting, beta = chain.counts[SETTING], target.beta
-    known, shape = systems.known_noise[setting], systems.shape[setting]
-    determinant = systems.has_determinant[setting]
+    noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
     counts, numbers, often, scales, reference = chain.counts, chain.numbers, chain.often, systems.scale[setting], target.reference
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
-    residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
+    residual = residual_rate(noise, numbers[QUADRATIC])
     free = counts[SIZE] - certain_count
-    noise = 1.0 / (shape - 1.0) if shape > 1.0 else np.inf
     for i in range(k):
         v = order[i]
         inside = present[v]
-        log_prior = 0.0
+        log_prior, others = 0.0, free
         if not certain[v]:
             others = free - 1 if inside else free
             log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
         log_odds, mean, variance, rate = conditional(
-            inside, diagonal[v], linear[v], TINY * scales[v], log_prior, residual, known, shape, determinant
+            inside, diagonal[v], linear[v], TINY * scales[v], log_prior, residual, noise, others, determinant
         )
         probability, into = 1.0, True
         if not certain[v]:
@@ -119,8 +118,9 @@ def sweep_once(
             now[MEAN, v] += part
             now[BETWEEN, v] += part * mean
             if probability > 0.0:
-                if not known:
-                    variance *= rate * noise
+                if not noise.known:
+                    size = others if certain[v] else others + 1
+                    variance *= rate * variance_factor(noise, size)
                 now[SQUARE, v] += probability * variance + part * mean
         if into != inside:
             numbers[LOG_WEIGHT] += log_odds if into else -log_odds
@@ -131,7 +131,7 @@ def sweep_once(
                 refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
-            residual = max(whole - 0.5 * numbers[QUADRATIC], TINY * whole)
+            residual = residual_rate(noise, numbers[QUADRATIC])
 
 
 @inner
@@ -161,10 +161,8 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
     nothing is rejected, and near-duplicates exchange places in one step.
     """
-    k = chain.present.shape[0]
-    size = chain.counts[SIZE]
-    free = size - (k - (systems.log_size.shape[0] - 1))
-    if free <= 0 or size == k:
+    k, free = chain.present.shape[0], free_size(systems, chain)
+    if free <= 0 or chain.counts[SIZE] == k:
         return
     v, left_out = -1, int(generator.random() * free)
     while left_out >= 0:  # the left_out-th of the uncertain parents present
@@ -172,14 +170,12 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
         if chain.present[v] and not systems.certain[v]:
             left_out -= 1
     setting, beta = chain.counts[SETTING], target.beta
-    known, shape = systems.known_noise[setting], systems.shape[setting]
-    determinant = systems.has_determinant[setting]
-    whole = systems.rate[setting] + 0.5 * systems.total[setting]
+    noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     load_row(chain, v)
     row, weight = chain.row, chain.weights
     pivot = 1.0 / row[v]
     mean = chain.linear[v]
-    residual = max(whole - 0.5 * (chain.numbers[QUADRATIC] + mean * mean * pivot), TINY * whole)
+    residual = residual_rate(noise, chain.numbers[QUADRATIC] + mean * mean * pivot)
     for u in range(k):
         chain.before[u] = -np.inf
         weight[u] = -np.inf
@@ -191,7 +187,7 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
             floor = TINY * systems.scale[setting, u]
             alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
             beta_u = chain.linear[u] - row[u] * mean * pivot
-        value = systems.log_factor[setting, u] + gain(known, shape, residual, beta_u * beta_u / alpha)
+        value = systems.log_factor[setting, u] + log_gain(noise, residual, beta_u * beta_u / alpha, free - 1)
         if determinant:
             value -= 0.5 * math.log(alpha)
         chain.before[u] = value
@@ -351,5 +347,5 @@ def _note_state(systems: Systems, chain: Chain, record: Record, b: int, share: f
     record.log_weight[b] += share * chain.numbers[LOG_WEIGHT]
     record.noise[b] += share * noise_mean(systems, chain)
     if not systems.known_noise[setting]:
-        part = residual_rate(systems, chain) / (systems.rate[setting] + 0.5 * systems.total[setting])
+        part = residual_rate(noise_at(systems, setting), chain.numbers[QUADRATIC]) / systems.whole[setting]
         chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], part)

@@ -1,19 +1,11 @@
-"""What the data say on one parent given all others; the only place of the sampler that knows the noise's form."""
+"""What the data say on one parent given all others."""
 
 from __future__ import annotations
 
 import math
 
 from alldags.engines.kernels.jit import tight
-from alldags.engines.kernels.sampler.flip import TINY
-
-
-@tight
-def gain(known: bool, shape: float, residual: float, reduction: float) -> float:
-    """Return ``f(q + reduction) - f(q)``, where `residual` is ``rate + (total - q)/2``."""
-    if known:
-        return 0.5 * reduction
-    return -shape * math.log(max(1.0 - 0.5 * reduction / residual, TINY))
+from alldags.engines.kernels.noise import TINY, NoiseTerm, log_gain
 
 
 @tight
@@ -24,15 +16,16 @@ def conditional(
     least: float,
     log_prior: float,
     residual: float,
-    known: bool,
-    shape: float,
+    noise: NoiseTerm,
+    others: int,
     determinant: bool,
 ) -> tuple[float, float, float, float]:
     """Return what holds of an uncertain parent given all others.
 
     That is its log odds; mean and variance of its coefficient if it is present, the latter in units of the noise's;
     and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
-    `residual` is the rate there, `least` the least pivot, and `log_prior` what does not depend on the data.
+    `residual` is the rate there, `least` the least pivot, `log_prior` what does not depend on the data, and `others`
+    the number of other uncertain parents present.
     """
     if inside:
         variance = -diagonal
@@ -44,7 +37,7 @@ def conditional(
         mean = linear * variance
         reduction = mean * linear
         without = residual
-    log_odds = log_prior + gain(known, shape, without, reduction)
+    log_odds = log_prior + log_gain(noise, without, reduction, others)
     if determinant:
         log_odds += 0.5 * math.log(variance)
     return log_odds, mean, variance, max(without - 0.5 * reduction, TINY * without)

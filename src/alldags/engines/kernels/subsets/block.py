@@ -20,6 +20,7 @@ import numpy as np
 
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
 from alldags.engines.kernels.jit import inner, vector, vector_max, vector_sum
+from alldags.engines.kernels.noise import TINY, NoiseTerm, shape_of
 from alldags.typing import FloatArray, IntArray
 
 WIDTH = 10  # variables per block; wider blocks leave the second-level cache, narrower ones waste vector lanes
@@ -31,9 +32,7 @@ class Weights(NamedTuple):
     log_factor: FloatArray
     log_size: FloatArray
     has_determinant: bool
-    known_noise: bool
-    whole: float  # rate + total / 2, less what certain parents explain
-    shape: float
+    noise: NoiseTerm
     reference: float  # log weight that counts as 1
 
 
@@ -55,6 +54,7 @@ class Block(NamedTuple):
     scratch: FloatArray  # (lanes,)
     lane_factor: FloatArray  # log_factor summed over the variables present in a lane
     lane_size: IntArray  # number of variables present in a lane
+    lane_count: FloatArray  # the same as a float, for loops that become vector instructions
     offset_a: IntArray
     offset_b: IntArray
 
@@ -93,7 +93,7 @@ def make_block(width: int, log_factor: FloatArray) -> Block:
         np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
         np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
         np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
-        lane_factor, lane_size, offset_a, offset_b,
+        lane_factor, lane_size, lane_size.astype(np.float64), offset_a, offset_b,
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
     total = exponentiate(block, weights.has_determinant, width, 0.0)
-    weigh_noise(block, weights, width)
+    weigh_noise(block, weights.noise, width, size)
     return total
 
 
@@ -178,14 +178,15 @@ def write_exponents(block: Block, weights: Weights, width: int, base: float, q: 
     else:
         for lane in range(lanes):
             exponent[lane] = base + block.lane_factor[lane]
-    if weights.known_noise:
+    if weights.noise.known:
         for lane in range(lanes):
             exponent[lane] += 0.5 * (q + block.q[lane])
-    else:
-        floor = 1e-15 * weights.whole
+    else:  # `noise.log_term`, with a logarithm that becomes vector instructions
+        whole, shape, step = weights.noise.whole, shape_of(weights.noise, size), weights.noise.shape_per_parent
+        floor = TINY * whole
         for lane in range(lanes):
-            noise[lane] = max(weights.whole - 0.5 * (q + block.q[lane]), floor)
-            exponent[lane] -= weights.shape * fast_log(noise[lane])
+            noise[lane] = max(whole - 0.5 * (q + block.q[lane]), floor)
+            exponent[lane] -= (shape + step * block.lane_count[lane]) * fast_log(noise[lane])
 
 
 @vector
@@ -202,12 +203,21 @@ def exponentiate(block: Block, has_determinant: bool, width: int, top: float) ->
 
 
 @vector
-def weigh_noise(block: Block, weights: Weights, width: int) -> None:
+def weigh_noise(block: Block, term: NoiseTerm, width: int, size: int) -> None:
     """Turn the rates in `noise` into products of weight and noise variance, in units of the latter if it is known."""
     w, noise = block.w[width % 2], block.noise[width % 2]
-    scale = 1.0 / (weights.shape - 1.0) if weights.shape > 1.0 else 0.0
-    for lane in range(1 << width):
-        noise[lane] = w[lane] if weights.known_noise else w[lane] * noise[lane] * scale
+    if term.known:
+        for lane in range(1 << width):
+            noise[lane] = w[lane]
+    elif term.shape_per_parent == 0.0:
+        scale = 1.0 / (term.shape - 1.0) if term.shape > 1.0 else 0.0
+        for lane in range(1 << width):
+            noise[lane] = w[lane] * noise[lane] * scale
+    else:
+        less = shape_of(term, size) - 1.0
+        for lane in range(1 << width):
+            part = less + term.shape_per_parent * block.lane_count[lane]
+            noise[lane] = w[lane] * noise[lane] / part if part > 0.0 else 0.0
 
 
 @vector_max
