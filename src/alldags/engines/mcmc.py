@@ -61,7 +61,7 @@ class MCMC:
     max_sweeps: int = 50_000
     max_seconds: float | None = None
     swaps: int = 1
-    starts: int = 12
+    starts: int = 20
 
     def __post_init__(self) -> None:
         for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20), ("starts", 2)):

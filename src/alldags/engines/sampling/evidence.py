@@ -21,7 +21,8 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 APART = 2.0  # nats of symmetrised divergence between neighbours
 DEEPEST = 8  # times an interval is halved
 CHAINS, SETS, THIN, WARM_UP = 4, 250, 3, 30  # of each rung: sets stored in each chain, sweeps between and before
-BLOCKS = 20  # left out in turn for the standard error
+BLOCKS = (20, 8)  # left out in turn for the standard error: short ones for a steady estimate, long ones for slow chains
+LEAST_ERROR = 0.01  # nats
 LEAST = 1e-3  # probability of presence and absence in the reference
 
 
@@ -52,9 +53,8 @@ def evidence(systems: Systems, target: Target, seen: Seen, inclusion: FloatArray
     rungs = _ladder(systems, target, bottom, top, DEEPEST, rng)
     steps = list(zip(rungs, rungs[1:], strict=False))
     value = sum(bridge(low.values, high.values, high.beta - low.beta) for low, high in steps)
-    left_out = np.array([sum(_without(low, high, b) for low, high in steps) for b in range(BLOCKS)])
-    error = math.sqrt((BLOCKS - 1) * float(left_out.var()))
-    return Evidence(float(value), error, len(rungs))
+    error = max(_jackknife(steps, blocks) for blocks in BLOCKS)
+    return Evidence(float(value), math.hypot(error, LEAST_ERROR), len(rungs))
 
 
 def _with_reference(systems: Systems, target: Target, seen: Seen, inclusion: FloatArray) -> Target:
@@ -131,9 +131,15 @@ def _log_mean(values: FloatArray) -> float:
     return largest + math.log(float(np.exp(values - largest).mean()))
 
 
-def _without(low: _Rung, high: _Rung, block: int) -> float:
-    return bridge(_others(low.values, block), _others(high.values, block), high.beta - low.beta)
+def _jackknife(steps: list[tuple[_Rung, _Rung]], blocks: int) -> float:
+    """Return the standard error of the sum of all steps, from leaving out one block of every rung at a time."""
+    left_out = [sum(_without(low, high, b, blocks) for low, high in steps) for b in range(blocks)]
+    return math.sqrt((blocks - 1) * float(np.var(left_out)))
 
 
-def _others(values: FloatArray, block: int) -> FloatArray:
-    return np.concatenate([part for b, part in enumerate(np.array_split(values, BLOCKS)) if b != block])
+def _without(low: _Rung, high: _Rung, block: int, blocks: int) -> float:
+    return bridge(_others(low.values, block, blocks), _others(high.values, block, blocks), high.beta - low.beta)
+
+
+def _others(values: FloatArray, block: int, blocks: int) -> FloatArray:
+    return np.concatenate([part for b, part in enumerate(np.array_split(values, blocks)) if b != block])
