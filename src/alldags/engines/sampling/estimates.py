@@ -18,6 +18,8 @@ from alldags.engines.sampling.diagnostics import (
 from alldags.engines.sampling.run import Seen
 from alldags.typing import BoolArray, FloatArray
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
@@ -42,11 +44,12 @@ def estimate(seen: Seen, certain: BoolArray) -> Estimates:
     """Return the averages of all chains."""
     average = seen.trace.mean(axis=(0, 1))
     mean = average[MEAN]
+    least = ROUNDING * mean**2  # averaging over both ends of jumps may leave less, until it is accurate
     return Estimates(
         inclusion=np.where(certain, 1.0, np.clip(average[INCLUSION], 0.0, 1.0)),
         mean=mean,
-        variance=np.maximum(average[SQUARE] - mean**2, 0.0),
-        variance_between=np.maximum(average[BETWEEN] - mean**2, 0.0),
+        variance=np.maximum(average[SQUARE] - mean**2, least),
+        variance_between=np.clip(average[BETWEEN] - mean**2, 0.0, np.maximum(average[SQUARE] - mean**2, least)),
         noise_variance=float(seen.noise.mean()),
     )
 
@@ -57,12 +60,18 @@ def unseen(size: FloatArray, seen: Seen) -> FloatArray:
 
 
 def sd_errors(seen: Seen, estimates: Estimates) -> FloatArray:
-    """Return the Monte-Carlo errors of the standard deviations, shape (k,), by linearisation."""
+    """Return the Monte-Carlo errors of the standard deviations, shape (k,), by linearisation; 0 if there are none."""
     sd = np.sqrt(estimates.variance)
     if not np.isfinite(sd).all():
         return np.zeros_like(sd)
     scale = np.divide(0.5, sd, out=np.zeros_like(sd), where=sd > 0)
     return mean_errors((seen.trace[:, :, SQUARE] - 2.0 * estimates.mean * seen.trace[:, :, MEAN]) * scale)
+
+
+def unseen_sd(seen: Seen, sd: FloatArray, reach: FloatArray) -> FloatArray:
+    """Return how much larger standard deviations may be by sets too rare to have been met, shape (k,)."""
+    finite = np.where(np.isfinite(sd), sd, 0.0)
+    return np.where(np.isfinite(sd), np.sqrt(finite**2 + unseen(reach**2, seen)) - finite, 0.0)
 
 
 def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray) -> MCMCDiagnostics:
@@ -87,8 +96,8 @@ def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatA
         chains=len(seen.sets),
         mcse=np.hypot(error, unseen(reach, seen)),
         inclusion_mcse=np.hypot(mean_errors(presence), unseen(1.0 - certain, seen)),
-        sd_mcse=np.hypot(sd_error, np.sqrt(estimates.variance + unseen(reach**2, seen)) - sd),
-        relative_sd_error=float(np.max((sd_error / sd)[judged & (sd > 0)], initial=0.0)),
+        sd_mcse=np.hypot(sd_error, unseen_sd(seen, sd, reach)),
+        relative_sd_error=float(np.max(sd_error[judged & (sd > 0)] / sd[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,
         split_r_hat=np.where(judged, r_hat, np.nan),
         weight_r_hat=plain_r_hat(seen.log_weight),

@@ -203,12 +203,12 @@ def _counted(found: Found, modes: tuple[State, ...], jumps: Found, _new: bool) -
 
 
 def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
-    """Return the jumps with one more, unless it is made up of known ones."""
+    """Return the jumps with one more, unless it is made up of known ones that do not overlap."""
     flips = np.zeros(present.size, dtype=bool)
     flips[piece] = True
     rest = flips.copy()
     for known in found.jumps:
-        if not (known & ~flips).any():
+        if not (known & ~rest).any():
             rest &= ~known
     if not rest.any() or len(found.jumps) >= MOST_JUMPS:
         return found

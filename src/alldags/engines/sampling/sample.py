@@ -202,7 +202,8 @@ def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
     if engine.target_mcse is not None:
         need = (report.max_mcse / engine.target_mcse) ** 2
     else:
-        need = EFFECTIVE_DRAWS / float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
+        draws = float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
+        need = EFFECTIVE_DRAWS / max(draws, 1.0)
     presence = INCLUSION_ERROR_OF_MODES if report.jumps else INCLUSION_ERROR
     need = max(need, (report.max_inclusion_mcse / presence) ** 2)
     if report.sweeps * report.mcse.size < SD_WORK:
