@@ -106,20 +106,24 @@ class MCMCDiagnostics(Diagnostics):
         """Largest Monte-Carlo standard error of an inclusion probability."""
         return _largest(self.inclusion_mcse, 0.0)
 
+    @property
+    def _moving(self) -> BoolArray:
+        return ~np.isnan(self.split_r_hat) & ~self.constant
+
     @cached_property
     def rank_r_hat(self) -> FloatArray:
-        """Rank-normalised split R-hat by ArviZ, shape (k,); nan as in `split_r_hat`."""
-        return _arviz("rhat", self.trace, ~np.isnan(self.split_r_hat), "rank")
+        """Rank-normalised split R-hat by ArviZ, shape (k,); nan as in `split_r_hat`, and where constant."""
+        return _arviz("rhat", self.trace, self._moving, "rank")
 
     @cached_property
     def bulk_ess(self) -> FloatArray:
-        """Effective sample size of the batch means by ArviZ, shape (k,); nan as in `split_r_hat`."""
-        return _arviz("ess", self.trace, ~np.isnan(self.split_r_hat), "bulk")
+        """Effective sample size of the batch means by ArviZ, shape (k,); nan as in `split_r_hat`, and where constant."""
+        return _arviz("ess", self.trace, self._moving, "bulk")
 
     @cached_property
     def arviz_mcse(self) -> FloatArray:
         """Monte-Carlo standard error of the means by ArviZ, shape (k,); a check on `mcse`."""
-        return _arviz("mcse", self.trace, ~np.isnan(self.split_r_hat), "mean")
+        return _arviz("mcse", self.trace, self._moving, "mean")
 
 
 def _largest(values: FloatArray, empty: float) -> float:

@@ -207,10 +207,11 @@ def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
     flips = np.zeros(present.size, dtype=bool)
     flips[piece] = True
     rest = flips.copy()
-    for known in found.jumps:
-        if not (known & ~rest).any():
-            rest &= ~known
-    if not rest.any() or len(found.jumps) >= MOST_JUMPS:
+    for part in found.jumps:
+        if not (part & ~rest).any():
+            rest &= ~part
+    known = bool((found.jumps == flips).all(axis=1).any())
+    if known or not rest.any() or len(found.jumps) >= MOST_JUMPS:
         return found
     jumps, pattern = np.vstack([found.jumps, flips]), np.vstack([found.pattern, present])
     return Found(found.modes, jumps, pattern, found.starts, found.quiet)

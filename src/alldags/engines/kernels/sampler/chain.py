@@ -251,7 +251,10 @@ def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> 
 
 @inner
 def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
-    """Return the log weight of a parent set, (k,), under a setting; `factor` (k, k) and `center` (k,) are scratch."""
+    """Return the log weight of a parent set, (k,), under a setting.
+
+    Leaves the Cholesky factor ``L`` of its precision in the leading rows of `factor` (k, k), and ``L^-1 b`` in `center`.
+    """
     scale = systems.scale[setting]
     value = systems.constant[setting]
     q, p = 0.0, 0
@@ -280,6 +283,54 @@ def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: F
             value -= math.log(factor[p, p])
         p += 1
     return value + _last_terms(systems, setting, p, q)
+
+
+@inner
+def add_set_moments(
+    systems: Systems,
+    present: BoolArray,
+    setting: int,
+    factor: FloatArray,
+    center: FloatArray,
+    column: FloatArray,
+    weight: float,
+    out: FloatArray,
+) -> None:
+    """Add, times `weight`, presence, mean, mean square and squared mean of the set's coefficients to `out` (4, k).
+
+    `factor` and `center` are as `set_log_weight` left them; the latter is overwritten, and `column` (k,) is scratch.
+    """
+    p, q, free = 0, 0.0, 0
+    for v in range(present.shape[0]):
+        if present[v]:
+            q += center[p] * center[p]
+            p += 1
+            free += 0 if systems.certain[v] else 1
+    noise = 1.0
+    if not systems.known_noise[setting]:
+        term = noise_at(systems, setting)
+        noise = residual_rate(term, q) * variance_factor(term, free)
+    i = p
+    for v in range(present.shape[0] - 1, -1, -1):
+        if not present[v]:
+            continue
+        i -= 1
+        mean = center[i]
+        for h in range(i + 1, p):
+            mean -= factor[h, i] * center[h]
+        mean /= factor[i, i]
+        center[i] = mean
+        variance = 0.0
+        for h in range(i, p):
+            entry = 1.0 if h == i else 0.0
+            for g in range(i, h):
+                entry -= factor[h, g] * column[g]
+            column[h] = entry / factor[h, h]
+            variance += column[h] * column[h]
+        out[0, v] += weight
+        out[1, v] += weight * mean
+        out[2, v] += weight * (mean * mean + noise * variance)
+        out[3, v] += weight * mean * mean
 
 
 @inner

@@ -17,9 +17,9 @@ from alldags.engines.kernels.noise import log_gain, residual_rate, variance_fact
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
+    add_set_moments,
     free_size,
     load_row,
-    log_odds_of,
     noise_at,
     noise_mean,
     refresh,
@@ -46,7 +46,8 @@ from alldags.engines.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
-TRIES = 4  # jumps proposed after each sweep
+TRIES = 2  # jumps proposed after each sweep
+NEGLIGIBLE = 1e-7  # shares below are not averaged over
 SETTING_EVERY = 4  # sweeps between draws of the setting: a new one costs a factorisation
 
 
@@ -203,98 +204,86 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
 
 
 @inner
-def _flip_together(systems: Systems, chain: Chain, parents: BoolArray, inside: FloatArray, back: bool) -> float:
-    """Flip all of these parents, first those that come in; return by how much the log weight grows.
+def _over_settings(
+    systems: Systems, chain: Chain, target: Target, present: BoolArray, plain: FloatArray, tempered: FloatArray
+) -> float:
+    """Put the log weights of a set under all settings into `plain` and `tempered`, (G,); return the log of a sum.
 
-    `inside` (k,) is 1 for those present before the first of two such calls, of which the second leads `back`.
+    That is the sum of the tempered weights; what the reference says on the parents is not in it.
     """
-    change = 0.0
-    for phase in range(2):
-        for v in range(parents.shape[0]):
-            if parents[v] and ((inside[v] > 0.5) == back) == (phase == 0):
-                log_odds = log_odds_of(systems, chain, v)
-                change += log_odds if phase == 0 else -log_odds
-                safe_flip(systems, chain, v)
-    return change
+    best, total = -np.inf, 0.0
+    for g in range(plain.shape[0]):
+        plain[g] = set_log_weight(systems, present, g, chain.factor, chain.before)
+        tempered[g] = target.beta * plain[g] + (1.0 - target.beta) * target.reference_setting[g]
+        best = max(best, tempered[g])
+    for g in range(plain.shape[0]):
+        total += math.exp(tempered[g] - best)
+    return best + math.log(total)
 
 
 @inner
-def _note_moments(systems: Systems, chain: Chain, share: float, out: FloatArray) -> None:
-    """Add `share` times what a trace holds, given the current set, to `out` (4, k)."""
-    noise = 1.0 if systems.known_noise[chain.counts[SETTING]] else noise_mean(systems, chain)
-    for v in range(chain.present.shape[0]):
-        if chain.present[v]:
-            mean = chain.linear[v]
-            out[INCLUSION, v] += share
-            out[MEAN, v] += share * mean
-            out[SQUARE, v] += share * (mean * mean - noise * chain.diagonal[v])
-            out[BETWEEN, v] += share * mean * mean
+def _note_moments(
+    systems: Systems, chain: Chain, present: BoolArray, weights: FloatArray, total: float, share: float, out: FloatArray
+) -> None:
+    """Add `share` times what a trace holds, given a parent set, to `out` (4, k); `weights` (G,) have the log sum `total`."""
+    for g in range(weights.shape[0]):
+        weight = math.exp(weights[g] - total)
+        if weight > NEGLIGIBLE:
+            set_log_weight(systems, present, g, chain.factor, chain.before)
+            add_set_moments(systems, present, g, chain.factor, chain.before, chain.weights, share * weight, out)
 
 
 @inner
-def jump_once(
+def jump(
     systems: Systems,
     chain: Chain,
     target: Target,
-    here: FloatArray,
+    tries: int,
+    values: FloatArray,
     now: FloatArray,
     generator: np.random.Generator,
     share: float,
 ) -> None:
-    """Propose to flip all parents of one of the target's sets at once.
+    """Propose `tries` jumps, with the settings summed over, then draw the setting given the parent set.
 
-    This is its own inverse, and it is proposed only where at most one of these parents looks different from one of the
-    two modes it joins, which holds there and back. `now` (4, k) gets `share` times the difference that averaging over
-    both ends makes: its expectation is zero, and modes too light to be visited come in by it. `here` (4, k) is scratch.
+    A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
+    most one of these parents looks different from one of the two modes it joins, which holds there and back. `now`
+    (4, k) gets `share` times the difference that averaging over both ends of each makes: its expectation is zero, and
+    modes too light to be visited come in by it. `values` (2, 2, G) is scratch.
     """
-    j = int(target.jumps.shape[0] * generator.random())
-    parents = target.jumps[j]
-    alike, unlike, shift = 0, 0, 0.0
-    for v in range(parents.shape[0]):
-        for r in range(4):
-            here[r, v] = 0.0
-        if parents[v]:
-            shift += -target.reference[v] if chain.present[v] else target.reference[v]
-            if chain.present[v] == target.pattern[j, v]:
-                alike += 1
-            else:
-                unlike += 1
-    if min(alike, unlike) > 1:
-        return
-    _note_moments(systems, chain, 1.0, here)
-    log_weight = chain.numbers[LOG_WEIGHT]
-    for back in range(2):
-        change = _flip_together(systems, chain, parents, here[INCLUSION], back == 1)
-        if back == 1:
-            break
-        ratio = target.beta * change + (1.0 - target.beta) * shift
-        if share > 0.0:
-            part = share / (1.0 + math.exp(-ratio))
-            _note_moments(systems, chain, part, now)
-            for r in range(4):
-                for v in range(parents.shape[0]):
-                    now[r, v] -= part * here[r, v]
-        if math.log(1.0 - generator.random()) < ratio:
-            log_weight += change
+    wanted, at = chain.wanted, 0  # `at`: where in `values` the current set is
+    here = _over_settings(systems, chain, target, chain.present, values[0, 0], values[0, 1])
+    for _ in range(tries):
+        j = int(target.jumps.shape[0] * generator.random())
+        alike, unlike, shift = 0, 0, 0.0
+        for v in range(wanted.shape[0]):
+            wanted[v] = chain.present[v]
+            if target.jumps[j, v]:
+                wanted[v] = not chain.present[v]
+                shift += target.reference[v] if wanted[v] else -target.reference[v]
+                if chain.present[v] == target.pattern[j, v]:
+                    alike += 1
+                else:
+                    unlike += 1
+        if min(alike, unlike) > 1:
+            continue
+        there = _over_settings(systems, chain, target, wanted, values[1 - at, 0], values[1 - at, 1])
+        change = there - here + (1.0 - target.beta) * shift
+        part = share / (1.0 + math.exp(-change))
+        if part > NEGLIGIBLE:
+            _note_moments(systems, chain, wanted, values[1 - at, 1], there, part, now)
+            _note_moments(systems, chain, chain.present, values[at, 1], here, -part, now)
+        if math.log(1.0 - generator.random()) < change:
+            here, at = there, 1 - at
+            for v in range(wanted.shape[0]):
+                if target.jumps[j, v]:
+                    safe_flip(systems, chain, v)
             chain.counts[JUMPS] += 1
-            break
-    if chain.counts[WORK] >= work_limit(chain):
-        refresh(systems, chain)
-    chain.numbers[LOG_WEIGHT] = log_weight
-
-
-@inner
-def draw_setting(
-    systems: Systems, chain: Chain, target: Target, values: FloatArray, generator: np.random.Generator
-) -> None:
-    """Draw the setting given the parent set; `values` (2, G) is scratch."""
-    for g in range(values.shape[1]):
-        values[0, g] = set_log_weight(systems, chain.present, g, chain.factor, chain.before)
-        values[1, g] = target.beta * values[0, g] + (1.0 - target.beta) * target.reference_setting[g]
-    setting = _drawn(values[1], values.shape[1], generator)
+    setting = _drawn(values[at, 1], values.shape[2], generator)
     if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
         start(systems, chain, chain.present, setting)
+    chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
 
 
 @compiled
@@ -314,7 +303,7 @@ def run_chain(
     start(systems, chain, present, setting)
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
-    now, here, values = np.zeros((4, k)), np.zeros((4, k)), np.zeros((2, settings))
+    now, values = np.zeros((4, k)), np.zeros((2, 2, settings))
     tries = min(jumps, TRIES)
     share = jumps / tries if keep and tries > 0 else 0.0
     step = 0
@@ -327,10 +316,8 @@ def run_chain(
             for _ in range(target.swaps):
                 swap_once(systems, chain, target, generator)
             step += 1
-            for _ in range(tries):
-                jump_once(systems, chain, target, here, now, generator, share)
-            if settings > 1 and step % SETTING_EVERY == 0:
-                draw_setting(systems, chain, target, values, generator)
+            if tries > 0 or (settings > 1 and step % SETTING_EVERY == 0):
+                jump(systems, chain, target, tries, values, now, generator, share)
             if keep:
                 _note_state(systems, chain, record, b, 1.0 / batch)
         if keep:
