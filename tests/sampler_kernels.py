@@ -39,5 +39,5 @@ def swap_once(systems, chain, target, generator):
 
 
 @njit
-def jump(systems, chain, target, tries, values, now, generator, share):
-    _moves.jump(systems, chain, target, tries, values, now, generator, share)
+def jump(systems, chain, target, values, now, generator, share):
+    _moves.jump(systems, chain, target, values, now, generator, share)

@@ -215,7 +215,7 @@ def test_a_jump_brings_a_light_mode_into_the_means_without_visiting_it() -> None
     ratio = np.exp(closed_form(given, other) - closed_form(given, mask))
     for seed in range(10):
         chain, now = started(systems, mask), np.zeros((4, 5))
-        kernels.jump(systems, chain, target, 1, np.zeros((2, 2, 1)), now, np.random.default_rng(seed), 1.0)
+        kernels.jump(systems, chain, target, np.zeros((2, 2, 1)), now, np.random.default_rng(seed), 1.0)
         np.testing.assert_allclose(now[INCLUSION], (other * 1.0 - mask) * ratio / (1 + ratio), atol=1e-10)
         end = other if chain.counts[sampler_flip.JUMPS] else mask
         np.testing.assert_array_equal(chain.present, end)
@@ -228,7 +228,7 @@ def test_a_jump_is_not_proposed_far_from_both_modes() -> None:
     jumps = np.array([[True, True, True, True, False]])
     target = target._replace(jumps=jumps, pattern=np.array([[True, True, True, True, False]]))
     chain, now = started(systems, np.array([True, True, False, False, True])), np.zeros((4, 5))
-    kernels.jump(systems, chain, target, 1, np.zeros((2, 2, 1)), now, np.random.default_rng(0), 1.0)
+    kernels.jump(systems, chain, target, np.zeros((2, 2, 1)), now, np.random.default_rng(0), 1.0)
     assert not now.any()
     np.testing.assert_array_equal(chain.present, [True, True, False, False, True])
 

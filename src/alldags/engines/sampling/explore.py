@@ -9,7 +9,7 @@ flipped at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ SEARCH = 1000.0  # power of the weights that makes sweeps a search
 NEIGHBOURS = 3  # modes a new one is compared with
 MOST_JUMPS = 64
 MOST_MODES = 64
+PASSES = 6  # from end to end, by which plain moves show that a jump is not needed
 PEAKS = 4  # sets of a stepwise selection to search from
 PATIENCE = 40  # steps without a heavier set that end a greedy way through all candidates
 
@@ -177,7 +178,7 @@ def barriers(systems: Systems, swaps: int, one: State, other: State) -> list[Int
 def with_mode(systems: Systems, swaps: int, found: Found, state: State) -> Found:
     """Return what is known after a search that ended here."""
     if any(np.array_equal(mode.present, state.present) for mode in found.modes):
-        return _counted(found, found.modes, found, False)
+        return _counted(found, found.modes, found)
     distance = [int((mode.present ^ state.present).sum()) for mode in found.modes]
     nearest = [found.modes[i] for i in np.argsort(distance, kind="stable")[:NEIGHBOURS]]
     jumps = found
@@ -194,10 +195,10 @@ def with_mode(systems: Systems, swaps: int, found: Found, state: State) -> Found
     else:
         modes = tuple(state if m is same and state.log_weight > m.log_weight else m for m in found.modes)
     modes = tuple(sorted(modes, key=lambda mode: -mode.log_weight))[:MOST_MODES]
-    return _counted(found, modes, jumps if same is None else found, same is None)
+    return _counted(found, modes, jumps if same is None else found)
 
 
-def _counted(found: Found, modes: tuple[State, ...], jumps: Found, _new: bool) -> Found:
+def _counted(found: Found, modes: tuple[State, ...], jumps: Found) -> Found:
     quiet = found.quiet + 1 if len(jumps.jumps) == len(found.jumps) else 0
     return Found(modes, jumps.jumps, jumps.pattern, found.starts + 1, quiet)
 
@@ -215,3 +216,21 @@ def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
         return found
     jumps, pattern = np.vstack([found.jumps, flips]), np.vstack([found.pattern, present])
     return Found(found.modes, jumps, pattern, found.starts, found.quiet)
+
+
+def with_needed_jumps(found: Found, sets: BoolArray) -> Found:
+    """Drop jumps that chains without any, whose sets have shape (chains, sets, k), do not need or could not make.
+
+    They do not need one if they go from end to end again and again; they could not make it if no chain is at either end,
+    up to one parent, most of the time: then its parents are undecided rather than in one of two modes.
+    """
+    needed = [_is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in zip(found.jumps, found.pattern, strict=True)]
+    return replace(found, jumps=found.jumps[needed], pattern=found.pattern[needed])
+
+
+def _is_needed(sets: BoolArray, pattern: BoolArray) -> bool:
+    unlike = (sets != pattern).sum(axis=2)
+    near = (unlike <= 1) | (unlike >= pattern.size - 1)
+    ends = np.where(unlike == 0, 1, np.where(unlike == pattern.size, -1, 0))
+    passes = sum(int((np.diff(chain[chain != 0]) != 0).sum()) for chain in ends)
+    return bool(near.mean(axis=1).max() > 0.5 and passes < PASSES)

@@ -20,7 +20,7 @@ from alldags.engines.sampling.diagnostics import (
     standing_remark,
 )
 from alldags.engines.sampling.estimates import Estimates, diagnose, estimate
-from alldags.engines.sampling.explore import Found, allowed, explore, explore_further, settle, with_mode
+from alldags.engines.sampling.explore import Found, allowed, explore, explore_further, settle, with_mode, with_needed_jumps
 from alldags.engines.sampling.run import Seen, State, extend, observe, posterior_target, stack_systems
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
@@ -64,7 +64,9 @@ def draw_sample(
     states = first_states(systems, found, engine.chains, explorer)
     generators = generators[: len(states)]
     sweeps = clock.affordable(max(WARM_UP, engine.sweeps // 4), share=0.25)
-    states, dismissed = warmed_up(systems, states, target, sweeps, generators)
+    states, found = without_jumps(systems, states, target, found, sweeps // 2, generators)
+    target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
+    states, dismissed = warmed_up(systems, states, target, sweeps - sweeps // 2, generators)
     clock.count(sweeps)
     warm_up, goal, learned, seen = sweeps, min(engine.sweeps, engine.max_sweeps), 0, None
     while True:
@@ -113,6 +115,22 @@ def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Gen
         state = State(rng.random(k) < share, int(rng.integers(settings)))
         states.append(state if allowed(systems, state) else State(np.zeros(k, dtype=bool), state.setting))
     return tuple(states)
+
+
+def without_jumps(
+    systems: Systems,
+    states: tuple[State, ...],
+    target: Target,
+    found: Found,
+    sweeps: int,
+    generators: list[np.random.Generator],
+) -> tuple[tuple[State, ...], Found]:
+    """Return states after some plain sweeps, and what was found with only the jumps that these show to be needed."""
+    if len(found.jumps) == 0:
+        return states, found
+    plain = target._replace(jumps=target.jumps[:0], pattern=target.pattern[:0])
+    states, seen = observe(systems, states, plain, max(sweeps, 2), 1, generators)
+    return states, with_needed_jumps(found, seen.sets[:, max(sweeps, 2) // 4 :])
 
 
 def warmed_up(

@@ -46,9 +46,9 @@ from alldags.engines.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
-TRIES = 2  # jumps proposed after each sweep
 NEGLIGIBLE = 1e-7  # shares below are not averaged over
-SETTING_EVERY = 4  # sweeps between draws of the setting: a new one costs a factorisation
+SETTING_EVERY = 4  # sweeps between draws of the setting, without jumps: a new one costs a factorisation
+CHEAP, MOST_EVERY = 1000, 8  # jumps that cost more than so many operations per parent wait, at most so many sweeps
 
 
 class Target(NamedTuple):
@@ -238,13 +238,12 @@ def jump(
     systems: Systems,
     chain: Chain,
     target: Target,
-    tries: int,
     values: FloatArray,
     now: FloatArray,
     generator: np.random.Generator,
     share: float,
 ) -> None:
-    """Propose `tries` jumps, with the settings summed over, then draw the setting given the parent set.
+    """Propose every jump once, with the settings summed over, then draw the setting given the parent set.
 
     A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
     most one of these parents looks different from one of the two modes it joins, which holds there and back. `now`
@@ -253,8 +252,7 @@ def jump(
     """
     wanted, at = chain.wanted, 0  # `at`: where in `values` the current set is
     here = _over_settings(systems, chain, target, chain.present, values[0, 0], values[0, 1])
-    for _ in range(tries):
-        j = int(target.jumps.shape[0] * generator.random())
+    for j in range(target.jumps.shape[0]):
         alike, unlike, shift = 0, 0, 0.0
         for v in range(wanted.shape[0]):
             wanted[v] = chain.present[v]
@@ -304,8 +302,9 @@ def run_chain(
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
     now, values = np.zeros((4, k)), np.zeros((2, 2, settings))
-    tries = min(jumps, TRIES)
-    share = jumps / tries if keep and tries > 0 else 0.0
+    every = int(settings * chain.counts[SIZE] ** 3 // (CHEAP * k))
+    every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
+    share = float(every) if keep and jumps > 0 else 0.0
     step = 0
     for b in range(batches):
         for r in range(4):
@@ -316,8 +315,8 @@ def run_chain(
             for _ in range(target.swaps):
                 swap_once(systems, chain, target, generator)
             step += 1
-            if tries > 0 or (settings > 1 and step % SETTING_EVERY == 0):
-                jump(systems, chain, target, tries, values, now, generator, share)
+            if (jumps > 0 or settings > 1) and step % every == 0:
+                jump(systems, chain, target, values, now, generator, share)
             if keep:
                 _note_state(systems, chain, record, b, 1.0 / batch)
         if keep:
