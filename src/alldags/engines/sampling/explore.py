@@ -18,7 +18,7 @@ from alldags.engines.kernels.sampler.path import greedy_path
 from alldags.engines.sampling.run import State, flattened, walk
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-BARRIER = 3.0  # nats; plain moves pass lower ones within tens of sweeps
+BARRIER = 2.0  # nats; plain moves pass lower ones within a few sweeps
 FOOTHOLDS = (4.0, 12.0)  # nats below the lighter end, at most, of a peak at which a way is cut
 FAR = 14.0  # nats between the ends of a jump; a lighter mode has no weight
 SETTLE = 6  # sweeps at the posterior before the search for the nearest best set
@@ -26,7 +26,7 @@ SEARCH = 1000.0  # power of the weights that makes sweeps a search
 NEIGHBOURS = 3  # modes a new one is compared with
 MOST_JUMPS = 64
 MOST_MODES = 64
-PASSES = 6  # from end to end, by which plain moves show that a jump is not needed
+PASSES = 3  # from end to end, by which plain moves show that a jump is not needed
 PEAKS = 4  # sets of a stepwise selection to search from
 PATIENCE = 40  # steps without a heavier set that end a greedy way through all candidates
 
