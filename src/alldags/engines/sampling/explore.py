@@ -64,7 +64,7 @@ def explore(systems: Systems, swaps: int, starts: int, most: int, rng: np.random
     found = nothing_found(systems.certain.size)
     for state in starting_points(systems, swaps, starts, rng):
         found = with_mode(systems, swaps, found, settle(systems, swaps, state, rng))
-    return explore_further(systems, swaps, found, starts, most, rng) if len(found.jumps) else found
+    return explore_further(systems, swaps, found, starts, most, rng) if len(found.modes) > 1 else found
 
 
 def explore_further(
