@@ -49,7 +49,7 @@ def all_nodes() -> list[tuple[list[int], int]]:
 def node(scatter: FloatArray, n: int, parents: list[int], child: int, noise: KnownNoise | UnknownNoise) -> NodeProblem:
     return NodeProblem(
         child=str(child),
-        parents=tuple(map(str, parents)),
+        terms=tuple(map(str, parents)),
         gram=scatter[np.ix_(parents, parents)],
         cross=scatter[parents, child],
         total=float(scatter[child, child]),

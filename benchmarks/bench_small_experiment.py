@@ -52,7 +52,7 @@ def problems(table: FloatArray) -> list[NodeProblem]:
 def _problem(scatter: FloatArray, n: float, child: int, parents: list[int]) -> NodeProblem:
     return NodeProblem(
         child=str(child),
-        parents=tuple(map(str, parents)),
+        terms=tuple(map(str, parents)),
         gram=scatter[np.ix_(parents, parents)],
         cross=scatter[parents, child],
         total=float(scatter[child, child]),

@@ -20,7 +20,7 @@ def problem_from_rows(x, y, noise, certain=(), slab_variance=1.0, probability=0.
     chances[list(certain)] = 1.0
     return NodeProblem(
         child="y",
-        parents=tuple(f"x{i}" for i in range(k)),
+        terms=tuple(f"x{i}" for i in range(k)),
         gram=x.T @ x,
         cross=x.T @ y,
         total=float(y @ y),

@@ -57,7 +57,7 @@ def _one_parent(estimate: float, precision: float, prior: ScaleMixture | None = 
     """A node with one candidate parent whose least-squares estimate and its precision are given."""
     return NodeProblem(
         child="y",
-        parents=("x",),
+        terms=("x",),
         gram=np.array([[precision]]),
         cross=np.array([precision * estimate]),
         total=precision * estimate**2 + precision,

@@ -14,8 +14,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines
+    from alldags.data.files import read_table
     from alldags.data.moments import Moments
     from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.priors.edges import BetaBinomial, EqualEdges
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from alldags.priors.prior import Prior
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
-    from alldags.results.fit import fit
     from alldags.results.posterior import Posterior
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
@@ -51,9 +52,10 @@ _HOME = {
     "StudentT": "alldags.priors.mixtures",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
-    "fit": "alldags.results.fit",
+    "fit": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
+    "read_table": "alldags.data.files",
     "write_graph": "alldags.graph.io",
 }
 
@@ -84,6 +86,7 @@ __all__ = [
     "fit",
     "parse_graph",
     "read_graph",
+    "read_table",
     "write_graph",
 ]
 

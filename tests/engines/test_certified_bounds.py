@@ -17,6 +17,8 @@ from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.engines.kernels.subsets.block import Weights
 from naive_bounds import log_bound, log_sum
 
+pytestmark = pytest.mark.kernels
+
 
 def random_system(rng: np.random.Generator, k: int, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     x = rng.standard_normal((k + 4, k)) @ (np.eye(k) + spread * rng.standard_normal((k, k)) / np.sqrt(k))

@@ -12,6 +12,8 @@ from alldags.engines.mixtures.node import IS_A_MODE, NOT_USED
 from alldags.errors import EngineError
 from alldags.priors.noise import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 PRIORS = {
     "neg": ad.NEG(0.7, 0.3),
     "laplace": ad.Laplace(9.0),

@@ -16,6 +16,8 @@ from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 
 def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.0, UnknownNoise()),)) -> NodeProblem:
     rng = np.random.default_rng(3)

@@ -34,6 +34,7 @@ def noise(request):
     return naive.NOISES[request.param]
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("alpha", "size"), [(2.0, 0.7), (0.3, 1e-5), (5.0, 0.0)])
 def test_variance_draws_follow_their_density(alpha, size, rng):
     draws = np.array([draw_inverse_gaussian_variance(rng, alpha, size) for _ in range(20_000)])
@@ -44,6 +45,7 @@ def test_variance_draws_follow_their_density(alpha, size, rng):
     assert stats.kstest(draws, law.cdf).pvalue > 1e-4
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(
     ("kappa", "nu", "size"), [(1e-6, 1e-6, 1e-3), (2.0, 0.5, 1.0), (0.3, 2.0, 0.0), (5.0, 1e-3, 4.0)]
 )
@@ -56,6 +58,7 @@ def test_rate_draws_follow_their_density(kappa, nu, size, rng):
     assert stats.kstest(draws, lambda u: np.interp(u, grid, cumulative)).pvalue > 1e-4
 
 
+@pytest.mark.kernels
 def test_compiled_chain_equals_the_plain_one(prior, noise, rng):
     problem = naive.random_problem(rng, n=10, k=3, noise=noise, certain=(1,))
     engine = Gibbs(chains=2, warmup=3, draws=6)
@@ -69,6 +72,7 @@ def test_compiled_chain_equals_the_plain_one(prior, noise, rng):
     np.testing.assert_allclose(found.noise[1], numbers, rtol=1e-7)
 
 
+@pytest.mark.kernels
 def test_compiled_chain_equals_the_plain_one_with_more_parents_than_rows(prior, noise, rng):
     problem = naive.random_problem(rng, n=3, k=5, noise=noise)
     engine = Gibbs(chains=2, warmup=3, draws=6)
@@ -99,6 +103,7 @@ def test_agrees_with_numerical_integration(prior, noise, k, signal, rng):
     assert fit.diagnostics.converged
 
 
+@pytest.mark.kernels
 def test_low_rank_chain_has_the_same_posterior(rng):
     # one row, two parents: rank one
     problem = naive.random_problem(rng, n=1, k=2, noise=KnownNoise(1.3), signal=2.0)
@@ -161,6 +166,7 @@ def test_diagnostics_that_cannot_be_computed_are_not_convergence():
     assert not GibbsDiagnostics("gibbs", rhat=nan, ess=nan, error=nan, chains=4, draws=10).converged
 
 
+@pytest.mark.kernels
 def test_a_node_without_parents(noise):
     problem = naive.problem_from_rows(np.zeros((5, 0)), np.array([1.0, -2.0, 0.5, 1.0, 1.0]), noise)
     fit = Gibbs(draws=100)(problem, np.random.default_rng(0))

@@ -48,6 +48,7 @@ def test_prior_density_is_the_integral_over_the_variance(name, theta):
     )
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
 @pytest.mark.parametrize("e", [1e-4, 0.2, 7.0])
 def test_weight_is_the_mean_of_the_mixing_factor(name, e):
@@ -72,6 +73,7 @@ def test_closed_form_of_the_inner_updates_at_the_papers_hyperparameters():
 # -- the bound -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
 def test_bound_equals_its_definition(name, noise, rng):
     problem = naive.random_problem(rng, n=25, k=3, noise=noise)
@@ -94,6 +96,7 @@ def test_bound_is_below_the_log_evidence(prior, noise, k, signal, rng):
     assert 0.0 < gap < 1.5 * k + 2.0
 
 
+@pytest.mark.kernels
 def test_bound_is_exact_when_every_edge_is_certain(noise, rng):
     problem = naive.random_problem(rng, n=12, k=2, noise=noise, certain=(0, 1))
     full = ad.engines.Full()(problem, RNG)
@@ -127,6 +130,7 @@ def test_bound_never_falls(prior, noise, seed):
 # -- the fixed point -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("kappa", "nu"), [(1e-6, 1e-6), (2.0, 0.5)])
 def test_fixed_point_is_the_papers(kappa, nu, rng):
     problem = naive.random_problem(rng, n=60, k=6, noise=KnownNoise(1.3))
@@ -136,6 +140,7 @@ def test_fixed_point_is_the_papers(kappa, nu, rng):
     np.testing.assert_allclose(fit.covariance, sigma, atol=1e-6)
 
 
+@pytest.mark.kernels
 def test_fixed_point_solves_the_updates(prior, noise, rng):
     problem = naive.random_problem(rng, n=20, k=5, noise=noise)
     fit = VB(tolerance=1e-12, max_rounds=20000)(naive.under(problem, prior), RNG)
@@ -159,6 +164,7 @@ def _global_precision(weight, e, scale):
     return g
 
 
+@pytest.mark.kernels
 def test_slow_plain_iteration_and_accelerated_rounds_agree(rng):
     x, y = naive.large_graph_rows(rng, n=300)
     problem = naive.problem_from_rows(x, y, KnownNoise(1.0))
@@ -169,6 +175,7 @@ def test_slow_plain_iteration_and_accelerated_rounds_agree(rng):
     np.testing.assert_allclose(fit.mean, theta, atol=1e-4)
 
 
+@pytest.mark.kernels
 def test_low_rank_form_equals_the_full_one(prior, noise, rng):
     problem = naive.under(naive.random_problem(rng, n=8, k=15, noise=noise, certain=(3,), correlation=0.2), prior)
     node = node_arrays(problem)
@@ -187,6 +194,7 @@ def test_low_rank_form_equals_the_full_one(prior, noise, rng):
     np.testing.assert_allclose(low.covariance, np.asarray(full.covariance), atol=1e-4)
 
 
+@pytest.mark.kernels
 def test_many_nodes_at_once_equal_one_by_one(rng):
     problems = [
         naive.random_problem(rng, n=n, k=k, noise=noise)
@@ -244,6 +252,7 @@ def test_a_fit_without_residual_is_not_passed_over(rng):
     assert fit.diagnostics.warnings == (NOT_USED, trouble)
 
 
+@pytest.mark.kernels
 def test_a_node_without_parents(noise):
     y = np.array([1.0, -2.0, 0.5])
     problem = naive.problem_from_rows(np.zeros((3, 0)), y, noise)

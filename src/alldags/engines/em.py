@@ -108,6 +108,8 @@ class EM:
     def __post_init__(self) -> None:
         check_iteration(self.tolerance, self.max_rounds)
 
+    uses_edges: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         return "em"

@@ -111,6 +111,8 @@ class Gibbs:
         for name, least in (("chains", 2), ("warmup", 0), ("draws", 4), ("thin", 1)):
             checks.whole(name, getattr(self, name), least, error=EngineError)
 
+    uses_edges: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         return "gibbs"
@@ -216,7 +218,7 @@ def _failed(engine: Gibbs, problem: NodeProblem, found: GibbsDiagnostics) -> str
     wanted = MIN_ESS_PER_CHAIN * engine.chains
     factor = max(2, math.ceil(wanted / max(float(np.min(found.ess)), 1.0)))
     return (
-        f"the chains of {problem.child!r} have not mixed: {problem.parents[worst]!r} has R-hat "
+        f"the chains of {problem.child!r} have not mixed: {problem.terms[worst]!r} has R-hat "
         f"{found.rhat[worst]:.3f} (should be at most {MAX_RHAT}) and the smallest effective sample size is "
         f"{np.min(found.ess):.0f} (should be at least {wanted}); run {factor} times longer "
         f"(draws={engine.draws * factor}, or thin={engine.thin * factor})"

@@ -61,7 +61,7 @@ class MCMC:
     >>> import numpy as np, alldags as ad
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
-    ...     child="y", parents=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
+    ...     child="y", terms=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
     ...     probability=np.array([0.5, 0.5]), settings=(Setting(1.0, ad.KnownNoise(1.0)),),
     ... )
     >>> node = ad.engines.MCMC()(problem, np.random.default_rng(0))
@@ -135,7 +135,7 @@ def sample(engine: MCMC, problem: NodeProblem, rng: np.random.Generator) -> tupl
         target = max(min(target, engine.max_sweeps - run.warm_up), 20)
     found = replace(found, reproducible=not clock.is_over)
     least = min(float(chain.numbers[LEAST_RESIDUAL]) for chain in run.chains)
-    words = convergence_warnings(problem.child, problem.parents, found, engine.target_mcse, least)
+    words = convergence_warnings(problem.child, problem.terms, found, engine.target_mcse, least)
     return run, estimates, replace(found, warnings=words)
 
 

@@ -111,6 +111,8 @@ class VB:
         check_iteration(self.tolerance, self.max_rounds)
         checks.whole("plain_rounds", self.plain_rounds, 0, error=EngineError)
 
+    uses_edges: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         return "vb"

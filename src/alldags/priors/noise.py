@@ -67,6 +67,11 @@ class Noise(ABC):
         """The noise variance if it is known, otherwise 1: engines work in units of the noise."""
         return 1.0
 
+    @property
+    def default_slab(self) -> Slab | None:
+        """The slab that goes with this noise if none was asked for; None is the fixed one."""
+        return None
+
     @abstractmethod
     def numbers(self, n: float, total: float, k: int, slab_variance: float) -> NoiseNumbers:
         """Return the numbers of a node with `n` usable rows, child's sum of squares `total` and `k` candidates."""
@@ -145,6 +150,13 @@ class UnknownNoise(Noise):
         checks.not_negative("UnknownNoise shape", self.shape, PriorError)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
         checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
+
+    @property
+    def default_slab(self) -> Slab | None:
+        """The learned slab, unless the slab is to have a width of its own whatever the noise."""
+        from alldags.priors.slabs import LearnedSlab
+
+        return LearnedSlab() if self.scales_slab else None
 
     @property
     def is_proper(self) -> bool:

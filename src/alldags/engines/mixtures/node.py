@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +25,8 @@ NOT_USED = (
 )
 _PERFECT, _NEARLY_PERFECT = 1e-10, 1e-2  # shares of the child's sum of squares
 ONE_SETTING = (
-    "scale mixtures do not learn the slab's hyperparameters: certain edges have the slab variance that is most "
-    "probable a priori"
+    "scale mixtures do not learn the slab's hyperparameters: certain edges have a slab of variance 1, in units of the "
+    "noise"
 )
 
 
@@ -91,13 +91,14 @@ class NodeArrays:
 
 
 def one_setting(problem: NodeProblem) -> Setting:
-    """Return the setting that is most probable a priori; all must agree about the noise."""
+    """Return the one setting; where several are to be averaged over, one with slab variance 1."""
     if any(setting.noise != problem.settings[0].noise for setting in problem.settings):
         raise EngineError(
             f"the noise precision of {problem.child!r} is on a grid, which scale mixtures cannot take; use KnownNoise, "
             "UnknownNoise(scales_slab=True), or the engine 'exact'"
         )
-    return max(problem.settings, key=lambda setting: setting.log_weight)
+    only = problem.settings[0]
+    return only if len(problem.settings) == 1 or only.slab != "independent" else replace(only, slab_variance=1.0)
 
 
 def start_variance(problem: NodeProblem) -> float:

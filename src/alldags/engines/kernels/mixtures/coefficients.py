@@ -152,8 +152,10 @@ def round_full(
 
     Where that changes ``log|A|`` by less than `settled`, the coefficient is no longer active.
     """
-    inverse, column = space[0], space[1, 0]
     k = fixed.shape[0]
+    if k == 0:  # the work space has no row either
+        return log_determinant, fit
+    inverse, column = space[0], space[1, 0]
     for i in range(k):
         if fixed[i] > 0.0 or not active[i]:
             continue
