@@ -1,13 +1,18 @@
 # Everything runs in the project's own .venv; nothing outside this folder is touched.
-PYTHON ?= python3.11
+SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+PYTHONS := python3.11 python3.12 python3.13 python3.14 python3 python
+PYTHON ?= $(shell for name in $(PYTHONS); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench docs calibrate check clean
+.PHONY: demo test cover bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
+	  echo 'alldags needs Python 3.11 or newer, with its venv module. Tried: $(or $(PYTHON),$(PYTHONS)).' \
+	    'Say which one to use: make $(MAKECMDGOALS) PYTHON=/path/to/python' >&2; exit 1; }
+	'$(PYTHON)' -m venv $(VENV)
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
@@ -34,6 +39,11 @@ check: $(VENV)/.dev
 
 test: check
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# The compiled loops run as plain Python, so that coverage sees which of their lines and branches the tests reach.
+cover: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines -m kernels \
+	  --numprocesses auto --cov --cov-report=term-missing
 
 calibrate: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/calibration --calibrate

@@ -14,7 +14,7 @@ from alldags.engines.certified import Certified
 from alldags.engines.conjugate.free import free_system
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.kernels.bounding.bounds import log_ratios, log_total, residual_shift, tighten
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
 from alldags.priors.prior import Prior
 from benchmarks.report import Row, cpu_seconds
 
@@ -28,7 +28,7 @@ def run() -> list[Row]:
 def problem(sample: PaperSample, child: str, prior: Prior | None = None) -> NodeProblem:
     prior = prior or Prior.paper()
     moments = ad.Moments.from_table(sample.table, names=sample.names)
-    return node_problem(working_moments(moments, prior, sample.names), sample.graph, prior, child)
+    return node_problem(working_data(moments, prior, sample.names), sample.graph, prior, child)
 
 
 def fit(node: NodeProblem, tolerance: float, max_subsets: int = 2**28):

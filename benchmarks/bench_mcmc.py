@@ -20,7 +20,7 @@ import numpy as np
 import alldags as ad
 from alldags.datasets.public import lbidd_sets
 from alldags.engines.mcmc import MCMC
-from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_moments
+from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_data
 from alldags.priors.grid import Setting
 from benchmarks.report import Row, cpu_seconds
 
@@ -30,7 +30,7 @@ def large_problems(seed: int, n: int = 200) -> list[NodeProblem]:
     graph = ad.datasets.paper_graph(30, 30)
     sample = ad.datasets.paper_sample(graph, n, rng=seed)
     prior = ad.Prior.paper()
-    working = working_moments(ad.Moments.from_table(sample.table, names=sample.names), prior, graph.variables)
+    working = working_data(ad.Moments.from_table(sample.table, names=sample.names), prior, graph.variables)
     return [node_problem(working, graph, prior, name) for name in graph.variables if name[0] in "ZY"]
 
 
@@ -208,7 +208,7 @@ def lbidd_rows() -> list[Row]:
     for name in lbidd_sets(folder)[:4]:
         data = ad.datasets.lbidd(name, folder)
         prior, graph = ad.Prior(), data.graph()
-        working = working_moments(data.moments(), prior, graph.variables)
+        working = working_data(data.moments(), prior, graph.variables)
         problem = node_problem(working, graph, prior, "outcome")
         seconds.append(cpu_seconds(lambda p=problem: MCMC()(p, np.random.default_rng(0)), repeats=2))
         found = MCMC()(problem, np.random.default_rng(0)).diagnostics

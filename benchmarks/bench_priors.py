@@ -12,7 +12,7 @@ import numpy as np
 import alldags as ad
 from alldags.datasets.public import ihdp, lbidd, lbidd_sets
 from alldags.engines import Exact
-from alldags.nodes import NodePosterior, node_problem, working_moments
+from alldags.nodes import NodePosterior, node_problem, working_data
 from benchmarks.report import Row
 
 CANDIDATES = 14  # every prior can then be averaged exactly, grids included
@@ -44,7 +44,7 @@ def run() -> list[Row]:
 def solve(table: np.ndarray, names: tuple[str, ...], prior: ad.Prior) -> NodePosterior:
     """Posterior of the last column given the others."""
     graph = ad.CandidateGraph.from_tiers([names[:-1], names[-1:]], 0.5)
-    working = working_moments(ad.Moments.from_table(table, names=names), prior, names)
+    working = working_data(ad.Moments.from_table(table, names=names), prior, names)
     return Exact()(node_problem(working, graph, prior, names[-1]), np.random.default_rng(0))
 
 

@@ -49,7 +49,7 @@ def all_nodes() -> list[tuple[list[int], int]]:
 def node(scatter: FloatArray, n: int, parents: list[int], child: int, noise: KnownNoise | UnknownNoise) -> NodeProblem:
     return NodeProblem(
         child=str(child),
-        parents=tuple(map(str, parents)),
+        terms=tuple(map(str, parents)),
         gram=scatter[np.ix_(parents, parents)],
         cross=scatter[parents, child],
         total=float(scatter[child, child]),
@@ -63,7 +63,7 @@ def vb(rows: FloatArray, nodes: list[tuple[list[int], int]], tolerance: float) -
     """Fit nodes from rows: one matrix of cross-products, one call."""
     scatter = rows.T @ rows
     problems = [node(scatter, len(rows), parents, child, UnknownNoise()) for parents, child in nodes]
-    fits = engines.Variational(tolerance=tolerance, max_rounds=5000).fit_many(problems)
+    fits = engines.VB(tolerance=tolerance, max_rounds=5000).fit_many(problems)
     return [fit.mean for fit in fits]
 
 
@@ -108,7 +108,7 @@ def rounds_row(n: int, sets: int = 50) -> Row:
     for seed in range(sets):
         rows = large_graph(np.random.default_rng([n, seed]), n)
         problems.append(node(rows.T @ rows, n, list(range(61)), 61, KnownNoise(1.0)))
-    rounds = np.array([fit.diagnostics.rounds for fit in engines.Variational().fit_many(problems)])  # type: ignore[attr-defined]
+    rounds = np.array([fit.diagnostics.rounds for fit in engines.VB().fit_many(problems)])  # type: ignore[attr-defined]
     note = f"mean {rounds.mean():.0f}, most {rounds.max()}, {100 * (rounds >= 60).mean():.0f}% at 60 or more"
     what = f"rounds, k = 61, n = {n}: 95th percentile of {sets}"
     return Row(what, float(np.quantile(rounds, 0.95)), "", 60.0, "<=", note)
@@ -122,7 +122,7 @@ def wide_row() -> Row:
     rows = np.column_stack([x, y])
     problem = node(rows.T @ rows, 200, list(range(2000)), 2000, KnownNoise(1.0))
     fits = []
-    seconds = cpu_seconds(lambda: fits.append(engines.Variational().fit_many([problem])[0]), 1)
+    seconds = cpu_seconds(lambda: fits.append(engines.VB().fit_many([problem])[0]), 1)
     note = f"{fits[0].diagnostics.rounds} rounds"
     return Row("k = 2,000, n = 200: one node", seconds, "s CPU", 10.0, "<=", note)
 

@@ -203,7 +203,7 @@ def _known(x: np.ndarray, y: np.ndarray, probability: float) -> NodeProblem:
     whole = np.linalg.solve(part.gram + 1e-8 * np.eye(part.k), part.cross)
     residual = max((part.total - part.cross @ whole) / part.n, 1e-4)
     return NodeProblem(
-        "y", part.parents, part.gram, part.cross / math.sqrt(residual), part.total / residual, part.n, part.probability,
+        "y", part.terms, part.gram, part.cross / math.sqrt(residual), part.total / residual, part.n, part.probability,
         part.settings,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def calibrate_scale(request: pytest.FixtureRequest) -> int:
     """How many times more replications than usual: 1, or 10 with --calibrate."""
     return 10 if request.config.getoption("--calibrate") else 1
+
+
+@pytest.fixture(scope="session")
+def scaled(calibrate_scale: int) -> Callable[[int], int]:
+    """Turn a usual number of random problems into this run's: more with --calibrate, few when kernels are not compiled.
+
+    A kernel that runs as plain Python takes some hundred times as long.
+    """
+    from numba import config
+
+    return lambda usual: max(2, usual // 40) if config.DISABLE_JIT else usual * calibrate_scale
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def problem_of(
     n, k = x.shape
     return NodeProblem(
         child="y",
-        parents=tuple(f"x{i}" for i in range(k)),
+        terms=tuple(f"x{i}" for i in range(k)),
         gram=x.T @ x,
         cross=x.T @ y,
         total=float(y @ y),

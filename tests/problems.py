@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import alldags as ad
 import naive
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
+from alldags.priors.grid import Setting
 
 NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
 
@@ -52,10 +54,10 @@ class World:
 
 
 PRIORS = {
-    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False),
-    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw"),
-    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False),
-    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw"),
+    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False, link=0.0),
+    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw", link=0.0),
+    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False, link=0.0),
+    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw", link=0.0),
 }
 
 
@@ -85,5 +87,46 @@ def random_node(seed: int, prior: ad.Prior, k: int, rows: int = 30, certain: int
     probability[:certain, k] = 1.0
     world = World(x, probability, prior)
     moments = ad.Moments.from_table(x, names=world.names)
-    working = working_moments(moments, prior, world.names)
+    working = working_data(moments, prior, world.names)
     return node_problem(working, world.graph, prior, world.names[k]), world
+
+
+KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]
+
+
+def random_kind(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -> NodeProblem:
+    """Correlated parents, effects from none to overwhelming, any number of rows."""
+    n = int(rng.integers(max(k // 2, 4), 80)) if not kind.startswith("g") else int(rng.integers(k + 3, 80))
+    x = rng.standard_normal((n, k)) @ (np.eye(k) + rng.uniform(0, 1.2) * rng.standard_normal((k, k)) / math.sqrt(k))
+    effects = rng.standard_normal(k) * (rng.random(k) < 0.4) * rng.choice([0.1, 0.5, 3.0])
+    y = x @ effects + rng.standard_normal(n)
+    noise = ad.KnownNoise(float(rng.uniform(0.5, 2))) if kind in ("known", "g known", "sizes") else ad.UnknownNoise()
+    slab = "g" if kind.startswith("g") else "independent"
+    probability = rng.uniform(0.05, 0.9, k)
+    log_size = None
+    if kind.startswith("sizes"):
+        probability[:] = 0.5
+        log_size = ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
+    probability[:certain] = 1.0
+    return NodeProblem(
+        child="y",
+        terms=tuple(f"x{i}" for i in range(k)),
+        gram=x.T @ x,
+        cross=x.T @ y,
+        total=float(y @ y),
+        n=float(n),
+        probability=probability,
+        settings=(Setting(float(rng.uniform(0.3, 20)), noise, slab),),  # type: ignore[arg-type]
+        log_size=log_size,
+    )
+
+
+def nine_settings(problem: NodeProblem) -> NodeProblem:
+    """The problem under slab variances from e^-2 to e^12; a g-prior's g from 1 to e^14."""
+    (one,) = problem.settings
+    t = np.linspace(-2.0, 12.0, 9)
+    shift = 2.0 if one.slab == "g" else 0.0
+    log_weight = -(t**2) / (2 * 2.5**2)
+    log_weight -= np.logaddexp.reduce(log_weight)
+    values = zip(np.exp(t + shift), log_weight, strict=True)
+    return replace(problem, settings=tuple(Setting(float(v), one.noise, one.slab, float(w)) for v, w in values))

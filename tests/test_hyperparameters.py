@@ -14,7 +14,7 @@ import alldags as ad
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.errors import PriorError
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
 from alldags.priors.grid import shared_grid
 from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
 
@@ -34,7 +34,7 @@ def make_moments(rows: np.ndarray) -> ad.Moments:
 
 def make_problem(rows: np.ndarray, prior: ad.Prior, probability: float = 0.4) -> NodeProblem:
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["y"]], probability)
-    return node_problem(working_moments(make_moments(rows), prior, NAMES), graph, prior, "y")
+    return node_problem(working_data(make_moments(rows), prior, NAMES), graph, prior, "y")
 
 
 RAW = {"units": "raw", "intercept": False}
@@ -93,7 +93,7 @@ def log_zellner_siow(t: float) -> float:
 @pytest.mark.parametrize(
     ("slab", "log_density", "low", "high"),
     [
-        (ad.LearnedSlab(), log_normal, -15.0, 15.0),
+        (ad.LearnedSlab(1.0, 1.5, math.exp(-8), math.exp(8), points=33), log_normal, -15.0, 15.0),
         (ad.HyperG(3.0), log_hyper_g, -30.0, 40.0),
         (ad.ZellnerSiow(), log_zellner_siow, -4.0, 40.0),
     ],
@@ -109,13 +109,69 @@ def test_slab_grids_match_one_dimensional_integrals(rng, slab, log_density, low,
     assert log_set_evidence(problem, mask) == pytest.approx(integrate(problem, mask, log_density, low, high), abs=2e-3)
 
 
-@pytest.mark.parametrize("slab", [ad.LearnedSlab, ad.HyperG, ad.ZellnerSiow])
+@pytest.mark.parametrize("slab", [ad.HyperG, ad.ZellnerSiow])
 def test_more_points_change_nothing_much(rng, slab):
     rows = make_rows(rng)
     usual = brute_force(make_problem(rows, ad.Prior(slab=slab())))
     fine = brute_force(make_problem(rows, ad.Prior(slab=slab(points=201))))
     np.testing.assert_allclose(usual[1], fine[1], atol=1e-3)
     np.testing.assert_allclose(usual[2], fine[2], atol=1e-3)
+
+
+def test_the_default_grid_is_the_prior_itself():
+    values, log_weights = ad.LearnedSlab().values(rows=50)
+    t = np.array([-2, -0.25, 1.5, 3.25, 5, 6.75, 8.5, 10.25, 12])
+    weight = np.exp(-(t**2) / (2 * 2.5**2))
+    np.testing.assert_allclose(np.log(values), t, atol=1e-12)
+    np.testing.assert_allclose(np.exp(log_weights), weight / weight.sum(), rtol=1e-12)
+
+
+def test_a_slab_that_was_not_asked_for_is_learned_where_that_is_possible():
+    assert ad.Prior().slab == ad.LearnedSlab()
+    assert ad.Prior().slab_variance is None
+    for prior in (
+        ad.Prior(slab_variance=2.0),
+        ad.Prior(noise=ad.KnownNoise()),
+        ad.Prior(noise=ad.EquivalentNoise()),
+        ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+        ad.Prior.paper(),
+        ad.Prior.v01(),
+    ):
+        assert prior.slab is None
+        assert prior.slab_variance == (2.0 if prior == ad.Prior(slab_variance=2.0) else 1.0)
+    assert (ad.Prior().link, ad.Prior.paper().link, ad.Prior.v01().link) == (1.0, 0.0, 0.0)
+    assert replace(ad.Prior(), edges=ad.BetaBinomial()).slab == ad.LearnedSlab()
+    assert replace(ad.Prior.v01(), edges=ad.BetaBinomial()).slab is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ad.Prior(link=1.5), "link must be a number from 0 .* to 1, got 1.5"),
+        (lambda: ad.Prior(link=True), "link must be a number from 0 .* to 1, got True"),
+        (lambda: ad.LearnedSlab(low=2.0, high=1.0), "LearnedSlab high must be a finite number above 2, got 1"),
+        (lambda: ad.LearnedSlab(low=0.0), "LearnedSlab low must be a positive finite number, got 0"),
+        (lambda: ad.BetaBinomial(shared=True, relative=True), "cannot be shared and relative at once"),
+        (lambda: ad.BetaBinomial(relative="no"), "BetaBinomial relative must be True or False, got 'no'"),
+    ],
+)
+def test_settings_of_the_default_prior_are_checked(make, message):
+    with pytest.raises(ad.AlldagsError, match=message):
+        make()
+
+
+def test_relative_odds_multiply_the_weight_of_the_number_of_parents(rng):
+    rows = make_rows(rng)
+    graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["y"]], 0.2)
+    prior = ad.Prior(slab_variance=1.0, edges=ad.BetaBinomial(relative=True))
+    data = working_data(make_moments(rows), prior, NAMES)
+    equal = node_problem(data, graph, prior, "y")
+    np.testing.assert_allclose(equal.probability, 0.5)
+    unequal = node_problem(data, graph.with_edge("a", "y", 0.5).with_edge("b", "y", 1.0), prior, "y")
+    odds = unequal.probability[[0, 2]] / (1 - unequal.probability[[0, 2]])
+    np.testing.assert_allclose(odds, [2.0, 0.5])  # 1 and 1/4, over their geometric mean 1/2
+    assert unequal.probability[1] == 1.0
+    np.testing.assert_allclose(np.exp(unequal.log_size), [1 / 3, 1 / 6, 1 / 3])
 
 
 # -- slab independent of the noise -----------------------------------------------------------------------------------
@@ -219,13 +275,13 @@ def test_learned_edges_refuse_different_probabilities(rng):
     graph = ad.CandidateGraph.from_edges({("a", "y"): 0.5, ("b", "y"): 0.2}, variables=NAMES)
     prior = ad.Prior(edges=ad.BetaBinomial())
     with pytest.raises(PriorError, match=r"edges into 'y' have different probabilities \(0.2 to 0.5\)"):
-        node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+        node_problem(working_data(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
 
 
 def test_certain_edges_stay_certain(rng):
     graph = ad.CandidateGraph.from_edges({("a", "y"): 1.0, ("b", "y"): 0.2, ("c", "y"): 0.2}, variables=NAMES)
     prior = ad.Prior(edges=ad.BetaBinomial(1.0, 1.0))
-    problem = node_problem(working_moments(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
+    problem = node_problem(working_data(make_moments(make_rows(rng)), prior, NAMES), graph, prior, "y")
     np.testing.assert_allclose(problem.log_size, [math.log(1 / 3), math.log(1 / 6), math.log(1 / 3)])
     assert brute_force(problem)[1][0] == pytest.approx(1.0)
 
@@ -283,7 +339,7 @@ def test_g_prior_does_not_depend_on_the_basis(rng):
     [
         (lambda: ad.GPrior(-1.0), "GPrior g must be a positive finite number, got -1.0"),
         (lambda: ad.GPrior("rows"), "must be a positive number or 'n', got 'rows'"),
-        (lambda: ad.HyperG(2.0), "above 2, otherwise the prior is not proper; got 2.0"),
+        (lambda: ad.HyperG(2.0), "HyperG a must be a finite number above 2, got 2.0"),
         (lambda: ad.HyperG(points=2), "HyperG points must be a whole number of at least 3, got 2"),
         (lambda: ad.LearnedSlab(median=0.0), "LearnedSlab median must be a positive"),
         (lambda: ad.BetaBinomial(0.0, 1.0), "BetaBinomial a must be a positive"),

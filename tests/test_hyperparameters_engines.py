@@ -7,7 +7,7 @@ import pytest
 
 import alldags as ad
 from alldags.engines import MCMC, Certified, Exact
-from alldags.nodes import NodeProblem, node_problem, working_moments
+from alldags.nodes import NodeProblem, node_problem, working_data
 from naive_hyper import brute_force
 
 PRIORS = {
@@ -34,7 +34,7 @@ def problem(request) -> NodeProblem:
     graph = ad.CandidateGraph.from_tiers([names[:-1], names[-1:]], 0.5).with_edge("e", "y", 1.0)
     prior = PRIORS[request.param]
     moments = ad.Moments.from_table(np.column_stack([x, y]), names=names)
-    return node_problem(working_moments(moments, prior, names), graph, prior, "y")
+    return node_problem(working_data(moments, prior, names), graph, prior, "y")
 
 
 def test_exact_equals_sets_times_settings(problem, rng):

@@ -14,16 +14,18 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines
+    from alldags.data.files import read_table
     from alldags.data.moments import Moments
     from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.priors.edges import BetaBinomial, EqualEdges
+    from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
     from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
-    from alldags.results.fit import fit
     from alldags.results.posterior import Posterior
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
@@ -38,21 +40,27 @@ _HOME = {
     "EqualEdges": "alldags.priors.edges",
     "EquivalentNoise": "alldags.priors.noise",
     "GPrior": "alldags.priors.slabs",
+    "Horseshoe": "alldags.priors.mixtures",
     "HyperG": "alldags.priors.slabs",
     "KnownNoise": "alldags.priors.noise",
+    "Laplace": "alldags.priors.mixtures",
     "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
+    "NEG": "alldags.priors.mixtures",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
+    "StudentT": "alldags.priors.mixtures",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
-    "fit": "alldags.results.fit",
+    "fit": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
+    "read_table": "alldags.data.files",
     "write_graph": "alldags.graph.io",
 }
 
 __all__ = [
+    "NEG",
     "AlldagsError",
     "AlldagsWarning",
     "BetaBinomial",
@@ -61,12 +69,15 @@ __all__ = [
     "EqualEdges",
     "EquivalentNoise",
     "GPrior",
+    "Horseshoe",
     "HyperG",
     "KnownNoise",
+    "Laplace",
     "LearnedSlab",
     "Moments",
     "Posterior",
     "Prior",
+    "StudentT",
     "UnknownNoise",
     "ZellnerSiow",
     "__version__",
@@ -75,6 +86,7 @@ __all__ = [
     "fit",
     "parse_graph",
     "read_graph",
+    "read_table",
     "write_graph",
 ]
 

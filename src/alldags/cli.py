@@ -40,9 +40,12 @@ class FitOptions:
     engine
         auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
     prior
-        default (unknown noise, standardized units) or paper (known noise, raw units, no intercept).
+        default (learned slab, unknown noise, standardized units, linked), paper (known noise, raw units, no intercept)
+        or v01 (the default of version 0.1: fixed slab, no link).
     slab_variance
-        Prior variance of a coefficient whose edge is present.
+        Prior variance of a coefficient whose edge is present; learned if not given.
+    link
+        From 0 (none) to 1: how far what drives the treatment is taken for a confounder.
     noise_precision
         Take the noise precision as known, with this value.
     drop_missing
@@ -55,8 +58,9 @@ class FitOptions:
 
     graph: Path
     engine: str = "auto"
-    prior: Literal["default", "paper"] = "default"
-    slab_variance: float = 1.0
+    prior: Literal["default", "paper", "v01"] = "default"
+    slab_variance: float | None = None
+    link: float = 1.0
     noise_precision: float | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
@@ -64,29 +68,21 @@ class FitOptions:
 
 
 def _prior(options: FitOptions) -> Prior:
-    from alldags.priors.noise import KnownNoise
+    from alldags.priors.noise import KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
 
     if options.prior == "paper":
-        return Prior.paper(options.slab_variance, 1.0 if options.noise_precision is None else options.noise_precision)
-    if options.noise_precision is None:
-        return Prior(options.slab_variance)
-    return Prior(options.slab_variance, noise=KnownNoise(options.noise_precision))
-
-
-def _say_compiling() -> None:
-    """Tell a person at a terminal why the very first run takes long."""
-    cache = Path(__file__).parent / "engines" / "kernels" / "__pycache__"
-    if sys.stderr.isatty() and not any(cache.glob("*.nbi")):
-        print("compiling, this first time only: about half a minute ...", file=sys.stderr)
+        given = (options.slab_variance, options.noise_precision)
+        return Prior.paper(*(1.0 if value is None else value for value in given))
+    noise = UnknownNoise() if options.noise_precision is None else KnownNoise(options.noise_precision)
+    if options.prior == "v01":
+        return Prior(1.0 if options.slab_variance is None else options.slab_variance, noise, link=0.0)
+    return Prior(options.slab_variance, noise, link=options.link)
 
 
 def _fit(data: Path, options: FitOptions) -> Posterior:
-    from alldags.data.files import read_table
-
-    _say_compiling()
     return alldags.fit(
-        read_table(data),
+        data,
         alldags.read_graph(options.graph),
         prior=_prior(options),
         engine=options.engine,
@@ -110,9 +106,8 @@ def _print_with_notes(value: object, posterior: Posterior) -> None:
 @app.command
 def demo() -> None:
     """Run the built-in example: the answer in words, and why."""
-    from alldags.results.demo import demo_text
+    from alldags.demo import demo_text
 
-    _say_compiling()
     print(demo_text())
 
 
@@ -123,7 +118,7 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     treatment
         Name of the cause.
     outcome
@@ -143,7 +138,7 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     """
     posterior = _fit(data, options)
     matrix = posterior.effects()
@@ -168,7 +163,7 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV or Parquet.
+        Table: CSV, Parquet or Feather.
     """
     posterior = _fit(data, options)
     table = posterior.edge_probabilities()
@@ -209,8 +204,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
 
 
 def _graph_text(candidate: CandidateGraph) -> str:
-    from alldags.results.describe import graph_count
-    from alldags.results.table import Table
+    from alldags.show.table import Table
+    from alldags.show.words import graph_count
 
     certain = sum(p == 1 for p in candidate.edges.values())
     lines = [
@@ -224,7 +219,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
-    from alldags.results.plot import save_figure
+    from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
 

@@ -10,6 +10,8 @@ import sys
 import pytest
 
 import alldags as ad
+from alldags.data.files import read_table
+from alldags.demo import demo_text
 
 
 def run(*arguments, cwd=None):
@@ -39,6 +41,7 @@ def test_demo():
     assert done.returncode == 0, done.stderr
     assert "Raising smoking by one unit changes risk" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout == demo_text() + "\n"
 
 
 def test_effect_in_words_and_as_json(folder):
@@ -54,6 +57,15 @@ def test_effect_in_words_and_as_json(folder):
     paper = json.loads(run(*question, "--json", "--prior", "paper", "--noise-precision", "0.01", cwd=folder).stdout)
     assert paper["mean"] != record["mean"]
     assert json.loads(run(*question, "--json", "--engine", "k2", cwd=folder).stdout)["engine"] == "k2"
+
+
+@pytest.mark.parametrize("engine", ["auto", "vb"])
+def test_effect_is_printed_as_python_prints_it(folder, engine):
+    table, graph = read_table(folder / "data.csv"), ad.read_graph(folder / "graph.toml")
+    effect = ad.fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
+    assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == f"{effect}\n"
+    as_json = run(*QUESTION, "--engine", engine, "--json", cwd=folder).stdout
+    assert as_json == json.dumps(effect.to_dict(), ensure_ascii=False) + "\n"
 
 
 def test_effects_and_edges(folder):

@@ -63,24 +63,32 @@ def test_missing_values_in_csv(tmp_path, reader, sign):
         Moments.from_table(table)
 
 
-def test_parquet(tmp_path, monkeypatch):
-    pl.DataFrame({"a": [1.0, 3.0], "b": [1, 2]}).write_parquet(tmp_path / "t.parquet")
-    assert Moments.from_table(read_table(tmp_path / "t.parquet")).mean.tolist() == [2, 1.5]
+FORMATS = {"parquet": pl.DataFrame.write_parquet, "feather": pl.DataFrame.write_ipc}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_parquet_and_feather(tmp_path, monkeypatch, ending):
+    file = tmp_path / f"t.{ending}"
+    FORMATS[ending](pl.DataFrame({"a": [1.0, 3.0], "b": [1, 2]}), file)
+    assert Moments.from_table(read_table(file)).mean.tolist() == [2, 1.5]
     without(monkeypatch, "pyarrow")
-    table = read_table(str(tmp_path / "t.parquet"))
+    table = read_table(str(file))
     assert isinstance(table, pl.DataFrame)
     assert Moments.from_table(table).mean.tolist() == [2, 1.5]
 
 
-def test_parquet_needs_an_extra(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("ending", "name"), [("parquet", "Parquet"), ("feather", "Feather")])
+def test_parquet_and_feather_need_an_extra(tmp_path, monkeypatch, ending, name):
     without(monkeypatch, "pyarrow", "polars")
-    with pytest.raises(MissingExtraError, match=r"pip install 'alldags\[files\]', or convert the file to CSV"):
-        read_table(written(tmp_path, "t.parquet", "x"))
+    message = rf"{name} files need .* pip install 'alldags\[files\]', or convert the file to CSV"
+    with pytest.raises(MissingExtraError, match=message):
+        read_table(written(tmp_path, f"t.{ending}", "x"))
 
 
-def test_parquet_that_is_none(tmp_path):
-    with pytest.raises(DataError, match="is not a readable Parquet file"):
-        read_table(written(tmp_path, "t.parquet", "a,b\n1,2\n"))
+@pytest.mark.parametrize(("ending", "name"), [("parquet", "Parquet"), ("feather", "Feather")])
+def test_damaged_parquet_and_feather(tmp_path, ending, name):
+    with pytest.raises(DataError, match=f"is not a readable {name} file"):
+        read_table(written(tmp_path, f"t.{ending}", "a,b\n1,2\n"))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +127,7 @@ def test_paths(tmp_path):
         read_table(tmp_path / "trail.csv")
     with pytest.raises(DataError, match="there is no file"):
         read_table(tmp_path / "nowhere" / "t.csv")
-    with pytest.raises(DataError, match=r"format of 't\.xlsx'; the name must end in \.csv, \.csv\.gz or \.parquet"):
+    with pytest.raises(DataError, match=r"format of 't\.xlsx'; the name must end in \.csv, .* \.parquet or \.feather"):
         read_table("t.xlsx")
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match="is a folder"):

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.data.files import read_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,7 +61,7 @@ def test_files_of_the_readme_are_the_built_in_example():
     make = load(ROOT / "examples" / "data" / "make.py")
     assert (ROOT / "examples" / "data" / "smoking.csv").read_text(encoding="utf-8") == make.csv_text(study)
     assert dict(ad.read_graph(ROOT / "examples" / "data" / "smoking.toml").edges) == dict(study.graph.edges)
-    moments = ad.Moments.from_table(read_table(ROOT / "examples" / "data" / "smoking.csv"))
+    moments = ad.Moments.from_table(ROOT / "examples" / "data" / "smoking.csv")
     assert moments.names == study.graph.variables
 
 

@@ -135,7 +135,7 @@ def test_several_graphs_with_opposite_directions(prior):
     backward[1, 2], backward[2, 1] = 0.0, 0.7
     graphs = [ad.CandidateGraph.from_matrix(matrix, world.names) for matrix in (forward, backward)]
     posterior = ad.fit(
-        world.rows, graphs, weights=[0.7, 0.3], names=world.names, prior=world.prior, engine="exact", rng=0
+        world.rows, graphs, graph_weights=[0.7, 0.3], names=world.names, prior=world.prior, engine="exact", rng=0
     )
     effect = posterior.effect("a", "d")
     parts = [

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from alldags.engines.kernels.bounding.bounds import (
-    factor_block,
-    invert_block,
     log_ratios,
     log_total,
     residual_shift,
-    solve_block,
     tighten,
 )
 from alldags.engines.kernels.bounding.stack import make_stack
@@ -19,6 +16,8 @@ from alldags.engines.kernels.bounding.walk import chord, spread_bound, spread_bo
 from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.engines.kernels.subsets.block import Weights
 from naive_bounds import log_bound, log_sum
+
+pytestmark = pytest.mark.kernels
 
 
 def random_system(rng: np.random.Generator, k: int, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,15 +117,3 @@ def test_chord_lies_above_the_unknown_noise_term(rng):
         gain = np.linspace(0, reach, 30)
         line = log_term(noise, q, 0) + slope * gain
         assert np.all(line >= np.array([log_term(noise, q + one, 0) for one in gain]) - 1e-9)
-
-
-def test_small_linear_algebra_equals_numpy(rng):
-    a, b, _ = random_system(rng, 8)
-    factor, inverse, x = np.zeros((8, 8)), np.zeros((8, 8)), b.copy()
-    assert factor_block(a, 3, factor)
-    np.testing.assert_allclose(np.tril(factor[3:, 3:]), np.linalg.cholesky(a[3:, 3:]), rtol=1e-10, atol=1e-12)
-    solve_block(factor, 3, x)
-    np.testing.assert_allclose(x[3:], np.linalg.solve(a[3:, 3:], b[3:]), rtol=1e-9)
-    invert_block(factor, 3, inverse)
-    np.testing.assert_allclose(inverse[3:, 3:], np.linalg.inv(a[3:, 3:]), rtol=1e-8, atol=1e-10)
-    assert not factor_block(-a, 0, factor)

@@ -11,6 +11,8 @@ from alldags.engines.kernels.fastmath import fast_exp, fast_log
 from alldags.engines.kernels.noise import NoiseTerm
 from alldags.engines.kernels.sweep import draw_coefficients, greedy_parents, quadratic_forms, sweep, unsweep
 
+pytestmark = pytest.mark.kernels
+
 
 def test_exponential_is_accurate_to_rounding(rng):
     x = np.concatenate([rng.uniform(-700, 700, 4000), rng.uniform(-1, 1, 4000), [0.0, -708.0, 709.0]])

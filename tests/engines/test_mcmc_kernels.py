@@ -21,7 +21,11 @@ from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
 
+pytestmark = pytest.mark.kernels
+
 NOISES = [KnownNoise(2.0), UnknownNoise(1.0, 0.5), EquivalentNoise()]
+
+pytestmark = pytest.mark.kernels
 
 
 def problem(k: int = 9, n: int = 30, settings: tuple[Setting, ...] = (Setting(1.0, UnknownNoise()),)) -> NodeProblem:

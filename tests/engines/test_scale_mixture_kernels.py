@@ -18,6 +18,8 @@ from alldags.engines.kernels.mixtures.mixing import (
 )
 from alldags.engines.kernels.noise import NoiseTerm
 
+pytestmark = pytest.mark.kernels
+
 
 @pytest.fixture(params=["full", "low rank"])
 def node(request, rng):

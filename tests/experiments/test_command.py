@@ -93,13 +93,13 @@ def test_missing_data_is_known_before_the_work_begins(tmp_path):
 
 
 def test_every_method_has_an_engine_that_runs(rng):
-    from alldags.experiments.estimate import array_moments, mean_effect
     from alldags.experiments.methods import ENGINE_METHODS
 
     sample = ad.datasets.paper_sample(ad.datasets.paper_graph(2, 2), 2000, 8)
-    moments = array_moments(sample.table, sample.names)
+    moments = ad.Moments.from_table(sample.table, names=sample.names)
     for name in ENGINE_METHODS:
-        found = mean_effect(moments, sample.graph, ad.Prior.paper(), make_engine(name), rng)
+        posterior = ad.fit(moments, sample.graph, prior=ad.Prior.paper(), engine=make_engine(name), rng=rng)
+        found = posterior.effect("X", "Y").mean
         assert found == pytest.approx(sample.effect(), abs=0.2), name  # ten standard errors and more
         assert np.isfinite(found)
 

@@ -11,7 +11,7 @@ import pytest
 import alldags as ad
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.nodes import node_problem, working_moments
+from alldags.nodes import node_problem, working_data
 from naive_hyper import all_sets
 
 GOLDEN = json.loads((Path(__file__).parent / "bms.json").read_text())
@@ -28,7 +28,7 @@ def solve(case: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     probability = GOLDEN["probability"] if own else [0.5] * GOLDEN["k"]
     graph = ad.CandidateGraph.from_edges({(x, "y"): p for x, p in zip(NAMES, probability, strict=True)})
     prior = ad.Prior(slab=ad.GPrior(case["g"]), units="raw", edges=None if own else ad.BetaBinomial(1.0, 1.0))
-    problem = node_problem(working_moments(moments, prior, (*NAMES, "y")), graph, prior, "y")
+    problem = node_problem(working_data(moments, prior, (*NAMES, "y")), graph, prior, "y")
     masks, system = all_sets(problem), conjugate_system(problem)
     parts = [summarize_set(system, mask, problem.certain) for mask in masks]
     log_weight = np.array([part.log_weight for part in parts])

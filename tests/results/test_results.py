@@ -55,11 +55,11 @@ def test_only_nodes_on_paths_are_fitted(study):
 def test_text_fits_eighty_columns_and_says_the_answer(effect):
     text = str(effect)
     assert max(map(len, text.splitlines())) <= 80
-    assert "Raising smoking by one unit changes risk by 0.856 on average" in text.replace("\n", " ")
+    assert "Raising smoking by one unit changes risk by 0.894 on average" in text.replace("\n", " ")
     assert "65,536 candidate graphs" in text.replace("\n", " ")
     assert "from not knowing the graph" in text
     assert "<table>" in effect._repr_html_()
-    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8556")
+    assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8939")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_engines_that_fit_many_nodes_at_once_agree_with_single_fits(study):
     together = posterior.effects().values
     single = ad.fit(study.table, study.graph, engine="vb")
     for name in study.graph.variables:
-        single.fits[0].node(name)
+        single._models.items[0].node(name)
     np.testing.assert_allclose(single.effects().values, together, rtol=1e-12)
 
 
@@ -220,7 +220,7 @@ def test_questions_that_cannot_be_answered(posterior, call, message):
         ({"rng": -1}, "rng must be a non-negative whole number"),
         ({"rng": "seed"}, "rng must be"),
         ({"engine": "exakt"}, "did you mean 'exact'"),
-        ({"weights": [0.5, 0.5]}, "1 candidate graphs need 1 weights, got 2"),
+        ({"graph_weights": [0.5, 0.5]}, "1 candidate graphs need 1 graph_weights, got 2"),
         ({"graph": []}, "list of candidate graphs is empty"),
         ({"graph": ["a"]}, "must be a CandidateGraph or a list of them, got str"),
     ],
@@ -236,7 +236,7 @@ def test_graphs_must_share_their_variables_and_have_positive_weights(study):
     with pytest.raises(ad.AlldagsError, match=r"same variables; these are not in all of them.*'tar'"):
         ad.fit(study.table, [study.graph, small])
     with pytest.raises(ad.AlldagsError, match=r"must be positive, got 0\.0; leave that graph out"):
-        ad.fit(study.table, [study.graph, study.graph], weights=[1.0, 0.0])
+        ad.fit(study.table, [study.graph, study.graph], graph_weights=[1.0, 0.0])
 
 
 def test_data_must_have_the_graphs_variables(study):

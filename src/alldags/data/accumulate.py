@@ -8,14 +8,16 @@ merged in their order, so the number of threads does not change a single bit of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.data.columns import Column, Columns
+from alldags.data.bad_values import bad_values
+from alldags.data.columns import Column, Columns, check_rows
 from alldags.data.moments import Moments, merge
+from alldags.errors import DataError
+from alldags.parallel import map_threads
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
+
+
+def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
+    """Return the moments of all rows, or an error that names the values which stand in the way."""
+    check_rows(columns.rows)
+    if n_jobs == 0:
+        raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
+    moments = column_moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
+    # one bad value anywhere makes a sum non-finite: good tables pay nothing for the search
+    if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
+        raise bad_values(columns, drop_missing)
+    check_rows(int(moments.n), f" (of {columns.rows}) without missing values" * drop_missing)
+    return moments
 
 
 def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
@@ -39,8 +54,8 @@ def _map_parts(job: Callable[[int], Moments], starts: Sequence[int], n_jobs: int
         yield job(starts[0])
         return
     # BLAS threads under our threads fight for the cores (3 times slower), and their number could change the last bits
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
-        yield from pool.map(job, starts)
+    with _blas().limit(limits=1, user_api="blas"):
+        yield from map_threads(job, starts, n_jobs)
 
 
 @cache

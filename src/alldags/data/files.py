@@ -1,49 +1,73 @@
-"""Tables from files: CSV (also compressed with gzip) and Parquet."""
+"""Files as sources: CSV (also compressed with gzip), Parquet and Feather."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from alldags.data.columns import Column, check_names
+from alldags.data.arrays import MappingSource
+from alldags.data.columns import Column, check_names, refuse_names
+from alldags.data.frames import FrameSource
+from alldags.data.moments import Moments
 from alldags.errors import DataError, MissingExtraError, did_you_mean
 
 _MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 _TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
-def read_table(path: str | Path) -> Any:
-    r"""Read a table from a CSV or Parquet file, as something that `alldags.fit` and `Moments.from_table` take.
+class FileSource:
+    """A file, read when it is opened."""
+
+    def __init__(self, table: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        refuse_names(names)
+        read = read_table(table)
+        self._source = MappingSource(read) if MappingSource.takes(read) else FrameSource(read)
+        self.columns = self._source.columns
+
+    @staticmethod
+    def takes(table: object) -> bool:
+        """Is this the path of a file?"""
+        return isinstance(table, str | os.PathLike)
+
+    def moments(
+        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+    ) -> Moments:
+        return self._source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
+
+
+def read_table(path: str | os.PathLike[str]) -> Any:
+    r"""Read a table from a CSV, Parquet or Feather file, as something that `alldags.fit` and `Moments` take.
 
     CSV files have a header line, commas, and nothing, ``NA``, ``NaN`` or ``null`` where a value is missing. They are
-    read by pyarrow if it is installed, otherwise by the standard library, which is slower.
+    read by pyarrow if it is installed, otherwise by the standard library, which is slower. `alldags.fit` also takes
+    the path itself; read the file yourself to look at it, or to fit it several times.
 
     Parameters
     ----------
     path
-        A file whose name ends in ``.csv``, ``.csv.gz`` or ``.parquet``.
+        A file whose name ends in ``.csv``, ``.csv.gz``, ``.parquet`` (or ``.pq``), or ``.feather`` (or ``.arrow``).
 
     Returns
     -------
     table
-        A pyarrow or polars frame, or a mapping from column names to 1-d arrays.
+        A pyarrow or polars frame with one column per variable; without these packages, a mapping from column names to
+        arrays of shape (rows,).
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from alldags.data.files import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "trial.csv"
-    ...     _ = file.write_text("dose,score\n1,2.5\n2,4.5\n")
-    ...     table = read_table(file)
+    >>> import alldags as ad, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "trial.csv"
+    >>> _ = file.write_text("dose,score\n1,2.5\n2,4.5\n")
+    >>> table = ad.read_table(file)
     >>> [float(value) for value in table["score"].to_numpy()]
     [2.5, 4.5]
     """
@@ -57,14 +81,17 @@ def _reader_for(file: Path) -> Callable[[Path], Any]:
     name = file.name.lower()
     if name.endswith((".csv", ".csv.gz")):
         return _read_csv_arrow if find_spec("pyarrow") else read_csv_plain
-    if name.endswith((".parquet", ".pq")):
-        return _read_parquet
-    raise DataError(f"cannot tell the format of {file.name!r}; the name must end in .csv, .csv.gz or .parquet")
+    for form in _BINARY:
+        if name.endswith(form.endings):
+            return partial(_read_binary, form)
+    raise DataError(
+        f"cannot tell the format of {file.name!r}; the name must end in .csv, .csv.gz, .parquet or .feather"
+    )
 
 
 def _check_file(file: Path) -> None:
     if file.is_dir():
-        raise DataError(f"{str(file)!r} is a folder; give a CSV or Parquet file")
+        raise DataError(f"{str(file)!r} is a folder; give a CSV, Parquet or Feather file")
     if not file.exists():
         siblings = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
         raise DataError(f"there is no file {str(file)!r}{did_you_mean(file.name, siblings)}")
@@ -91,15 +118,29 @@ def _read_csv_arrow(file: Path) -> Any:
         raise DataError(f"cannot read {str(file)!r}: {error}") from error
 
 
-def _read_parquet(file: Path) -> Any:
-    for module, function in (("pyarrow.parquet", "read_table"), ("polars", "read_parquet")):
+class _Binary(NamedTuple):
+    """A format that needs a package: its name, its endings, and the (module, function) pairs that read it."""
+
+    name: str
+    endings: tuple[str, ...]
+    readers: tuple[tuple[str, str], ...]
+
+
+_BINARY = (
+    _Binary("Parquet", (".parquet", ".pq"), (("pyarrow.parquet", "read_table"), ("polars", "read_parquet"))),
+    _Binary("Feather", (".feather", ".arrow"), (("pyarrow.feather", "read_table"), ("polars", "read_ipc"))),
+)
+
+
+def _read_binary(form: _Binary, file: Path) -> Any:
+    for module, function in form.readers:
         if find_spec(module.partition(".")[0]):
             try:
                 return getattr(import_module(module), function)(file)
             except Exception as error:  # each library has its own errors for a damaged file
-                raise DataError(f"{str(file)!r} is not a readable Parquet file: {error}") from error
+                raise DataError(f"{str(file)!r} is not a readable {form.name} file: {error}") from error
     raise MissingExtraError(
-        "Parquet files need the package 'pyarrow' or 'polars', which are not installed; run: "
+        f"{form.name} files need the package 'pyarrow' or 'polars', which are not installed; run: "
         "pip install 'alldags[files]', or convert the file to CSV"
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from alldags.data.columns import choose_names, refuse_names
 from alldags.errors import DataError, did_you_mean
 from alldags.typing import FloatArray
 
@@ -67,8 +68,8 @@ class Moments:
         Parameters
         ----------
         table
-            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, or
-            a two-dimensional array with `names`.
+            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, a
+            two-dimensional array with `names`, or the path of a file that `read_table` reads.
         columns
             Names of the columns to use; all by default.
         names
@@ -78,9 +79,9 @@ class Moments:
         n_jobs
             Threads over which the rows are split, -1 for one per processor; the result does not depend on it.
         """
-        from alldags.data.table import table_moments
+        from alldags.data.source import open_source
 
-        return table_moments(table, columns, names=names, drop_missing=drop_missing, n_jobs=n_jobs)
+        return open_source(table, names).moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
 
     @classmethod
     def from_covariance(
@@ -121,6 +122,29 @@ class Moments:
                 raise DataError(f"column {name!r} is not in the data{did_you_mean(name, self.names)}")
         rows = [position[name] for name in names]
         return Moments(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names))
+
+
+class MomentsSource:
+    """Moments as a source: nothing is left to compute, columns are only selected."""
+
+    def __init__(self, table: Moments, names: Sequence[str] | None = None) -> None:
+        refuse_names(names)
+        self._moments = table
+        self.columns = table.names
+
+    @staticmethod
+    def takes(table: object) -> bool:
+        """Are these moments?"""
+        return isinstance(table, Moments)
+
+    def moments(
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,  # noqa: ARG002  - rows were dropped, or not, when the moments were made
+        n_jobs: int = 1,  # noqa: ARG002
+    ) -> Moments:
+        return self._moments.select(choose_names(self.columns, variables))
 
 
 def merge(a: Moments, b: Moments) -> Moments:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from alldags.effects.propagate import Nodes, first_moments, parent_positions, path_variables
-from alldags.graph.candidate import CandidateGraph
+from alldags.effects.total import TotalEffect
+from alldags.graph.candidate import Edge
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture, Slope
+from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
 
@@ -21,11 +26,13 @@ class EdgeInfluence:
     cause, effect
         The edge.
     prior, posterior
-        Its probability before and after the data.
+        Its probability as stated and after the data.
     mean_present, mean_absent
         Posterior mean of the total effect given that the edge is present or absent.
     independent
         Whether the edge is independent of the others a priori; if not, its odds cannot be changed alone.
+    raised
+        What the edge's link to the treatment added to its prior, which is held fixed.
     """
 
     cause: str
@@ -35,65 +42,155 @@ class EdgeInfluence:
     mean_present: float
     mean_absent: float
     independent: bool = True
+    raised: float = 0.0
+
+    @property
+    def sign_flip_prior(self) -> float:
+        """Stated probability of the edge at which the effect's posterior mean would be zero; nan if none is.
+
+        Multiplying the prior odds by r multiplies the posterior odds by r, so the posterior probability at which the
+        mean vanishes maps back to a prior one; and that to a stated one, if the edge's link leaves room for it.
+        """
+        low, high, p = self.mean_absent, self.mean_present, self.posterior
+        prior = 1 - (1 - self.prior) * (1 - self.raised) if self.raised else self.prior
+        if not self.independent or not low * high < 0 or not 0 < p < 1 or not 0 < prior < 1:
+            return math.nan
+        posterior_odds = -low / high  # p* / (1 - p*) at p* = -low / (high - low)
+        odds = prior / (1 - prior) * posterior_odds * (1 - p) / p
+        return _stated(odds / (1 + odds), self.raised)
 
 
-def edge_influences(graph: CandidateGraph, nodes: Nodes, source: str, target: str) -> list[EdgeInfluence] | None:
+def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:
     """Return the influence of every uncertain edge into a node on a path; None if the engine has no parent sets.
 
     Edges from confounders count: they change the other coefficients of their child. Edges into nodes off the paths
-    have no influence.
+    have no influence. Where there are several graphs, one in which the edge is not a candidate counts as "absent".
     """
-    variables = path_variables(graph, source, target)
-    if not variables:
-        return []
-    reach = first_moments(graph, nodes, variables)
-    rows: list[EdgeInfluence] = []
-    for child in variables[1:]:
-        own, others = parent_positions(graph, variables, child)
-        slope = np.zeros(len(graph.parents(child)))  # of the effect's mean in this node's mean
-        slope[own] = reach[others] * _onward(graph, nodes, child, target)
-        found = _node_influences(graph, nodes, child, slope, float(reach[-1]))
-        if found is None:
-            return None
-        rows += found
-    return rows
-
-
-def _onward(graph: CandidateGraph, nodes: Nodes, child: str, target: str) -> float:
-    if child == target:
-        return 1.0
-    return float(first_moments(graph, nodes, path_variables(graph, child, target))[-1])
-
-
-def _node_influences(
-    graph: CandidateGraph, nodes: Nodes, child: str, slope: FloatArray, mean: float
-) -> list[EdgeInfluence] | None:
-    node = nodes(child)
-    if node.inclusion is None:
+    parts = totals.map(ModelInfluence)
+    if not parts.all(lambda part: part.has_structure):
         return None
-    rows = []
-    for place, parent in enumerate(graph.parents(child)):
-        prior, posterior = float(node.problem.prior_inclusion[place]), float(node.inclusion[place])
-        if not node.problem.certain[place]:
-            present, absent = _conditional_means(node.mean_given, node.mean, place, posterior)
-            if present is None or absent is None:
-                return None
-            shift_present, shift_absent = slope @ (present - node.mean), slope @ (absent - node.mean)
-            means = float(mean + shift_present), float(mean + shift_absent)
-            rows.append(EdgeInfluence(parent, child, prior, posterior, *means, node.problem.log_size is None))
-    return rows
+    edges = dict.fromkeys(edge for part in parts.items for edge in part.edges)
+    if len(parts.items) == 1:
+        return [parts.items[0].edges[edge] for edge in edges]
+    return [_mixed(edge, parts) for edge in edges]
 
 
-def _conditional_means(
-    mean_given: Callable[[int, bool], FloatArray | None], mean: FloatArray, place: int, posterior: float
-) -> tuple[FloatArray | None, FloatArray | None]:
+@dataclass(frozen=True, eq=False)
+class ModelInfluence:
+    """The influence of edges in one model."""
+
+    total: TotalEffect
+
+    @property
+    def has_structure(self) -> bool:
+        """Whether edges can be present or absent, and means be had given that."""
+        return self._found is not None
+
+    @property
+    def edges(self) -> dict[Edge, EdgeInfluence]:
+        """The uncertain edges into nodes on a path."""
+        return self._found or {}
+
+    @cached_property
+    def _found(self) -> dict[Edge, EdgeInfluence] | None:
+        if not self.total.has_structure:
+            return None
+        rows = [list(_node_influences(part, self.total.mean)) for part in self.total.slopes()]
+        if any(row is None for part in rows for row in part):
+            return None
+        return {(row.cause, row.effect): row for part in rows for row in part if row is not None}
+
+    def shares(self, edge: Edge) -> FloatArray:
+        """Return P(edge), and the mean effect with and without it, each times its probability, shape (3,)."""
+        if edge in self.edges:
+            item = self.edges[edge]
+            p, present, absent = item.posterior, item.mean_present, item.mean_absent
+        else:
+            p = edge_probability(self.total.model, edge)
+            present = absent = self.total.mean
+        return np.array([p, p * present, (1 - p) * absent])
+
+
+def _mixed(edge: Edge, parts: Mixture[ModelInfluence]) -> EdgeInfluence:
+    present, with_edge, without_edge = parts.average_array(lambda part: part.shares(edge)).tolist()
+    absent = 1 - present
+    return EdgeInfluence(
+        *edge,
+        prior=parts.prior_average(lambda part: edge_prior(part.total.model, edge)),
+        posterior=present,
+        mean_present=with_edge / present if present else math.nan,
+        mean_absent=without_edge / absent if absent else math.nan,
+    )
+
+
+def edge_prior(model: FittedGraph, edge: Edge) -> float:
+    """Return the prior probability of an edge in one model."""
+    cause, effect = edge
+    if edge not in model.graph.edges:
+        return 0.0
+    node = model.node(effect)
+    return float(node.stated_inclusion[node.parents.index(cause)])
+
+
+def edge_raised(model: FittedGraph, edge: Edge) -> float:
+    """Return what a link added to the prior of an edge in one model."""
+    cause, effect = edge
+    if edge not in model.graph.edges:
+        return 0.0
+    node = model.node(effect)
+    return float(node.raised[node.parents.index(cause)])
+
+
+def edge_probability(model: FittedGraph, edge: Edge) -> float:
+    """Return the posterior probability of an edge in one model; nan if the engine has no notion of its presence."""
+    cause, effect = edge
+    if edge not in model.graph.edges:
+        return 0.0
+    node = model.node(effect)
+    return math.nan if node.inclusion is None else float(node.inclusion[node.parents.index(cause)])
+
+
+def _node_influences(part: Slope, mean: float) -> Iterator[EdgeInfluence | None]:
+    """Yield the influence of each uncertain edge into one node; None where a conditional mean is not to be had."""
+    node = part.node
+    for place in np.flatnonzero(~node.certain):
+        given = _conditional_means(node, int(place))
+        if given is None:
+            yield None
+            continue
+        present, absent = given
+        yield EdgeInfluence(
+            cause=node.parents[place],
+            effect=part.child,
+            prior=float(node.stated_inclusion[place]),
+            posterior=_inclusion(node, int(place)),
+            mean_present=float(mean + part.slope @ (present - node.mean)),
+            mean_absent=float(mean + part.slope @ (absent - node.mean)),
+            independent=node.has_independent_edges,
+            raised=float(node.raised[place]),
+        )
+
+
+def _stated(probability: float, raised: float) -> float:
+    """Return the probability that a link raises to this one; nan if none is."""
+    if raised == 0.0:
+        return probability
+    return 1.0 - (1.0 - probability) / (1.0 - raised) if probability >= raised < 1.0 else math.nan
+
+
+def _inclusion(node: NodePosterior, place: int) -> float:
+    return math.nan if node.inclusion is None else float(node.inclusion[place])
+
+
+def _conditional_means(node: NodePosterior, place: int) -> tuple[FloatArray, FloatArray] | None:
     """Condition on the rarer case and get the other by the law of total expectation, which is stable that way round."""
+    posterior = _inclusion(node, place)
     rare = posterior < 0.5
-    given = mean_given(place, rare)
+    given = node.mean_given(place, rare)
     if given is None:
-        return None, None
+        return None
     p = posterior if rare else 1 - posterior
-    other = (mean - p * given) / (1 - p)
+    other = (node.mean - p * given) / (1 - p)
     present, absent = (given, other) if rare else (other, given)
     absent[place] = 0.0  # an absent edge has no coefficient, not even a rounding error
     return present, absent

@@ -1,33 +1,137 @@
-"""The outcome's distribution under an intervention: exact mean and variance, and the posterior mixture of normals."""
+"""The outcome's distribution under an intervention: exact mean and variance, and the posterior mixture of normals.
+
+Every node has its own intercept, by the means of child and parents over its own rows (`NodePosterior.origin`). With
+``u_j`` a new unit's value of ``j`` less the mean of all rows, ``c_j`` and ``d_ij`` the deviations of the node's own
+means from those (zero where the node has all rows), ``u_source`` held fixed, and in topological order::
+
+    u_j = c_j + sum_i theta_ij (u_i + d_ij) + noise_j,     Var(noise_j) = (1 + 1 / rows_j) / s_j
+
+the nodes' independence gives mean and covariance of ``u`` in one pass, as for the effects themselves.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from alldags.effects.draws import outcome_variables
-from alldags.effects.propagate import Nodes, second_moments, total
-from alldags.errors import AlldagsError, finite_number
-from alldags.graph.candidate import CandidateGraph
+from alldags import checks
+from alldags.effects.span import Span
+from alldags.effects.total import variable_streams
+from alldags.errors import AlldagsError
+from alldags.models.blocks import NodeBlock, NodeDraws, weighted_sum
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
 
-def noise_reaching(graph: CandidateGraph, nodes: Nodes, source: str, target: str) -> float:
-    """Return ``sum_{k != source} E[U_k^2] E[1/s_k]``; U_k is the effect of k along paths that avoid the source."""
-    variables = outcome_variables(graph, source, target)
-    result = 0.0
-    for position, name in enumerate(variables):
-        later = variables[position:]
-        reach = second_moments(graph, nodes, later, total)[-1, -1]
-        if reach > 0:
-            result += reach * nodes(name).noise_variance
-    return result
+@dataclass(frozen=True, eq=False)
+class Intervention:
+    """The target of one model while the source is held fixed; values in working units, less the mean of all rows."""
+
+    model: FittedGraph
+    source: str
+    target: str
+
+    @cached_property
+    def _span(self) -> Span:
+        return Span.behind(self.model.graph, self.source, self.target)
+
+    def prepare(self) -> None:
+        """Fit the nodes it needs."""
+        self.model.prepare(self._span.variables)
+
+    def moments(self, value: float) -> tuple[float, float]:
+        """Return mean and variance of a new unit's target when the source has this value."""
+        places = {self.source: 0, **{name: i + 1 for name, i in self._span.places.items()}}
+        mean, covariance = np.zeros(len(places)), np.zeros((len(places), len(places)))
+        mean[0] = value
+        for child in self._span.variables:
+            node, j = self.model.node(child), places[child]
+            c, d = self._offsets(child, node)
+            parents = [places.get(name, -1) for name in node.parents]
+            inside = [i for i, place in enumerate(parents) if place >= 0]
+            others = [parents[i] for i in inside]
+            moved = mean[others] + d[inside]
+            mean[j] = c + node.mean[inside] @ moved
+            covariance[j, :j] = covariance[:j, j] = node.mean[inside] @ covariance[others, :j]
+            covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)])
+        return float(mean[-1]), float(covariance[-1, -1])
+
+    def _offsets(self, child: str, node: NodePosterior) -> tuple[float, FloatArray]:
+        """Return how far the node's own mean of the child is above all rows', and those of its parents below."""
+        pooled = self.model.data.pooled
+        reference = pooled.mean[[pooled.index[name] for name in node.parents]]
+        return node.origin.child - float(pooled.mean[pooled.index[child]]), reference - node.origin.terms
+
+    def draws(self, value: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Draw mean and variance of a new unit's target given graph, coefficients and noise, shape (2, size)."""
+        streams = variable_streams(self.model, rng)
+        blocks = [NodeBlock(name, self.model.node(name)) for name in self._span.variables]
+        drawn = {block.child: block.draw(size, streams[block.child]) for block in blocks}
+        return np.array([self._centers(value, drawn, size), self._variances(drawn, size)])
+
+    def _centers(self, value: float, drawn: dict[str, NodeDraws], size: int) -> FloatArray:
+        center = {self.source: np.full(size, value)}
+        for child, draws in drawn.items():
+            node = draws.block.node
+            c, d = self._offsets(child, node)
+            center[child] = np.full(size, c)
+            for i, parent in enumerate(node.parents):
+                if parent in center:
+                    center[child] += draws.coefficients[:, i] * (center[parent] + d[i])
+        return center[self.target]
+
+    def _variances(self, drawn: dict[str, NodeDraws], size: int) -> FloatArray:
+        """Return ``sum_k U_k^2 (1 + 1 / rows_k) / s_k``; U_k is the effect of k along paths that avoid the source."""
+        reach = {self.target: np.ones(size)}
+        variance = np.zeros(size)
+        for name, draws in reversed(drawn.items()):
+            node = draws.block.node
+            variance += reach[name] ** 2 * draws.variance * (1.0 + node.intercept_share)
+            for i, parent in enumerate(node.parents):
+                if parent != self.source:
+                    reach[parent] = reach.get(parent, 0.0) + draws.coefficients[:, i] * reach[name]
+        return variance
+
+
+def outcome_distribution(
+    models: Mixture[FittedGraph], source: str, target: str, x: float, size: int, rng: np.random.Generator
+) -> OutcomeDistribution:
+    """Return p(target | do(source = x)), in the user's units, with `size` posterior draws behind its density."""
+    data = models.items[0].data
+    mean_of = dict(zip(data.pooled.names, data.pooled.mean, strict=True))
+    value, unit = x / data.scale_of(source) - mean_of[source], data.scale_of(target)
+    parts = models.map(lambda model: Intervention(model, source, target))
+    for part in parts.items:
+        part.prepare()
+    moments = parts.map(lambda part: part.moments(value))
+    mean = moments.average(lambda pair: pair[0])
+    variance = moments.average(lambda pair: pair[1] + (pair[0] - mean) ** 2)
+    centers, variances = parts.draw(size, rng, lambda part, count, stream: part.draws(value, count, stream))
+    return OutcomeDistribution(
+        x=x,
+        mean=unit * (mean_of[target] + mean),
+        sd=unit * math.sqrt(variance),
+        centers=unit * (mean_of[target] + centers),
+        spreads=unit * np.sqrt(variances),
+    )
+
+
+def _variance(node: NodePosterior, inside: list[int], moved: FloatArray, covariance: FloatArray) -> float:
+    """Return ``sum(M * Cov(u)) + E[u]' Cov(theta) E[u]`` and the noise's variance."""
+    square = node.second_moment[np.ix_(inside, inside)]
+    spread = square - np.outer(node.mean[inside], node.mean[inside])
+    noise = (1.0 + node.intercept_share) * node.noise_variance
+    return weighted_sum(square, covariance) + max(weighted_sum(spread, np.outer(moved, moved)), 0.0) + noise
 
 
 def check_level(level: float) -> None:
     """Refuse a probability that is not strictly between 0 and 1."""
-    if not 0 < finite_number("level", level) < 1:
+    if not 0 < checks.finite("level", level) < 1:
         raise AlldagsError(f"level must lie strictly between 0 and 1, got {level!r}; 0.95 means 95%")
 
 

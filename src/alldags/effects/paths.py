@@ -6,44 +6,36 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from alldags.effects.propagate import Nodes, first_moments, path_variables, second_moments, total
-from alldags.graph.candidate import CandidateGraph
+import numpy as np
 
-Edge = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PathMoments:
-    """Posterior moments of the product of coefficients along one path.
-
-    Parameters
-    ----------
-    path
-        Variables from source to target.
-    mean, second
-        Moments in working units.
-    probability
-        That all its edges are present; None if the engine has no notion of presence.
-    """
-
-    path: tuple[str, ...]
-    mean: float
-    second: float
-    probability: float | None
+from alldags.effects.span import Span
+from alldags.effects.total import TotalEffect, second_moments
+from alldags.graph.candidate import Edge
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.typing import FloatArray
 
 
-def edge_means(graph: CandidateGraph, nodes: Nodes, source: str, target: str) -> dict[Edge, float]:
-    """Return the mean coefficient of every candidate edge on a path from source to target."""
-    variables = path_variables(graph, source, target)
-    inside = set(variables)
+def edge_means(total: TotalEffect) -> dict[Edge, float]:
+    """Return the mean coefficient of every candidate edge on a path."""
+    inside = set(total.span.variables)
     return {
         (parent, child): float(value)
-        for child in variables[1:]
-        for parent, value in zip(graph.parents(child), nodes(child).mean, strict=True)
+        for child in total.span.reached
+        for parent, value in zip(total.model.graph.parents(child), total.model.node(child).mean, strict=True)
         if parent in inside
     }
+
+
+def candidate_paths(totals: Mixture[TotalEffect], limit: int) -> list[tuple[str, ...]]:
+    """Return the paths that are among the `limit` largest of some model."""
+    found: dict[tuple[str, ...], None] = {}
+    for total in totals.items:
+        if total.span.variables:
+            ranked = largest_paths(edge_means(total), total.span.variables)
+            found.update(dict.fromkeys(itertools.islice(ranked, limit)))
+    return list(found)
 
 
 def largest_paths(means: Mapping[Edge, float], variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -71,33 +63,30 @@ def largest_paths(means: Mapping[Edge, float], variables: Sequence[str]) -> Iter
             heapq.heappush(heap, (-longer * best[child], next(count), (*path, child), longer))
 
 
-def path_moments(graph: CandidateGraph, nodes: Nodes, path: tuple[str, ...]) -> PathMoments | None:
-    """Return the moments of one path; None if an edge of it is not a candidate of this graph."""
-    mean, second, probability = 1.0, 1.0, 1.0
+def path_moments(model: FittedGraph, path: tuple[str, ...]) -> FloatArray:
+    """Return mean and second moment of a path's product of coefficients, and P(all its edges present), shape (3,).
+
+    Zeros if an edge of it is not a candidate of this graph; the probability is nan if the engine has no notion of it.
+    """
+    moments = np.ones(3)
     for cause, effect in itertools.pairwise(path):
-        if (cause, effect) not in graph.edges:
-            return None
-        node, place = nodes(effect), graph.parents(effect).index(cause)
-        mean *= float(node.mean[place])
-        second *= float(node.second_moment[place, place])
-        probability *= math.nan if node.inclusion is None else float(node.inclusion[place])
-    return PathMoments(path, mean, second, None if math.isnan(probability) else probability)
+        if (cause, effect) not in model.graph.edges:
+            return np.zeros(3)
+        node = model.node(effect)
+        place = node.parents.index(cause)
+        present = math.nan if node.inclusion is None else node.inclusion[place]
+        moments *= [node.mean[place], node.second_moment[place, place], present]
+    return moments
 
 
-def mediator_moments(graph: CandidateGraph, nodes: Nodes, source: str, target: str) -> dict[str, tuple[float, float]]:
-    """Return mean and second moment of the effect that passes through each variable between source and target.
+def mediator_moments(total: TotalEffect, mediator: str) -> FloatArray:
+    """Return mean and second moment of the effect that passes through a variable, shape (2,); zeros if none can.
 
     ``E[T_Xk] E[T_kY]`` and ``E[T_Xk^2] E[T_kY^2]``: the two legs involve different nodes.
     """
-    variables = path_variables(graph, source, target)
-    if not variables:
-        return {}
-    reach = first_moments(graph, nodes, variables)
-    reach_second = second_moments(graph, nodes, variables, total)
-    result = {}
-    for position, name in enumerate(variables[1:-1], start=1):
-        onward = path_variables(graph, name, target)
-        mean = first_moments(graph, nodes, onward)[-1]
-        second = second_moments(graph, nodes, onward, total)[-1, -1]
-        result[name] = (float(reach[position] * mean), float(reach_second[position, position] * second))
-    return result
+    if mediator not in total.span.variables[1:-1]:
+        return np.zeros(2)
+    model, place = total.model, total.span.places[mediator]
+    onward = Span.between(model.graph, mediator, total.span.variables[-1])
+    second = second_moments(model, onward)[-1, -1]
+    return np.array([total.reach[place] * total.onward[mediator], total.square[place, place] * second])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from alldags.effects.propagate import Nodes
-from alldags.graph.candidate import CandidateGraph
-
-Edge = tuple[str, str]
+from alldags.graph.candidate import Edge
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +30,32 @@ class TopGraph:
         return f"{self.probability:.4g}: {arrows or '(no edge)'}"
 
 
-def top_graphs(graph: CandidateGraph, nodes: Nodes, size: int) -> list[TopGraph] | None:
+def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:
     """Return the `size` most probable graphs, most probable first; None if the engine has no parent sets.
+
+    A graph that several models have counts with the probability of all of them together.
+    """
+    found = models.map(lambda model: top_graphs_of(model, size))
+    if not found.all(lambda best: best is not None):
+        return None
+    tables = found.map(lambda best: {frozenset(item.edges): item.probability for item in best or ()})
+    graphs = dict.fromkeys(edges for table in tables.items for edges in table)
+    shown = {edges: item.edges for best in found.items for item in best or () for edges in [frozenset(item.edges)]}
+    total = {edges: tables.average(lambda table, edges=edges: table.get(edges, 0.0)) for edges in graphs}  # type: ignore[misc]
+    ranked = sorted(total.items(), key=lambda pair: -pair[1])[:size]
+    return [TopGraph(shown[edges], probability) for edges, probability in ranked]
+
+
+def top_graphs_of(model: FittedGraph, size: int) -> list[TopGraph] | None:
+    """Return the most probable graphs of one model.
 
     Nodes are independent: the best graphs are made of each node's best parent sets, merged one node at a time.
     """
     best = [TopGraph((), 1.0)]
-    for child in graph.variables:
-        if not graph.parents(child):
+    for child in model.graph.variables:
+        if not model.graph.parents(child):
             continue
-        sets = nodes(child).top_parent_sets(size)
+        sets = model.node(child).top_parent_sets(size)
         if sets is None:
             return None
         merged = (

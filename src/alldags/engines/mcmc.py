@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from alldags.errors import AlldagsWarning, EngineError
+from alldags import checks
+from alldags.engines.suits import check_suits
+from alldags.errors import EngineError
 from alldags.nodes import NodePosterior, NodeProblem
+from alldags.priors.noise import Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class MCMC:
     >>> import numpy as np, alldags as ad
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
-    ...     child="y", parents=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
+    ...     child="y", terms=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
     ...     probability=np.array([0.5, 0.5]), settings=(Setting(1.0, ad.KnownNoise(1.0)),),
     ... )
     >>> node = ad.engines.MCMC()(problem, np.random.default_rng(0))
@@ -54,6 +57,10 @@ class MCMC:
     >>> node.diagnostics.converged
     True
     """
+
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
 
     sweeps: int = 250
     chains: int = 4
@@ -65,12 +72,10 @@ class MCMC:
 
     def __post_init__(self) -> None:
         for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20), ("starts", 2)):
-            if getattr(self, name) < least:
-                raise EngineError(f"MCMC {name} must be at least {least}, got {getattr(self, name)!r}")
+            checks.whole(f"MCMC {name}", getattr(self, name), least, error=EngineError)
         for name in ("target_mcse", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise EngineError(f"MCMC {name} must be positive or None, got {value!r}")
+            if getattr(self, name) is not None:
+                checks.positive(f"MCMC {name}", getattr(self, name), EngineError)
 
     @property
     def name(self) -> str:
@@ -78,6 +83,7 @@ class MCMC:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the sampled posterior of one node; without uncertain edges there is nothing to sample."""
+        check_suits(self, problem.settings[0])
         from alldags.engines.exact import Exact
         from alldags.engines.sampling.posterior import SampledPosterior
         from alldags.engines.sampling.sample import draw_sample
@@ -87,6 +93,4 @@ class MCMC:
 
         child = rng.spawn(1)[0]  # for runs with an edge forced in or out, and for the evidence, later
         sample, estimates, diagnostics = draw_sample(self, problem, rng)
-        for sentence in diagnostics.warnings:
-            warnings.warn(sentence, AlldagsWarning, stacklevel=2)
         return SampledPosterior(problem, sample, estimates, diagnostics, self, child)

@@ -15,6 +15,7 @@ from alldags.experiments.runner import Result, Task, run_tasks
 from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, both_effects, fetch
 from alldags.experiments.summary import summarize, to_csv
 from alldags.experiments.synthetic import Synthetic, group_name
+from alldags.files import write_text
 
 Name: TypeAlias = Literal["small", "large", "ihdp", "lbidd"]
 
@@ -153,8 +154,8 @@ def _checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _write_report(name: str, plan: Plan, results: list[Result], folder: Path) -> Report:
     text, figures = plan.report(plan, results, folder)
     tables, numbers = folder / "tables.md", folder / "summary.csv"
-    tables.write_text(text)
-    numbers.write_text(to_csv(summarize(results)))
+    write_text(tables, text)
+    write_text(numbers, to_csv(summarize(results)))
     return Report(name, folder, text, (folder / "results.csv", numbers, tables, *figures))
 
 

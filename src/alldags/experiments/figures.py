@@ -11,6 +11,7 @@ from alldags.errors import require
 from alldags.experiments.methods import METHODS, REFERENCE
 from alldags.experiments.runner import Result
 from alldags.experiments.summary import Summary
+from alldags.files import replacing
 
 Point = tuple[float, float]  # value and half-width of its error bar
 
@@ -147,6 +148,8 @@ def _save(figure: Any, stem: Path) -> list[Path]:
     matplotlib: Any = require("matplotlib", "plot")
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
     with matplotlib.rc_context({"svg.hashsalt": stem.name}):  # the same figure gives the same file
-        figure.savefig(paths[0], dpi=150)
-        figure.savefig(paths[1], metadata={"Date": None})
+        with replacing(paths[0]) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+        with replacing(paths[1]) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
     return paths

@@ -12,13 +12,16 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from alldags.errors import AlldagsError, AlldagsWarning
+from alldags.files import remove_unfinished, write_text
+from alldags.parallel import map_processes
+from alldags.progress import Progress
 
 RESULTS, SETTINGS, PARTS = "results.csv", "run.json", "parts"
 
@@ -94,29 +97,17 @@ def run_tasks(
     parts = folder / PARTS
     parts.mkdir(parents=True, exist_ok=True)
     check_settings(folder, settings)
-    _remove_unfinished(parts)
+    remove_unfinished(parts)
     done = {result.task for result in load_results(folder)}
     waiting = [task for task in tasks if task not in done]
     blocks = list(split_blocks(waiting, block))
-    with progress_bar(len(tasks), len(tasks) - len(waiting), progress) as advance:
-        for finished, results in _parallel(work, blocks, n_jobs):
+    with Progress("replications", len(tasks), show=progress, done=len(done & set(tasks)), keep=True) as bar:
+        for finished, results in map_processes(partial(work_block, work), blocks, n_jobs):
             write_part(parts, finished, results)
-            advance(len(finished))
+            bar.advance(len(finished))
     wanted = set(tasks)
     merge_parts(folder)
     return sorted((r for r in load_results(folder) if r.task in wanted), key=_order)
-
-
-def _parallel(
-    work: Work, blocks: Sequence[tuple[Task, ...]], n_jobs: int | None
-) -> Iterable[tuple[tuple[Task, ...], list[Result]]]:
-    from joblib import Parallel, delayed
-
-    jobs = (delayed(work_block)(work, block) for block in blocks)
-    done: Iterable[tuple[tuple[Task, ...], list[Result]]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        jobs
-    )
-    return done
 
 
 def work_block(work: Work, block: tuple[Task, ...]) -> tuple[tuple[Task, ...], list[Result]]:
@@ -146,7 +137,7 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / SETTINGS
     wanted = json.loads(json.dumps(settings))
     if not path.exists():
-        _write_atomically(path, json.dumps(wanted, indent=1) + "\n")
+        write_text(path, json.dumps(wanted, indent=1) + "\n")
         return
     found = json.loads(path.read_text())
     different = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
@@ -162,7 +153,7 @@ def write_part(parts: Path, block: Sequence[Task], results: Sequence[Result]) ->
     """Write the results of one finished block to a file of its own, all or nothing."""
     group = "".join(letter if letter.isalnum() else "-" for letter in block[0].group)
     path = parts / f"{group}-{block[0].replication:05d}-{os.urandom(4).hex()}.csv"
-    _write_atomically(path, _to_csv(results))
+    write_text(path, _to_csv(results))
     return path
 
 
@@ -170,7 +161,7 @@ def merge_parts(folder: Path) -> Path:
     """Merge all parts into one file, then remove them; a kill in between loses nothing and doubles nothing."""
     merged = sorted((folder / PARTS).glob("*.csv"))  # listed first: what appears later stays
     results = sorted(load_results(folder), key=_order)
-    _write_atomically(folder / RESULTS, _to_csv(results))
+    write_text(folder / RESULTS, _to_csv(results))
     for path in merged:
         path.unlink()
     return folder / RESULTS
@@ -210,48 +201,3 @@ def _from_csv(path: Path) -> Iterator[Result]:
 
 def _order(result: Result) -> tuple[str, int, int, str, str]:
     return result.group, result.replication, result.size, result.prior, result.method
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def _remove_unfinished(parts: Path) -> None:
-    for path in parts.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
-
-
-# -- progress --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def progress_bar(total: int, done: int, show: bool | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that moves the bar by a number of tasks; the bar shows the time left, on stderr."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("replications"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    visible = console.is_terminal if show is None else show
-    with Progress(*columns, console=console, disable=not visible, speed_estimate_period=300) as bar:
-        row = bar.add_task("", total=total, completed=done)
-        yield lambda count: bar.advance(row, count)

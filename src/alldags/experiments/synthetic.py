@@ -10,9 +10,9 @@ import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.datasets.paper import paper_graph, paper_sample
-from alldags.experiments.estimate import array_moments, mean_effect
-from alldags.experiments.methods import PRIORS, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
+from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
 
 
@@ -64,7 +64,7 @@ class Synthetic:
         runs = [("paper", method) for method in self.methods] + [("default", method) for method in self.extra]
         results = []
         for size in self.sizes:
-            moments = array_moments(sample.table[:size], sample.names)
+            moments = Moments.from_table(sample.table[:size], names=sample.names)
             for prior, method in runs:
                 start = time.perf_counter()
                 rng = child_rng(self.seed, *key, size, prior, method)
@@ -79,7 +79,8 @@ class Synthetic:
         made = PRIORS[prior]()
         if prior == "paper":
             made = type(made).paper(self.slab_variance, self.noise_precision)
-        return mean_effect(moments, graph, made, make_engine(method), rng)
+        made = with_mixture(made, method)
+        return fit(moments, graph, prior=made, engine=make_engine(method), rng=rng).effect("X", "Y").mean
 
 
 def group_name(probability: float) -> str:

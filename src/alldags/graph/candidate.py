@@ -141,6 +141,36 @@ class CandidateGraph:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
         return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
 
+    def instrument(self, name: str, treatment: str) -> CandidateGraph:
+        """Return a graph in which a variable acts on later variables only through the treatment.
+
+        Its edges to every variable the treatment may act on are removed; the one to the treatment must be a candidate.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_order(["lottery", "service", "income"])
+        >>> graph.instrument("lottery", treatment="service").parents("income")
+        ('service',)
+        """
+        self._check_known(name, treatment)
+        if (name, treatment) not in self.edges:
+            raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
+        after = self.descendants(treatment)
+        kept = {(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after}
+        return CandidateGraph(self.variables, kept)
+
+    def with_order(self, variables: Iterable[str]) -> CandidateGraph:
+        """Return the same graph with its variables listed in another order; causes need not come first."""
+        names = _names(variables, "variables")
+        if names == self.variables:
+            return self
+        if len(names) != len(self.variables) or set(names) != set(self.variables):
+            raise GraphError(f"a new order must have the same variables, got {list(names)}")
+        graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
+        graph.__setstate__((names, dict(self.edges)))
+        return graph
+
     # -- questions ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -202,10 +232,23 @@ class CandidateGraph:
         outcome: str | None = None,
         probabilities: Mapping[Edge, float] | Any | None = None,
     ) -> Axes:
-        """Draw the graph by tiers, edge width and opacity = probability; see `alldags.graph.plot.plot_graph`."""
-        from alldags.graph.plot import plot_graph
+        """Draw the graph, causes left of effects, edges as wide and dark as they are probable; needs extra ``plot``.
 
-        return plot_graph(self, ax, treatment, outcome, probabilities)
+        `treatment` and `outcome` are highlighted. `probabilities` are drawn instead of the graph's own, for example
+        ``posterior.edge_probabilities()``: a table with the columns ``cause``, ``effect`` and ``posterior`` or
+        ``probability``; or ``{(cause, effect): probability}``; or a square matrix or labelled frame, row = cause.
+        Edges left out are not drawn; only edges that are certain in the graph are drawn as certain.
+
+        Examples
+        --------
+        >>> graph = CandidateGraph.from_order(["age", "smoking", "cancer"])
+        >>> ax = graph.plot(treatment="smoking", outcome="cancer")
+        >>> ax.figure.savefig("graph.png")  # doctest: +SKIP
+        """
+        from alldags.graph.convert import edge_probabilities
+        from alldags.show.plots.graph import plot_graph
+
+        return plot_graph(self, ax, treatment, outcome, edge_probabilities(self, probabilities))
 
     def __repr__(self) -> str:
         certain = sum(probability == 1.0 for probability in self.edges.values())

@@ -1,8 +1,8 @@
-"""From and to matrices, data frames and networkx graphs."""
+"""From and to matrices, data frames, tables of edges and networkx graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +86,33 @@ def _reordered(
         raise GraphError(f"variables {list(variables)} are not the names of the matrix, {list(names)}")
     rows = [names.index(name) for name in variables]
     return variables, values[np.ix_(rows, rows)]
+
+
+def edge_probabilities(graph: CandidateGraph, probabilities: Any) -> dict[Edge, float]:
+    """Return the probability to show for each candidate edge; see `CandidateGraph.plot` for what is understood."""
+    if probabilities is None:
+        return dict(graph.edges)
+    given = _as_graph(graph.variables, probabilities)
+    for cause, effect in given.edges:
+        if (cause, effect) not in graph.edges:
+            raise GraphError(f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph")
+    # data never make an edge certain: what rounds to 1 is still shown as uncertain
+    below_one = float(np.nextafter(1.0, 0.0))
+    return {
+        edge: 1.0 if prior == 1.0 else min(given.edges.get(edge, 0.0), below_one) for edge, prior in graph.edges.items()
+    }
+
+
+def _as_graph(variables: tuple[str, ...], probabilities: Any) -> CandidateGraph:
+    """Read probabilities from a mapping, a table with one row per edge, or a square matrix; clip rounding above 1."""
+    columns = list(getattr(probabilities, "columns", ()))
+    value = next((name for name in ("posterior", "probability") if name in columns), None)
+    if value is not None and {"cause", "effect"} <= set(columns):
+        edges = zip(probabilities["cause"], probabilities["effect"], strict=True)
+        probabilities = dict(zip(edges, map(float, probabilities[value]), strict=True))
+    if not isinstance(probabilities, Mapping):
+        return CandidateGraph.from_matrix(probabilities, None if columns else variables)
+    return CandidateGraph(variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()})
 
 
 def from_networkx(graph: nx.Graph[Any], probability: float) -> CandidateGraph:

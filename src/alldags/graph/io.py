@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import uuid
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, TypeAlias, get_args
 
 from alldags.errors import GraphError, did_you_mean
+from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.collect import checked_probability
 
@@ -66,14 +66,10 @@ def write_graph(graph: CandidateGraph, path: str | os.PathLike[str]) -> None:
     True
     """
     path = Path(path)
-    content = format_graph(graph, _format_of(path)).encode()
-    target = path.resolve()  # a symbolic link stays one
-    temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
+    content = format_graph(graph, _format_of(path))
     try:
-        temporary.write_bytes(content)
-        temporary.replace(target)
+        write_text(path, content)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise GraphError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 

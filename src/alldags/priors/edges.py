@@ -54,17 +54,25 @@ class BetaBinomial(EdgePrior):
         False: each node has its own edge probability, and the average over it is exact. True: one for all nodes.
     points
         Only if shared: size of the quadrature, exact for up to ``2 * points - 1`` uncertain edges in the graph.
+    relative
+        True: the graph's probabilities may differ between edges, and count as odds relative to each other.
     """
 
     a: float = 1.0
     b: float = 1.0
     shared: bool = False
     points: int = 32
+    relative: bool = False
 
     def __post_init__(self) -> None:
         checks.positive("BetaBinomial a", self.a, PriorError)
         checks.positive("BetaBinomial b", self.b, PriorError)
+        checks.flag("BetaBinomial shared", self.shared, PriorError)
         checks.whole("BetaBinomial points", self.points, 3, error=PriorError)
+        checks.flag("BetaBinomial shared", self.shared, PriorError)
+        checks.flag("BetaBinomial relative", self.relative, PriorError)
+        if self.shared and self.relative:
+            raise PriorError("BetaBinomial cannot be shared and relative at once; choose one of them")
 
     @property
     def is_shared(self) -> bool:
@@ -79,7 +87,9 @@ class BetaBinomial(EdgePrior):
         return np.asarray(betaln(self.a + size, self.b + free - size) - betaln(self.a, self.b))
 
     def of(self, probability: FloatArray, child: str) -> tuple[FloatArray, FloatArray | None]:
-        """Return even odds for every uncertain edge, and the weight of their number."""
+        """Return even odds for every uncertain edge, or relative ones, and the weight of their number."""
+        if self.relative:
+            return _relative(probability), self.log_size(int((probability < 1.0).sum()))
         free = _equal_edges(probability, child)
         return np.where(free, 0.5, probability), self.log_size(int(free.sum()))
 
@@ -126,3 +136,12 @@ def _equal_edges(probability: FloatArray, child: str) -> BoolArray:
             f"{values.max():g}), which Prior(edges=...) would discard; make them equal, or use edges=None"
         )
     return np.asarray(free)
+
+
+def _relative(probability: FloatArray) -> FloatArray:
+    """Return probabilities whose odds are those of the uncertain edges over their geometric mean, shape (k,)."""
+    free = probability < 1.0
+    log_odds = np.log(probability[free]) - np.log1p(-probability[free])
+    out = probability.copy()
+    out[free] = 1.0 / (1.0 + np.exp(-(log_odds - log_odds.mean()))) if free.any() else out[free]
+    return out

@@ -55,6 +55,7 @@ class Noise(ABC):
 
     __slots__ = ()
     shape_per_parent: ClassVar[float] = 0.0  # what each parent adds to the shape of the precision's distribution
+    engines: ClassVar[str] = "'auto', 'exact' or 'mcmc'"  # those that take it, for messages
 
     @property
     def ties_directions(self) -> bool:
@@ -65,6 +66,11 @@ class Noise(ABC):
     def unit(self) -> float:
         """The noise variance if it is known, otherwise 1: engines work in units of the noise."""
         return 1.0
+
+    @property
+    def default_slab(self) -> Slab | None:
+        """The slab that goes with this noise if none was asked for; None is the fixed one."""
+        return None
 
     @abstractmethod
     def numbers(self, n: float, total: float, k: int, slab_variance: float) -> NoiseNumbers:
@@ -143,6 +149,14 @@ class UnknownNoise(Noise):
     def __post_init__(self) -> None:
         checks.not_negative("UnknownNoise shape", self.shape, PriorError)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
+        checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
+
+    @property
+    def default_slab(self) -> Slab | None:
+        """The learned slab, unless the slab is to have a width of its own whatever the noise."""
+        from alldags.priors.slabs import LearnedSlab
+
+        return LearnedSlab() if self.scales_slab else None
 
     @property
     def is_proper(self) -> bool:

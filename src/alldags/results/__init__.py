@@ -1,1 +1,1 @@
-"""What users hold in their hands: `Posterior`, `Effect`, tables and plots."""
+"""What users hold in their hands: `Posterior` and `Effect`."""

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alldags.effects import accuracy, propagate, reach
-from alldags.effects import draws as drawing
+from alldags import checks
 from alldags.effects import outcome as outcomes
-from alldags.errors import finite_number, whole_number
-from alldags.results import describe, tables
-from alldags.results.graphfit import GraphFit
+from alldags.effects import reach
+from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.regression import Regression, adjustment_set, least_squares
+from alldags.effects.total import TotalEffect
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.results import tables
+from alldags.results.notes import effect_notes
 from alldags.results.sample import AtomicSample
-from alldags.results.table import Table
+from alldags.results.summarize import summarize
+from alldags.show.html import effect_html
+from alldags.show.json import effect_dict
+from alldags.show.summary import EffectSummary
+from alldags.show.table import Table
+from alldags.show.words import effect_text
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
@@ -49,43 +57,35 @@ class Effect:
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
-        for _, fit in self._parts:
-            fit.prepare(propagate.path_variables(fit.graph, treatment, outcome)[1:])
-
-    @property
-    def _parts(self) -> list[tuple[float, GraphFit]]:
-        return self.posterior.parts
+        for total in self._totals.items:
+            total.prepare()
 
     @cached_property
-    def _factor(self) -> float:
-        """User's units of the effect per working unit."""
-        working = self.posterior.working
-        return float(working.scale[working.index[self.outcome]] / working.scale[working.index[self.treatment]])
+    def _totals(self) -> Mixture[TotalEffect]:
+        """The total effect in each fitted model, in working units."""
+        return self._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
 
-    def _average(self, value: Callable[[GraphFit], float]) -> float:
-        """Average a number over the candidate graphs' fits."""
-        return math.fsum(weight * value(fit) for weight, fit in self._parts)
+    @property
+    def _models(self) -> Mixture[FittedGraph]:
+        """The fitted models, with edges linked to those into the treatment."""
+        return self.posterior._linked_models(self.treatment)
+
+    @cached_property
+    def _unit(self) -> float:
+        """User's units of the effect per working unit."""
+        return self.posterior._data.unit(self.treatment, self.outcome)
 
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
-        return self._factor * self._average(self._mean_of)
-
-    def _mean_of(self, fit: GraphFit) -> float:
-        variables = propagate.path_variables(fit.graph, self.treatment, self.outcome)
-        return float(propagate.first_moments(fit.graph, fit.node, variables)[-1]) if variables else 0.0
-
-    def _second_of(self, fit: GraphFit, matrix: propagate.SecondMoments) -> float:
-        variables = propagate.path_variables(fit.graph, self.treatment, self.outcome)
-        return float(propagate.second_moments(fit.graph, fit.node, variables, matrix)[-1, -1]) if variables else 0.0
+        return self._unit * self._totals.average(lambda total: total.mean)
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
-        second = self._factor**2 * self._average(lambda fit: self._second_of(fit, propagate.total))
-        return math.sqrt(max(second - self.mean**2, 0.0))
+        return self._sd_from(self._totals.average(lambda total: total.second))
 
     @cached_property
     def sd_structure(self) -> float | None:
@@ -95,8 +95,10 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        second = self._factor**2 * self._average(lambda fit: self._second_of(fit, propagate.between_graphs))
-        return math.sqrt(max(second - self.mean**2, 0.0))
+        return self._sd_from(self._totals.average(lambda total: total.second_between))
+
+    def _sd_from(self, second: float) -> float:
+        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
 
     @property
     def sd_coefficients(self) -> float | None:
@@ -107,29 +109,17 @@ class Effect:
 
     @cached_property
     def _has_structure(self) -> bool:
-        return all(
-            fit.node(child).inclusion is not None
-            for _, fit in self._parts
-            for child in propagate.path_variables(fit.graph, self.treatment, self.outcome)[1:]
-        )
+        return self._totals.all(lambda total: total.has_structure)
 
     @cached_property
-    def _accuracy(self) -> tuple[float, float]:
-        pairs = [accuracy.mean_accuracy(fit.graph, fit.node, self.treatment, self.outcome) for _, fit in self._parts]
-        weights = [weight for weight, _ in self._parts]
-        error = math.sqrt(sum((weight * pair[0]) ** 2 for weight, pair in zip(weights, pairs, strict=True)))
-        bound = sum(weight * pair[1] for weight, pair in zip(weights, pairs, strict=True))
-        return abs(self._factor) * error, abs(self._factor) * bound
-
-    @property
     def mean_error(self) -> float:
         """Monte-Carlo standard error of `mean`; 0 where no node was sampled."""
-        return self._accuracy[0]
+        return abs(self._unit) * self._totals.error(lambda total: total.slopes())
 
-    @property
+    @cached_property
     def mean_bound(self) -> float:
         """Bound on the error of `mean` from parent sets left out by certified engines; 0 if none was."""
-        return self._accuracy[1]
+        return abs(self._unit) * self._totals.average(lambda total: total.bound)
 
     def expected_loss(self, estimate: float) -> float:
         """Return the posterior expected squared error of any estimate; least for `mean`.
@@ -144,7 +134,7 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.01, 0.742)
         """
-        return self.sd**2 + (finite_number("estimate", estimate) - self.mean) ** 2
+        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -162,16 +152,9 @@ class Effect:
         >>> bool(abs(draws.mean() - effect.mean) < 5 * effect.sd / 5000**0.5)
         True
         """
-        size = whole_number("size", size, least=1)
-        generator = self.posterior.stream() if rng is None else np.random.default_rng(rng)
-        counts = generator.multinomial(size, [weight for weight, _ in self._parts])
-        pieces = [
-            drawing.total_effect_draws(fit.graph, fit.node, self.treatment, self.outcome, int(count), stream)
-            for (_, fit), count, stream in zip(self._parts, counts, generator.spawn(len(counts)), strict=True)
-            if count
-        ]
-        together = self._factor * np.concatenate(pieces)
-        return together if len(pieces) == 1 else generator.permutation(together)
+        size = checks.whole("size", size, least=1)
+        generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
+        return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -215,18 +198,13 @@ class Effect:
 
     def probability_above(self, delta: float) -> float:
         """Return the posterior probability of an effect greater than `delta`."""
-        return self.sample.above(finite_number("delta", delta))
+        return self.sample.above(checks.finite("delta", delta))
 
     @cached_property
     def _exact_no_path(self) -> float | None:
         if not self._has_structure:
             return 0.0  # continuous priors have no atom
-        values = [
-            reach.probability_no_path(fit.graph, fit.node, self.treatment, self.outcome) for _, fit in self._parts
-        ]
-        if any(value is None for value in values):
-            return None
-        return math.fsum(weight * (value or 0.0) for (weight, _), value in zip(self._parts, values, strict=True))
+        return self._totals.average_known(reach.probability_no_path)
 
     @property
     def probability_no_path(self) -> float | None:
@@ -251,14 +229,7 @@ class Effect:
     @cached_property
     def _set_draws(self) -> float:
         """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
-        return min(
-            (
-                fit.node(child).set_draws
-                for _, fit in self._parts
-                for child in propagate.path_variables(fit.graph, self.treatment, self.outcome)[1:]
-            ),
-            default=math.inf,
-        )
+        return min((node.set_draws for total in self._totals.items for node in total.nodes()), default=math.inf)
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -276,7 +247,7 @@ class Effect:
         smoking -> risk          0.2115   0.174       0.6829
         all other paths         0.07918       -            -
         """
-        return tables.paths_table(self._parts, self.treatment, self.outcome, self._factor, self.mean, limit)
+        return tables.paths_table(self._totals, self._unit, self.mean, limit)
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -290,7 +261,7 @@ class Effect:
         tar        0.5649   0.1103
         exercise  0.07918  0.02877
         """
-        return tables.mediators_table(self._parts, self.treatment, self.outcome, self._factor)
+        return tables.mediators_table(self._totals, self._unit)
 
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
@@ -307,9 +278,7 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.41)
         """
-        return tables.influence_table(
-            self._parts, self.posterior.prior_weights, self.treatment, self.outcome, self._factor, self.sd
-        )
+        return tables.influence_table(self._totals, self._unit, self.sd)
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -321,53 +290,94 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 41.29, sd 10.53)
         """
-        x = finite_number("the value the treatment is set to", x)
-        draws_size = whole_number("draws_size", draws_size, least=1)
-        working = self.posterior.working
-        shift = x - float(working.mean[working.index[self.treatment]])
-        base = float(working.mean[working.index[self.outcome]])
-        unit = float(working.scale[working.index[self.outcome]])
-        widen = 1.0 + (1.0 / working.rows if self.posterior.fits[0].prior.intercept else 0.0)
-        noise = self._average(lambda fit: outcomes.noise_reaching(fit.graph, fit.node, self.treatment, self.outcome))
-        variance = self.sd**2 * shift**2 if shift else 0.0
-        sample = self._outcome_draws(draws_size)
-        return outcomes.OutcomeDistribution(
-            x=x,
-            mean=base + self.mean * shift,
-            sd=math.sqrt(variance + widen * noise * unit**2),
-            centers=base + self._factor * sample.effect * shift,
-            spreads=np.sqrt(widen * sample.variance) * unit,
+        x = checks.finite("the value the treatment is set to", x)
+        draws_size = checks.whole("draws_size", draws_size, least=1)
+        return outcomes.outcome_distribution(
+            self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
 
-    def _outcome_draws(self, size: int) -> drawing.OutcomeDraws:
-        generator = self.posterior.stream()
-        counts = generator.multinomial(size, [weight for weight, _ in self._parts])
-        pieces = [
-            drawing.outcome_draws(fit.graph, fit.node, self.treatment, self.outcome, int(count), stream)
-            for (_, fit), count, stream in zip(self._parts, counts, generator.spawn(len(counts)), strict=True)
-            if count
-        ]
-        return drawing.OutcomeDraws(
-            np.concatenate([piece.effect for piece in pieces]), np.concatenate([piece.variance for piece in pieces])
-        )
+    # -- checks --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def link_check(self) -> LinkCheck:
+        """The effect with and without the link; a shift means weak confounders, or instruments.
+
+        The link (`Prior.link`) takes every covariate that drives the treatment for a possible confounder. If the answer
+        does not depend on it, that is good news; if it does, so does the truth: see "Many weak confounders".
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> check = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").link_check
+        >>> bool(abs(check.shift) < 0.5)
+        True
+        """
+        plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        for total in plain.items:
+            total.prepare()
+        return link_check(self._totals, plain, self._unit, self.sd)
+
+    @cached_property
+    def regression(self) -> Regression | None:
+        """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
+
+        Covariates are the candidate parents of treatment, outcome and the variables between them that the treatment
+        cannot act on.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
+        >>> plain.covariates
+        ('age', 'income', 'genes')
+        """
+        covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
+        return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
+        return effect_notes(self)
+
+    @property
+    def engines_used(self) -> dict[str, str]:
+        """For each node that this effect needs, the engine that was used."""
+        return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
+    def summary(self, level: float = 0.95) -> EffectSummary:
+        """Return the answer as a frozen record of plain numbers, names and notes, with the interval at `level`.
+
+        All that is printed is made from it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.8)
+        >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
+        ('posterior mean', 0.86, 0.7, 1.0)
+        """
+        return summarize(self, level)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the posterior density, with the atom at zero as a bar of its own."""
-        from alldags.results.plot import plot_effect
+        from alldags.show.plots.effect import plot_effect
 
-        return plot_effect(self, ax)
+        return plot_effect(self.summary(), self.sample.draws, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
-        return describe.effect_dict(self)
+        return effect_dict(self.summary())
 
     def __str__(self) -> str:
-        return describe.effect_text(self)
+        return effect_text(self.summary())
 
     def __repr__(self) -> str:
         return f"Effect({self.treatment!r} -> {self.outcome!r}: mean {self.mean:.4g}, sd {self.sd:.4g})"
 
     def _repr_html_(self) -> str:
-        return describe.effect_html(self)
+        return effect_html(self.summary())

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alldags.effects import propagate
+from alldags import checks
 from alldags.effects.ranking import TopGraph, top_graphs
-from alldags.errors import AlldagsError, GraphError, did_you_mean, whole_number
+from alldags.effects.total import effect_moments
+from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.nodes import WorkingMoments
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.models.store import NodeStore
+from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.effect import Effect
-from alldags.results.graphfit import GraphFit
-from alldags.results.table import SquareTable, Table
+from alldags.show.table import SquareTable, Table
+from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_MOST_REFITS = 2000
 
 
 class Posterior:
@@ -31,10 +37,10 @@ class Posterior:
 
     Parameters
     ----------
-    fits
-        One per candidate graph (and per shared hyperparameter value, if any).
-    prior_weights
-        Prior weight of each fit, summing to one.
+    models
+        One for each candidate graph (and value of a hyperparameter that nodes share, if any), with their weights.
+    store
+        The nodes fitted so far.
     seed
         Source of the draws behind intervals.
     notes
@@ -49,65 +55,55 @@ class Posterior:
     """
 
     def __init__(
-        self,
-        fits: Sequence[GraphFit],
-        prior_weights: Sequence[float],
-        seed: np.random.SeedSequence,
-        notes: tuple[str, ...],
+        self, models: Mixture[FittedGraph], store: NodeStore, seed: np.random.SeedSequence, notes: tuple[str, ...]
     ) -> None:
-        self.fits = tuple(fits)
-        self.prior_weights = tuple(prior_weights)
+        self._models = models
+        self._store = store
         self._seed = seed
         self._notes = notes
+        self._linked: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The variables, in the order of the first candidate graph."""
-        return self.fits[0].graph.variables
+        return self._models.items[0].graph.variables
 
     @property
-    def working(self) -> WorkingMoments:
-        """The moments all nodes share, in working units."""
-        return self.fits[0].working
+    def rows(self) -> float:
+        """Number of rows of the table."""
+        return self._data.rows
 
-    @cached_property
+    @property
+    def engine(self) -> str:
+        """Name of the engine that was asked for."""
+        return self._store.engine.name
+
+    @property
     def weights(self) -> tuple[float, ...]:
-        """Posterior probability of each candidate graph's fit."""
-        if len(self.fits) == 1:
-            return (1.0,)
-        log = np.log(self.prior_weights) + np.array([fit.log_evidence for fit in self.fits])
-        shifted = np.exp(log - log.max())
-        return tuple((shifted / shifted.sum()).tolist())
+        """Posterior probability of each candidate graph (and value of a shared hyperparameter)."""
+        return self._models.weights.posterior
 
     @property
-    def parts(self) -> list[tuple[float, GraphFit]]:
-        """Pairs of posterior weight and fit."""
-        return list(zip(self.weights, self.fits, strict=True))
-
-    @cached_property
     def log_evidence(self) -> float:
         """Log marginal likelihood of the data in working units, averaged over all candidate graphs."""
-        values = [
-            math.log(weight) + fit.log_evidence for weight, fit in zip(self.prior_weights, self.fits, strict=True)
-        ]
-        return float(np.logaddexp.reduce(values))
+        return self._models.weights.log_evidence
 
     @cached_property
     def graphs(self) -> tuple[CandidateGraph, ...]:
         """The candidate graphs, each once."""
-        return tuple(dict.fromkeys(fit.graph for fit in self.fits))
+        return tuple(dict.fromkeys(model.graph for model in self._models.items))
 
     @cached_property
     def has_hyperparameters(self) -> bool:
         """Whether hyperparameters are averaged over, too."""
-        return self.fits[0].prior.slab is not None or len(self.fits) > len(self.graphs)
+        return self._models.items[0].prior.slab is not None or len(self._models.items) > len(self.graphs)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
         """All candidate edges, by effect and then by cause."""
-        found = {edge: None for fit in self.fits for edge in fit.graph.edges}
+        found = {edge: None for graph in self.graphs for edge in graph.edges}
         place = {name: i for i, name in enumerate(self.variables)}
         return tuple(sorted(found, key=lambda edge: (place[edge[1]], place[edge[0]])))
 
@@ -118,7 +114,7 @@ class Posterior:
         top = max(counts)
         return top + math.log10(sum(10 ** (count - top) for count in counts))
 
-    def stream(self) -> np.random.Generator:
+    def _stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""
         fresh = np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key)  # spawning counts children
         return np.random.default_rng(fresh)
@@ -126,15 +122,14 @@ class Posterior:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
-        engine_notes = (
-            warning for fit in self.fits for node in fit.fitted.values() for warning in node.diagnostics.warnings
-        )
+        fitted = (node for key, node in self._store.fitted() if key.engine is None)
+        engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
         return tuple(dict.fromkeys((*self._notes, *engine_notes)))
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
-        return {name: node.diagnostics.engine for fit in self.fits for name, node in fit.fitted.items()}
+        return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -156,8 +151,14 @@ class Posterior:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         return Effect(self, treatment, outcome)
 
-    def effects(self) -> SquareTable:
+    def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
+
+        Parameters
+        ----------
+        link
+            None: as for single effects, every treatment is a question of its own, in which the edges into what comes
+            after it are linked to those into it (`Prior.link`). 0: no link, which costs one fit of each node.
 
         Examples
         --------
@@ -167,24 +168,35 @@ class Posterior:
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
         1.21
         """
-        self._prepare()
-        mean = np.zeros((len(self.variables),) * 2)
-        for weight, fit in self.parts:
-            own = propagate.all_effects(propagate.mean_coefficients(fit.graph, fit.node))
-            mean += weight * self._reorder(fit.graph, own)
-        return SquareTable(self.variables, mean * self._units)
+        return SquareTable(self.variables, self._effect_moments(link)[0] * self._units)
 
-    def effects_sd(self) -> SquareTable:
-        """Return the posterior standard deviation of every total effect, in the user's units."""
-        self._prepare()
-        place = {name: i for i, name in enumerate(self.variables)}
-        first, second = np.zeros((2, len(place), len(place)))
-        for weight, fit in self.parts:
-            for cause in self.variables:
-                for effect, (mean, square) in propagate.effects_from(fit.graph, fit.node, cause).items():
-                    first[place[cause], place[effect]] += weight * mean
-                    second[place[cause], place[effect]] += weight * square
+    def effects_sd(self, link: float | None = None) -> SquareTable:
+        """Return the posterior standard deviation of every total effect; units and `link` as for `effects`."""
+        first, second = self._effect_moments(link)
         return SquareTable(self.variables, np.sqrt(np.maximum(second - first**2, 0.0)) * self._units)
+
+    def _effect_moments(self, link: float | None) -> FloatArray:
+        """Return first and second moments of all effects in working units, shape (2, m, m)."""
+        if link not in (None, 0, self._link):
+            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+        if link == 0 or self._link == 0:
+            self._prepare()
+            return self._models.average_array(lambda model: effect_moments(model, self.variables))
+        self._check_refits()
+        rows = [
+            self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
+            for name in self.variables
+        ]
+        return np.asarray(np.sum(rows, axis=0))
+
+    def _check_refits(self) -> None:
+        """Refuse to link every treatment where that would take too many fits."""
+        refits = sum(len(graph.descendants(name)) for graph in self.graphs for name in graph.variables)
+        if refits > _MOST_REFITS:
+            raise AlldagsError(
+                f"linked effects of all {len(self.variables)} variables on each other need {refits:,} fits of nodes, "
+                f"more than {_MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
+            )
 
     def edge_probabilities(self) -> Table:
         """Return prior and posterior probability of every candidate edge.
@@ -202,12 +214,12 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        return tables.edges_table(self.parts, self.prior_weights, self.edges)
+        return tables.edges_table(self._models, self.edges)
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""
         self._prepare()
-        return tables.coefficients_table(self.parts, self.edges)
+        return tables.coefficients_table(self._models, self.edges)
 
     def top_graphs(self, size: int = 10) -> tuple[TopGraph, ...] | None:
         """Return the most probable graphs, most probable first; None if the engine has no notion of a graph.
@@ -221,19 +233,13 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (8, 0.29)
         """
-        size = whole_number("size", size, least=1)
+        size = checks.whole("size", size, least=1)
         self._prepare()
-        merged: dict[frozenset[tuple[str, str]], float] = {}
-        for weight, fit in self.parts:
-            best = top_graphs(fit.graph, fit.node, size)
-            if best is None:
-                return None
-            for item in best:
-                key = frozenset(item.edges)
-                merged[key] = merged.get(key, 0.0) + weight * item.probability
-        ranked = sorted(merged.items(), key=lambda pair: -pair[1])[:size]
+        found = top_graphs(self._models, size)
         order = {edge: i for i, edge in enumerate(self.edges)}
-        return tuple(TopGraph(tuple(sorted(edges, key=order.__getitem__)), p) for edges, p in ranked)
+        if found is None:
+            return None
+        return tuple(TopGraph(tuple(sorted(item.edges, key=order.__getitem__)), item.probability) for item in found)
 
     def median_probability_graph(self) -> CandidateGraph:
         """Return the graph of all edges with posterior probability above one half, as certain edges.
@@ -254,35 +260,45 @@ class Posterior:
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
-        from alldags.graph.plot import plot_graph
-
         table = self.edge_probabilities()
         name = "posterior" if "posterior" in table.columns else "shrinkage"
         probabilities = {
             (cause, effect): p for cause, effect, p in zip(table["cause"], table["effect"], table[name], strict=True)
         }
-        graph = max(self.parts, key=lambda part: part[0])[1].graph  # directions may differ: draw the most probable
+        graph = self._models.heaviest.graph  # directions may differ: draw the most probable
         own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
-        return plot_graph(graph, ax=ax, probabilities=own, **options)
+        return graph.plot(ax=ax, probabilities=own, **options)
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "
         return (
             f"Posterior({len(self.variables)} variables, {graphs}10^{self.log10_graphs:.1f} graphs averaged over, "
-            f"{self.working.rows:g} rows, engine {self.fits[0].engine.name!r})"
+            f"{self.rows:g} rows, engine {self.engine!r})"
         )
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
+    @property
+    def _link(self) -> float:
+        """Strength of the link; 0 for engines that use no edge probabilities."""
+        uses_edges = getattr(self._store.engine, "uses_edges", True)
+        return self._models.items[0].prior.link if uses_edges else 0.0
+
+    def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment; weights are those of the models as they are."""
+        if self._link == 0.0:
+            return self._models
+        if treatment not in self._linked:
+            self._linked[treatment] = self._models.map(lambda model: model.linked(treatment))
+        return self._linked[treatment]
+
     def _prepare(self) -> None:
-        for fit in self.fits:
-            fit.prepare(fit.graph.variables)
+        self._store.prepare(key for model in self._models.items for key in model.node_keys)
+
+    @property
+    def _data(self) -> WorkingData:
+        return self._models.items[0].data
 
     @property
     def _units(self) -> Any:
-        return self.working.scale[None, :] / self.working.scale[:, None]
-
-    def _reorder(self, graph: CandidateGraph, matrix: Any) -> Any:
-        place = {name: i for i, name in enumerate(graph.variables)}
-        rows = [place[name] for name in self.variables]
-        return matrix[np.ix_(rows, rows)]
+        return self._data.scale[None, :] / self._data.scale[:, None]

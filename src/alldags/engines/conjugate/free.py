@@ -10,9 +10,9 @@ import numpy as np
 
 from alldags.engines.conjugate.noise import residual_rate
 from alldags.engines.conjugate.system import ConjugateSystem
-from alldags.engines.parallel import run_threads
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
+from alldags.parallel import map_threads
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -167,4 +167,4 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
     def job(part: int) -> Any:
         return sum_subsets(system.a, system.b, weights, system.width, part * count, count, second)
 
-    return run_threads(job, parts, threads)
+    return list(map_threads(job, range(parts), threads))

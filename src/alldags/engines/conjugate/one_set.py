@@ -136,7 +136,7 @@ class SingleSetPosterior(NodePosterior):
         return (~(masks & self.mask).any(axis=1)).astype(float)
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
-        names = tuple(name for name, present in zip(self.problem.parents, self.mask, strict=True) if present)
+        names = tuple(name for name, present in zip(self.problem.terms, self.mask, strict=True) if present)
         return (ParentSet(names, 1.0),)[:size]
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

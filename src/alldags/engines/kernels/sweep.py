@@ -14,8 +14,9 @@ import math
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.linalg import copy_part, factorise, solve_backward, solve_forward
 from alldags.engines.kernels.noise import NoiseTerm, log_term
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @inner
@@ -98,21 +99,43 @@ def greedy_parents(
     return present, score
 
 
+@inner
+def list_members(mask: BoolArray, index: IntArray) -> int:
+    """Write the parents present to the start of `index`; return their number."""
+    count = 0
+    for i in range(mask.shape[0]):
+        if mask[i]:
+            index[count] = i
+            count += 1
+    return count
+
+
+@inner
+def solve_half(
+    precision: FloatArray, shift: FloatArray, index: IntArray, size: int, upper: FloatArray, center: FloatArray
+) -> None:
+    """Factorise the part of the system that `index` lists, ``A_P = U'U``, and write ``U'^-1 b_P`` to `center`."""
+    copy_part(precision, index, size, upper)
+    factorise(upper, 0, size, 0.0)
+    for i in range(size):
+        center[i] = shift[index[i]]
+    solve_forward(upper, 0, size, center)
+
+
 @compiled
 def draw_coefficients(
     precision: FloatArray, shift: FloatArray, masks: BoolArray, normals: FloatArray, noise_sd: FloatArray
 ) -> FloatArray:
     """Turn standard normals into coefficients given parent sets, shape (size, k).
 
-    Row ``d`` of the result is ``A_P^-1 b_P + noise_sd[d] * L_P^-T z`` on the set ``P = masks[d]``, zero elsewhere,
-    with ``A_P = L_P L_P'``. Equal sets in neighbouring rows share one factorisation.
+    Row ``d`` of the result is ``A_P^-1 b_P + noise_sd[d] * U_P^-1 z`` on the set ``P = masks[d]``, zero elsewhere,
+    with ``A_P = U_P' U_P``. Equal sets in neighbouring rows share one factorisation.
     """
     size, k = masks.shape
     out = np.zeros((size, k))
-    factor = np.empty((k, k))
+    upper = np.empty((k, k))
     index = np.empty(k, dtype=np.int64)
-    work = np.empty(k)
-    center = np.empty(k)
+    work, center = np.empty(k), np.empty(k)
     p = 0
     for d in range(size):
         same = d > 0
@@ -122,30 +145,11 @@ def draw_coefficients(
                     same = False
                     break
         if not same:
-            p = 0
-            for i in range(k):
-                if masks[d, i]:
-                    index[p] = i
-                    p += 1
-            for i in range(p):
-                for j in range(i + 1):
-                    value = precision[index[i], index[j]]
-                    for h in range(j):
-                        value -= factor[i, h] * factor[j, h]
-                    if i == j:
-                        factor[i, i] = math.sqrt(value)
-                    else:
-                        factor[i, j] = value / factor[j, j]
-            for i in range(p):
-                value = shift[index[i]]
-                for h in range(i):
-                    value -= factor[i, h] * center[h]
-                center[i] = value / factor[i, i]
-        for i in range(p - 1, -1, -1):  # one backward substitution serves mean and noise
-            value = center[i] + noise_sd[d] * normals[d, i]
-            for h in range(i + 1, p):
-                value -= factor[h, i] * work[h]
-            work[i] = value / factor[i, i]
+            p = list_members(masks[d], index)
+            solve_half(precision, shift, index, p, upper, center)
+        for i in range(p):  # one backward substitution serves mean and noise
+            work[i] = center[i] + noise_sd[d] * normals[d, i]
+        solve_backward(upper, 0, p, work)
         for i in range(p):
             out[d, index[i]] = work[i]
     return out
@@ -156,29 +160,12 @@ def quadratic_forms(precision: FloatArray, shift: FloatArray, masks: BoolArray) 
     """Return ``q = b_P' A_P^-1 b_P`` for each row of `masks`, shape (size,)."""
     size, k = masks.shape
     out = np.zeros(size)
-    factor = np.empty((k, k))
+    upper = np.empty((k, k))
     index = np.empty(k, dtype=np.int64)
     center = np.empty(k)
     for d in range(size):
-        p = 0
-        for i in range(k):
-            if masks[d, i]:
-                index[p] = i
-                p += 1
-        q = 0.0
+        p = list_members(masks[d], index)
+        solve_half(precision, shift, index, p, upper, center)
         for i in range(p):
-            for j in range(i + 1):
-                value = precision[index[i], index[j]]
-                for h in range(j):
-                    value -= factor[i, h] * factor[j, h]
-                if i == j:
-                    factor[i, i] = math.sqrt(value)
-                else:
-                    factor[i, j] = value / factor[j, j]
-            value = shift[index[i]]
-            for h in range(i):
-                value -= factor[i, h] * center[h]
-            center[i] = value / factor[i, i]
-            q += center[i] * center[i]
-        out[d] = q
+            out[d] += center[i] * center[i]
     return out

@@ -139,7 +139,7 @@ class SampledPosterior(NodePosterior):
             return (ParentSet((), 1.0),)[:size]
         sets, counts = np.unique(self.sets, axis=0, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:size]
-        names = np.array(self.problem.parents, dtype=object)
+        names = np.array(self.problem.terms, dtype=object)
         return tuple(ParentSet(tuple(names[sets[i]]), counts[i] / len(self.sets)) for i in order)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

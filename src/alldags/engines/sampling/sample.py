@@ -99,7 +99,7 @@ def draw_sample(
         reproducible=not clock.is_over,
     )
     words = convergence_warnings(
-        problem.child, problem.parents, report, engine.target_mcse, seen.tally.least_residual
+        problem.child, problem.terms, report, engine.target_mcse, seen.tally.least_residual
     )
     report = replace(report, warnings=words, remark=standing_remark(report))
     return Sample(systems, target, seen, found, warm_up, dismissed), estimates, report

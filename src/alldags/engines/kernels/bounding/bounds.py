@@ -22,55 +22,22 @@ from __future__ import annotations
 import math
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.linalg import factorise, invert, solve
 from alldags.typing import FloatArray
 
 _ROUNDS = 4
 _NEWTON = 3
 
 
-@compiled
-def factor_block(a: FloatArray, first: int, factor: FloatArray) -> bool:
-    """Write the Cholesky factor of ``a[first:, first:]``; return False if it is not positive definite."""
+@inner
+def _factor_less(a: FloatArray, first: int, less: FloatArray, factor: FloatArray) -> bool:
+    """Factorise ``a[first:, first:] - diag(less)``; return False if it is not positive definite."""
     k = a.shape[0]
     for i in range(first, k):
-        for j in range(first, i + 1):
-            value = a[i, j]
-            for h in range(first, j):
-                value -= factor[i, h] * factor[j, h]
-            if i > j:
-                factor[i, j] = value / factor[j, j]
-            elif value <= 0.0:
-                return False
-            else:
-                factor[i, i] = math.sqrt(value)
-    return True
-
-
-@compiled
-def solve_block(factor: FloatArray, first: int, x: FloatArray) -> None:
-    """Solve ``L L' x = x`` in place on ``first:``."""
-    k = x.shape[0]
-    for i in range(first, k):
-        value = x[i]
-        for h in range(first, i):
-            value -= factor[i, h] * x[h]
-        x[i] = value / factor[i, i]
-    for i in range(k - 1, first - 1, -1):
-        value = x[i]
-        for h in range(i + 1, k):
-            value -= factor[h, i] * x[h]
-        x[i] = value / factor[i, i]
-
-
-@compiled
-def invert_block(factor: FloatArray, first: int, inverse: FloatArray) -> None:
-    """Write the inverse of ``L L'`` on ``first:``."""
-    k = factor.shape[0]
-    for c in range(first, k):
-        for i in range(first, k):
-            inverse[c, i] = 0.0
-        inverse[c, c] = 1.0
-        solve_block(factor, first, inverse[c])
+        for j in range(i, k):
+            factor[i, j] = a[i, j]
+        factor[i, i] -= less[i]
+    return factorise(factor, first, k, 0.0)
 
 
 @compiled
@@ -166,23 +133,22 @@ def _newton_step(
     g: FloatArray,
     log_x: FloatArray,
     factor: FloatArray,
-    work: FloatArray,
     step: FloatArray,
 ) -> bool:
     """Write the Newton step in ``t``: ``(D^-1 + A - diag(lam)) step = D^-1 (p h / lam - t)``."""
     k = lam.shape[0]
     for i in range(first, k):
-        for j in range(first, i + 1):
-            work[i, j] = a[i, j]
+        for j in range(i, k):
+            factor[i, j] = a[i, j]
     for c in range(first, k):
         h = g[c] + lam[c] * t[c]
         p = 1.0 / (1.0 + math.exp(-log_x[c])) if log_x[c] > -700.0 else 0.0
         weight = lam[c] / max(p * (1.0 + 2.0 * slope * (1.0 - p) * h * h / lam[c]), 1e-12)
-        work[c, c] += weight - lam[c]
+        factor[c, c] += weight - lam[c]
         step[c] = weight * (p * h / lam[c] - t[c])
-    if not factor_block(work, first, factor):
+    if not factorise(factor, first, k, 0.0):
         return False
-    solve_block(factor, first, step)
+    solve(factor, first, k, step)
     return True
 
 
@@ -221,14 +187,16 @@ def tighten(
     k = b.shape[0]
     factor, inverse, work = matrices[0], matrices[1], matrices[2]
     step, row, trial, trial_g = vectors[0], vectors[1], vectors[2], vectors[3]
-    if not factor_block(a, first, factor):
+    for c in range(first, k):
+        lam[c] = 0.0
+    if not _factor_less(a, first, lam, factor):
         return False
     for c in range(first, k):
         log_odds[c] = log_factor[c] - (math.log(factor[c, c]) if has_determinant else 0.0)
         t[c] = b[c]
         g[c] = 0.0  # t starts at the mean given all variables, where the residual shift vanishes
-    solve_block(factor, first, t)
-    invert_block(factor, first, inverse)
+    solve(factor, first, k, t)
+    invert(factor, first, k, inverse, work)
     smallest = 0.0
     for c in range(first, k):
         smallest += inverse[c, c]
@@ -236,18 +204,14 @@ def tighten(
         lam[c] = 0.2 / smallest  # below the least eigenvalue, 1 / trace of the inverse
     barrier = 1.0
     for _ in range(_ROUNDS):
-        for i in range(first, k):
-            for j in range(first, i + 1):
-                work[i, j] = a[i, j]
-            work[i, i] -= lam[i]
-        if not factor_block(work, first, factor):
+        if not _factor_less(a, first, lam, factor):
             return False
-        invert_block(factor, first, inverse)
+        invert(factor, first, k, inverse, work)
         _raise_lam(first, log_odds, slope, barrier, lam, t, g, inverse, row)
         barrier *= 0.3
         value = log_total(log_ratios(b, first, log_odds, slope, lam, t, g, log_x), first, log_x)
         for _ in range(_NEWTON):
-            if not _newton_step(a, first, slope, lam, t, g, log_x, factor, work, step):
+            if not _newton_step(a, first, slope, lam, t, g, log_x, factor, step):
                 return False
             size = 1.0
             better = False
@@ -268,19 +232,17 @@ def tighten(
                 g[c] = trial_g[c]
             if gain < 1e-3:
                 break
-    return _shrink_until_feasible(a, first, lam, factor, work)
+    return _shrink_until_feasible(a, first, lam, factor, step)
 
 
 @inner
-def _shrink_until_feasible(a: FloatArray, first: int, lam: FloatArray, factor: FloatArray, work: FloatArray) -> bool:
-    """Make sure, against rounding, that ``A - diag(lam)`` is positive definite."""
+def _shrink_until_feasible(a: FloatArray, first: int, lam: FloatArray, factor: FloatArray, less: FloatArray) -> bool:
+    """Make sure, against rounding, that ``A - diag(lam)`` is positive definite; `less` is scratch space."""
     k = lam.shape[0]
     for _ in range(40):
         for i in range(first, k):
-            for j in range(first, i + 1):
-                work[i, j] = a[i, j]
-            work[i, i] -= lam[i] * (1.0 + 1e-9) + 1e-13 * a[i, i]
-        if factor_block(work, first, factor):
+            less[i] = lam[i] * (1.0 + 1e-9) + 1e-13 * a[i, i]
+        if _factor_less(a, first, less, factor):
             return True
         for i in range(first, k):
             lam[i] *= 0.8

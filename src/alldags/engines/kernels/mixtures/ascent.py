@@ -182,7 +182,7 @@ def ascend(
             path[0, :k] = log_e
             path[0, k] = math.log(p) if count > 0 else 0.0
         old_mean[:] = mean
-        if rounds < plain:
+        if rounds < plain and k > 0:
             write_second_moments(factor, weight, mean, precision, space[0], space[1, 0], e)
             for i in range(k):
                 log_e[i] = clip(math.log(e[i]), floor[i])

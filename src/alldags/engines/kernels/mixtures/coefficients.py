@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.linalg import factorise, half_log_determinant, invert
 from alldags.engines.kernels.mixtures.mixing import best_update, weight_and_slope
 from alldags.engines.kernels.noise import NoiseTerm, log_term, mean_precision
 from alldags.typing import BoolArray, FloatArray
@@ -58,46 +59,12 @@ def rank_one(matrix: FloatArray, column: FloatArray, gain: float) -> None:
 
 
 @inner
-def invert(a: FloatArray, inverse: FloatArray, work: FloatArray) -> float:
-    """Write the inverse of the positive definite ``a`` and return its log determinant.
-
-    `a` is overwritten. Cholesky, then the factor's inverse ``M``, then ``M'M``; all inner loops run along rows.
-    """
+def invert_whole(a: FloatArray, inverse: FloatArray, work: FloatArray) -> float:
+    """Write the inverse of the positive definite ``a``, which is overwritten, and return its log determinant."""
     k = a.shape[0]
-    log_determinant = 0.0
-    for j in range(k):
-        pivot = math.sqrt(a[j, j])
-        log_determinant += 2.0 * math.log(pivot)
-        scale = 1.0 / pivot
-        for h in range(j, k):
-            a[j, h] *= scale
-        for i in range(j + 1, k):
-            factor = a[j, i]
-            for h in range(i, k):
-                a[i, h] -= factor * a[j, h]
-    for i in range(k):
-        for h in range(i):
-            work[i, h] = 0.0
-        work[i, i] = 1.0
-        for j in range(i):
-            factor = a[j, i]
-            for h in range(j + 1):
-                work[i, h] -= factor * work[j, h]
-        scale = 1.0 / a[i, i]
-        for h in range(i + 1):
-            work[i, h] *= scale
-    for i in range(k):
-        for h in range(i + 1):
-            inverse[i, h] = 0.0
-    for j in range(k):
-        for i in range(j + 1):
-            factor = work[j, i]
-            for h in range(i + 1):
-                inverse[i, h] += factor * work[j, h]
-    for i in range(k):
-        for h in range(i):
-            inverse[h, i] = inverse[i, h]
-    return log_determinant
+    factorise(a, 0, k, 0.0)
+    invert(a, 0, k, inverse, work)
+    return 2.0 * half_log_determinant(a, 0, k)
 
 
 @inner
@@ -119,7 +86,7 @@ def refresh_full(
         for h in range(k):
             space[1, i, h] = gram[i, h]
         space[1, i, i] += weight[i]
-    log_determinant = invert(space[1], space[0], space[2])
+    log_determinant = invert_whole(space[1], space[0], space[2])
     fit = 0.0
     for i in range(k):
         state[i] = dot(space[0, i], shift)
@@ -143,7 +110,7 @@ def refresh_low_rank(
                 space[1, a, h] += scaled * factor[i, h]
     for a in range(r):
         space[1, a, a] += 1.0
-    log_determinant += invert(space[1], space[0], space[2])
+    log_determinant += invert_whole(space[1], space[0], space[2])
     fit = 0.0
     for a in range(r):
         state[a] = dot(space[0, a], shift)
@@ -185,8 +152,10 @@ def round_full(
 
     Where that changes ``log|A|`` by less than `settled`, the coefficient is no longer active.
     """
-    inverse, column = space[0], space[1, 0]
     k = fixed.shape[0]
+    if k == 0:  # the work space has no row either
+        return log_determinant, fit
+    inverse, column = space[0], space[1, 0]
     for i in range(k):
         if fixed[i] > 0.0 or not active[i]:
             continue

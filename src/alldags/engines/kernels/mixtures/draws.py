@@ -11,45 +11,13 @@ import math
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.linalg import factorise, solve, solve_backward, solve_forward
 from alldags.engines.kernels.mixtures.coefficients import dot
 from alldags.engines.kernels.mixtures.mixing import LAPLACE, NEG, STUDENT_T
 from alldags.engines.kernels.noise import NoiseTerm, residual_rate
 from alldags.typing import FloatArray
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # of a variance: keeps products finite
-
-
-@inner
-def factorise(a: FloatArray) -> None:
-    """Replace the upper triangle of the positive definite ``a`` by ``U``, ``a = U'U``."""
-    k = a.shape[0]
-    for j in range(k):
-        scale = 1.0 / math.sqrt(a[j, j])
-        for h in range(j, k):
-            a[j, h] *= scale
-        for i in range(j + 1, k):
-            factor = a[j, i]
-            for h in range(i, k):
-                a[i, h] -= factor * a[j, h]
-
-
-@inner
-def solve_forward(upper: FloatArray, x: FloatArray) -> None:
-    """Replace ``x`` by the solution of ``U' z = x``."""
-    for j in range(x.shape[0]):
-        x[j] /= upper[j, j]
-        for h in range(j + 1, x.shape[0]):
-            x[h] -= upper[j, h] * x[j]
-
-
-@inner
-def solve_backward(upper: FloatArray, x: FloatArray) -> None:
-    """Replace ``x`` by the solution of ``U z = x``."""
-    for j in range(x.shape[0] - 1, -1, -1):
-        value = x[j]
-        for h in range(j + 1, x.shape[0]):
-            value -= upper[j, h] * x[h]
-        x[j] = value / upper[j, j]
 
 
 @inner
@@ -79,13 +47,13 @@ def draw_full(
             work[i, h] = gram[i, h]
         work[i, i] += 1.0 / t[i]
         mean[i] = shift[i]
-    factorise(work)
-    solve_forward(work, mean)
+    factorise(work, 0, k, 0.0)
+    solve_forward(work, 0, k, mean)
     s, rate = draw_precision(rng, dot(mean, mean), noise)
     for i in range(k):
         theta[i] = mean[i] + rng.standard_normal() / math.sqrt(s)
-    solve_backward(work, theta)
-    solve_backward(work, mean)
+    solve_backward(work, 0, k, theta)
+    solve_backward(work, 0, k, mean)
     return s, rate
 
 
@@ -110,11 +78,11 @@ def draw_low_rank(
                 work[a, h] += scaled * factor[i, h]
     for a in range(r):
         work[a, a] += 1.0
-    factorise(work)
+    factorise(work, 0, r, 0.0)
     solved = shift.copy()
-    solve_forward(work, solved)
+    solve_forward(work, 0, r, solved)
     s, rate = draw_precision(rng, dot(shift, shift) - dot(solved, solved), noise)
-    solve_backward(work, solved)
+    solve_backward(work, 0, r, solved)
     scale = 1.0 / math.sqrt(s)
     rest = shift.copy()
     for i in range(k):
@@ -123,8 +91,7 @@ def draw_low_rank(
             rest[a] -= factor[i, a] * theta[i]
     for a in range(r):
         rest[a] -= scale * rng.standard_normal()
-    solve_forward(work, rest)
-    solve_backward(work, rest)
+    solve(work, 0, r, rest)
     for i in range(k):
         mean[i] = t[i] * dot(factor[i], solved)
         theta[i] += t[i] * dot(factor[i], rest)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
+from alldags.engines.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
 from alldags.engines.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
@@ -253,35 +254,27 @@ def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> 
 def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
     """Return the log weight of a parent set, (k,), under a setting.
 
-    Leaves the Cholesky factor ``L`` of its precision in the leading rows of `factor` (k, k), and ``L^-1 b`` in `center`.
+    Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), and ``U'^-1 b`` in `center`.
     """
-    scale = systems.scale[setting]
-    value = systems.constant[setting]
-    q, p = 0.0, 0
+    p = 0
+    value, q = systems.constant[setting], 0.0
     for v in range(present.shape[0]):
-        if not present[v]:
-            continue
-        j = 0
-        for u in range(v + 1):
-            if not present[u]:
-                continue
-            entry = scale[v] if u == v else systems.factor[setting] * systems.gram[v, u]
-            for h in range(j):
-                entry -= factor[p, h] * factor[j, h]
-            if u == v:
-                factor[p, p] = math.sqrt(max(entry, TINY * scale[v]))
-            else:
-                factor[p, j] = entry / factor[j, j]
-            j += 1
-        entry = systems.shift[setting, v]
-        for h in range(p):
-            entry -= factor[p, h] * center[h]
-        center[p] = entry / factor[p, p]
-        q += center[p] * center[p]
-        value += systems.log_factor[setting, v]
-        if systems.has_determinant[setting]:
-            value -= math.log(factor[p, p])
-        p += 1
+        if present[v]:
+            j = p
+            for u in range(v, present.shape[0]):
+                if present[u]:
+                    factor[p, j] = systems.factor[setting] * systems.gram[v, u]
+                    j += 1
+            factor[p, p] = systems.scale[setting, v]
+            center[p] = systems.shift[setting, v]
+            value += systems.log_factor[setting, v]
+            p += 1
+    factorise(factor, 0, p, TINY)
+    solve_forward(factor, 0, p, center)
+    for i in range(p):
+        q += center[i] * center[i]
+    if systems.has_determinant[setting]:
+        value -= half_log_determinant(factor, 0, p)
     return value + _last_terms(systems, setting, p, q)
 
 
@@ -310,27 +303,23 @@ def add_set_moments(
     if not systems.known_noise[setting]:
         term = noise_at(systems, setting)
         noise = residual_rate(term, q) * variance_factor(term, free)
-    i = p
-    for v in range(present.shape[0] - 1, -1, -1):
+    solve_backward(factor, 0, p, center)
+    i = 0
+    for v in range(present.shape[0]):
         if not present[v]:
             continue
-        i -= 1
-        mean = center[i]
-        for h in range(i + 1, p):
-            mean -= factor[h, i] * center[h]
-        mean /= factor[i, i]
-        center[i] = mean
+        for h in range(p):
+            column[h] = 1.0 if h == i else 0.0
+        solve_forward(factor, i, p, column)
         variance = 0.0
         for h in range(i, p):
-            entry = 1.0 if h == i else 0.0
-            for g in range(i, h):
-                entry -= factor[h, g] * column[g]
-            column[h] = entry / factor[h, h]
             variance += column[h] * column[h]
+        mean = center[i]
         out[0, v] += weight
         out[1, v] += weight * mean
         out[2, v] += weight * (mean * mean + noise * variance)
         out[3, v] += weight * mean * mean
+        i += 1
 
 
 @inner

@@ -1,0 +1,108 @@
+"""``python -m calibration [--sets 200] [--n-jobs 2] [--only WORD]``: simulate, and write the page's tables."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+
+from alldags.files import write_text
+from alldags.parallel import map_processes
+from alldags.progress import Progress
+from calibration import confounders
+from calibration.confounders import CELLS, Cell, Outcome
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    """Run what is missing and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=200, help="data sets of each cell")
+    parser.add_argument("--first-seed", type=int, default=10_000, help="seeds below 10,000 were used for choices")
+    parser.add_argument("--n-jobs", type=int, default=-1)
+    parser.add_argument("--only", default="", help="only cells whose name holds this word")
+    options = parser.parse_args()
+    chosen = [i for i, cell in enumerate(CELLS) if options.only in cell.key]
+    outcomes = _run(chosen, range(options.first_seed, options.first_seed + options.sets), options.n_jobs)
+    text = table(outcomes)
+    print(text)
+    if not options.only:
+        write_text(FOLDER / "confounders.md", text + "\n")
+
+
+def _run(chosen: Sequence[int], seeds: range, n_jobs: int) -> list[Outcome]:
+    """Return the outcomes of all cells and seeds; those of an earlier run are read, the others added as they come."""
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / "confounders.csv"
+    found = {(item.cell, item.seed): item for item in _read(path)}
+    tasks = [(i, seed) for seed in seeds for i in chosen if (CELLS[i].key, seed) not in found]
+    with Progress("data sets", len(tasks), keep=True) as progress:
+        for count, item in enumerate(map_processes(confounders.run, tasks, n_jobs), start=1):
+            found[item.cell, item.seed] = item
+            progress.advance()
+            if count % 50 == 0 or count == len(tasks):
+                _write(path, list(found.values()))
+    wanted = {(CELLS[i].key, seed) for i in chosen for seed in seeds}
+    return [item for key, item in found.items() if key in wanted]
+
+
+def _read(path: Path) -> list[Outcome]:
+    if not path.exists():
+        return []
+    kinds = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
+    convert = {field.name: kinds[str(field.type)] for field in fields(Outcome)}
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Outcome(**{name: convert[name](text) for name, text in row.items()}) for row in csv.DictReader(file)]
+
+
+def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
+    names = [field.name for field in fields(Outcome)]
+    rows = [",".join(names)]
+    for item in sorted(outcomes, key=lambda item: (item.cell, item.seed)):
+        values = asdict(item)
+        rows.append(",".join(f'"{values[name]}"' if name == "cell" else str(values[name]) for name in names))
+    write_text(path, "\n".join(rows) + "\n")
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return the results in Markdown: cells, and pooled coverage where candidates are fewer than half the rows."""
+    lines = [
+        "| design (covariates x rows) | sets | error | over least squares | covered | by least squares | width |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    by_cell = {cell: [item for item in outcomes if item.cell == cell.key] for cell in CELLS}
+    lines += [_row(cell, items) for cell, items in by_cell.items() if items]
+    for words, wanted in (("with an effect", True), ("without an effect", False)):
+        pooled = [
+            item
+            for cell, items in by_cell.items()
+            if bool(cell.effect) == wanted and 2 * cell.covariates + 2 < cell.rows
+            for item in items
+        ]
+        if pooled:
+            share = np.mean([item.covered for item in pooled])
+            lines.append(f"| *all {words}, candidates below half the rows* | {len(pooled)} | | | {share:.3f} | | |")
+    return "\n".join(lines)
+
+
+def _row(cell: Cell, items: Sequence[Outcome]) -> str:
+    rmse, plain = (
+        float(np.sqrt(np.mean((np.array([getattr(item, name) for item in items]) - cell.effect) ** 2)))
+        for name in ("estimate", "plain")
+    )
+    covered, plain_covered, width = (
+        float(np.mean([getattr(item, name) for item in items])) for name in ("covered", "plain_covered", "width")
+    )
+    return (
+        f"| {cell.key} | {len(items)} | {rmse:.3f} | {rmse / plain:.2f} | {covered:.3f} | {plain_covered:.3f} | "
+        f"{width:.3f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""One door for data: whatever the user brings is opened here, and is asked for moments.
+
+Each way in is a class in a file of its own. It says which tables it `takes`, and once made with one it is a `Source`.
+A new way in is one more file and one more row in `_WAYS_IN`; nothing else has to know about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from alldags.data.arrays import ArraySource, MappingSource
+from alldags.data.files import FileSource
+from alldags.data.frames import FrameSource
+from alldags.data.moments import Moments, MomentsSource
+
+
+class Source(Protocol):
+    """An opened table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns, used or not."""
+        ...
+
+    def moments(
+        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+    ) -> Moments:
+        """Return the moments of some columns, in this order; of all by default."""
+        ...
+
+
+class WayIn(Protocol):
+    """A kind of table: which ones it can open, and the opening itself."""
+
+    def takes(self, table: Any, /) -> bool:
+        """Is this a table of this kind?"""
+        ...
+
+    def __call__(self, table: Any, names: Sequence[str] | None = None, /) -> Source:
+        """Open a table."""
+        ...
+
+
+# The first that takes a table opens it; frames are recognised by narwhals alone, so they come last.
+_WAYS_IN: tuple[WayIn, ...] = (MomentsSource, ArraySource, MappingSource, FileSource, FrameSource)
+
+
+def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
+    """Open a table of any kind.
+
+    Parameters
+    ----------
+    table
+        An eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, an array
+        of shape (rows, columns) with `names`, the path of a file that `alldags.read_table` reads, or `Moments`.
+    names
+        Column names of an array.
+
+    Examples
+    --------
+    >>> from alldags.data.source import open_source
+    >>> source = open_source({"dose": [1, 2, 3], "score": [2.0, 4.0, 9.0], "site": ["a", "b", "a"]})
+    >>> source.columns
+    ('dose', 'score', 'site')
+    >>> source.moments(["score", "dose"]).mean.tolist()
+    [5.0, 2.0]
+    """
+    way = next(way for way in _WAYS_IN if way.takes(table))
+    return way(table, names)
+
+
+def ignored_columns_note(source: Source, variables: Iterable[str]) -> tuple[str, ...]:
+    """Say which columns are not among the variables used; empty if all are.
+
+    Examples
+    --------
+    >>> from alldags.data.source import ignored_columns_note, open_source
+    >>> ignored_columns_note(open_source({"dose": [1, 2], "site": ["a", "b"]}), ["dose"])
+    ("columns not in the graph were ignored: 'site'",)
+    """
+    used = set(variables)
+    extra = [name for name in source.columns if name not in used]
+    if not extra:
+        return ()
+    shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
+    return (f"columns not in the graph were ignored: {shown}",)

@@ -1,0 +1,161 @@
+"""`TotalEffect`: moments and draws of a total effect in one fitted graph.
+
+With ``t_j`` the total effect of a source on ``j`` (``t_source = 1``) and nodes independent a posteriori, in
+topological order::
+
+    E[t_j]     = mean_j . E[t_C]
+    E[t_j t_a] = mean_j . E[t_C t_a]      for every earlier a
+    E[t_j^2]   = sum(M_j * E[t_C t_C'])   M_j = E[theta_j theta_j'], C = candidate parents of j
+
+A directed path enters each vertex at most once, so a product of coefficients along it is a product over different,
+independent nodes: that is why no sampling and no sum over graphs is needed. Each block of the model carries the
+moments one step further (`alldags.models.blocks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.effects.span import Span
+from alldags.models.blocks import SecondMoments, all_moments, between_graphs, parent_places
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Slope
+from alldags.nodes.posterior import NodePosterior
+from alldags.typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TotalEffect:
+    """The total effect of a span's first variable on its last, in one fitted model and in working units.
+
+    Without a candidate path (an empty span) the effect is zero.
+    """
+
+    model: FittedGraph
+    span: Span
+
+    @classmethod
+    def of(cls, model: FittedGraph, source: str, target: str) -> TotalEffect:
+        """Return the total effect of `source` on `target`."""
+        return cls(model, Span.between(model.graph, source, target))
+
+    def prepare(self) -> None:
+        """Fit the nodes it needs."""
+        self.model.prepare(self.span.reached)
+
+    @cached_property
+    def has_structure(self) -> bool:
+        """Whether every node it runs through has a notion of a parent set."""
+        return all(node.inclusion is not None for node in self.nodes())
+
+    def nodes(self) -> Iterator[NodePosterior]:
+        """Yield the nodes it runs through."""
+        return (self.model.node(child) for child in self.span.reached)
+
+    # -- moments -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """Mean effect of the source on each variable of the span, shape (v,)."""
+        return first_moments(self.model, self.span)
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.reach[-1]) if self.span.variables else 0.0
+
+    @cached_property
+    def square(self) -> FloatArray:
+        """Second moments of the effect of the source on the variables of the span, shape (v, v)."""
+        return second_moments(self.model, self.span, all_moments)
+
+    @property
+    def second(self) -> float:
+        """Second moment."""
+        return float(self.square[-1, -1]) if self.span.variables else 0.0
+
+    @property
+    def second_between(self) -> float:
+        """Second moment, over graphs, of the mean given the graph."""
+        return float(second_moments(self.model, self.span, between_graphs)[-1, -1]) if self.span.variables else 0.0
+
+    @cached_property
+    def onward(self) -> dict[str, float]:
+        """Mean effect of each variable of the span on the last one."""
+        ahead = dict.fromkeys(self.span.variables, 0.0)
+        if self.span.variables:
+            ahead[self.span.variables[-1]] = 1.0
+        for child in reversed(self.span.reached):
+            node = self.model.node(child)
+            for name, value in zip(node.parents, node.mean, strict=True):
+                if name in ahead:
+                    ahead[name] += float(value) * ahead[child]
+        return ahead
+
+    def slopes(self) -> Iterator[Slope]:
+        """Yield how the mean answers to each node: ``E[t_C]`` times the mean effect of the node on the target."""
+        for child in self.span.reached:
+            node = self.model.node(child)
+            own, others = parent_places(node, self.span.places)
+            slope = np.zeros(len(node.parents))
+            slope[own] = self.reach[others] * self.onward[child]
+            yield Slope(child, node, slope)
+
+    @property
+    def bound(self) -> float:
+        """Bound of the mean's error from parent sets left out, to first order; 0 if none was."""
+        return sum(float(np.abs(part.slope) @ part.node.mean_bound) for part in self.slopes())
+
+    # -- draws -------------------------------------------------------------------------------------------------------
+
+    def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return independent draws, shape (size,); exact zeros where there is no path."""
+        if not self.span.variables:
+            return np.zeros(size)
+        effect = np.zeros((len(self.span), size))
+        effect[0] = 1.0
+        streams = variable_streams(self.model, rng)
+        for block in self.model.blocks(self.span.reached):
+            block.draw(size, streams[block.variables[0]]).carry(self.span.places, effect)
+        return np.asarray(effect[-1])
+
+
+def first_moments(model: FittedGraph, span: Span) -> FloatArray:
+    """Return E[t] of the span's first variable on each of its variables, shape (v,)."""
+    mean = np.zeros(len(span))
+    mean[:1] = 1.0
+    for block in model.blocks(span.reached):
+        block.carry_first(span.places, mean)
+    return mean
+
+
+def second_moments(model: FittedGraph, span: Span, of: SecondMoments = all_moments) -> FloatArray:
+    """Return E[t t'] over the span, shape (v, v), with `of(node)` in place of each node's second moments."""
+    square = np.zeros((len(span), len(span)))
+    square[:1, :1] = 1.0
+    for block in model.blocks(span.reached):
+        block.carry_second(span.places, square, of)
+    return square
+
+
+def variable_streams(model: FittedGraph, rng: np.random.Generator) -> dict[str, np.random.Generator]:
+    """Return a generator for every variable, so that a node's draws do not depend on which others are drawn."""
+    names = model.graph.variables
+    return dict(zip(names, rng.spawn(len(names)), strict=True))
+
+
+def effect_moments(model: FittedGraph, sources: Iterable[str]) -> FloatArray:
+    """Return first and second moments of the effects of some variables on all, shape (2, m, m); zeros for others."""
+    place = {name: i for i, name in enumerate(model.graph.variables)}
+    moments = np.zeros((2, len(place), len(place)))
+    for source in sources:
+        span = Span.below(model.graph, source)
+        model.prepare(span.reached)
+        columns = [place[name] for name in span.variables]
+        moments[0, place[source], columns] = first_moments(model, span)
+        moments[1, place[source], columns] = np.diag(second_moments(model, span))
+    return moments

@@ -1,0 +1,116 @@
+"""Blocks: the factors of one fitted graph's posterior.
+
+A factor holds one variable, given those before it, where its candidate parents are known to come first: `NodeBlock`. A
+group of variables whose order is open is one factor, too. What a total effect needs of a factor is the same for both:
+to carry its moments, or draws of it, from the variables before the block to those inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from alldags.nodes.posterior import NodePosterior
+from alldags.typing import FloatArray
+
+Places: TypeAlias = Mapping[str, int]
+"""Positions of variables in vectors of effects."""
+
+SecondMoments: TypeAlias = Callable[[NodePosterior], FloatArray]
+"""Which second moments of a node's coefficients are meant, shape (k, k)."""
+
+
+def all_moments(node: NodePosterior) -> FloatArray:
+    """Return a node's second moments."""
+    return node.second_moment
+
+
+def between_graphs(node: NodePosterior) -> FloatArray:
+    """Return the second moments of a node's conditional means over parent sets."""
+    if node.second_moment_between is None:
+        raise TypeError("this engine has no notion of a parent set")
+    return node.second_moment_between
+
+
+class BlockDraws(Protocol):
+    """Draws of a block's coefficients and noise."""
+
+    def carry(self, places: Places, effect: FloatArray) -> None:
+        """Write the effect (v, size) on the block's variables, given those before it."""
+
+
+class Block(Protocol):
+    """A factor of a fitted graph's posterior."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables inside."""
+
+    def carry_first(self, places: Places, mean: FloatArray) -> None:
+        """Write E[t] of the block's variables into `mean`, shape (v,), given those before it."""
+
+    def carry_second(self, places: Places, square: FloatArray, of: SecondMoments) -> None:
+        """Write E[t t'] of the block's variables with all before into `square`, shape (v, v)."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> BlockDraws:
+        """Draw the block's coefficients and noise variances."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBlock:
+    """A block of one variable: its node."""
+
+    child: str
+    node: NodePosterior
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The one variable inside."""
+        return (self.child,)
+
+    def carry_first(self, places: Places, mean: FloatArray) -> None:
+        """Write ``E[t_j] = mean_j . E[t_C]``."""
+        own, others = parent_places(self.node, places)
+        if own:
+            mean[places[self.child]] = self.node.mean[own] @ mean[others]
+
+    def carry_second(self, places: Places, square: FloatArray, of: SecondMoments) -> None:
+        """Write ``E[t_j t_a] = mean_j . E[t_C t_a]`` and ``E[t_j^2] = sum(M_j * E[t_C t_C'])``."""
+        own, others = parent_places(self.node, places)
+        if own:
+            j = places[self.child]
+            square[j, :j] = self.node.mean[own] @ square[others, :j]
+            square[:j, j] = square[j, :j]
+            square[j, j] = weighted_sum(of(self.node)[np.ix_(own, own)], square[np.ix_(others, others)])
+
+    def draw(self, size: int, rng: np.random.Generator) -> NodeDraws:
+        """Draw coefficients (size, k) and noise variances (size,)."""
+        return NodeDraws(self, *self.node.draw(size, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeDraws:
+    """Draws of one node: coefficients (size, k), zero where absent, and noise variances (size,)."""
+
+    block: NodeBlock
+    coefficients: FloatArray
+    variance: FloatArray
+
+    def carry(self, places: Places, effect: FloatArray) -> None:
+        """Write the effect on the child: its coefficients times the effects on its parents."""
+        own, others = parent_places(self.block.node, places)
+        effect[places[self.block.child]] = np.einsum("sp,ps->s", self.coefficients[:, own], effect[others])
+
+
+def parent_places(node: NodePosterior, places: Places) -> tuple[list[int], list[int]]:
+    """Return, for the parents that have a place, their positions in the node's list and in the vector."""
+    pairs = [(own, places[name]) for own, name in enumerate(node.parents) if name in places]
+    return [own for own, _ in pairs], [other for _, other in pairs]
+
+
+def weighted_sum(moments: FloatArray, weights: FloatArray) -> float:
+    """Return ``sum(moments * weights)``; infinite moments with weight zero do not count."""
+    return float(np.where(weights == 0.0, 0.0, moments * np.where(weights == 0.0, 0.0, weights)).sum())

@@ -1,0 +1,142 @@
+"""`NodeStore`: the fitted nodes of one fit, shared by all its models."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.errors import AlldagsWarning
+from alldags.nodes.build import NodeTerms, build
+from alldags.nodes.data import WorkingData
+from alldags.nodes.loadings import onto_parents
+from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
+from alldags.nodes.problem import NodeProblem
+from alldags.parallel import map_threads
+from alldags.priors.prior import Prior
+from alldags.progress import Progress
+
+
+@dataclass(frozen=True)
+class NodeKey:
+    """What defines a node: equal keys have equal posteriors.
+
+    Parameters
+    ----------
+    terms
+        The child, the terms of its regression and their probabilities.
+    prior
+        Without hyperparameters shared by nodes.
+    data
+        The moments; compared by identity.
+    engine
+        None: the store's own.
+    """
+
+    terms: NodeTerms
+    prior: Prior
+    data: WorkingData
+    engine: Engine | None = None
+
+    @property
+    def child(self) -> str:
+        """The child's name."""
+        return self.terms.child
+
+    def problem(self) -> NodeProblem:
+        """Return the node's problem."""
+        return build(self.data.of(self.child), self.terms, self.prior)
+
+
+class NodeStore:
+    """Nodes fitted when first asked for, and kept; a node that several models have is fitted once.
+
+    Every variable has its own random stream: a node's posterior depends neither on which other nodes are fitted, nor on
+    the order, nor on the number of threads.
+
+    Parameters
+    ----------
+    engine
+        Fits a node.
+    seed
+        Source of the nodes' random streams.
+    variables
+        Names; their order gives each its stream.
+    n_jobs
+        Threads.
+    progress
+        Whether to show a bar on a terminal when the work is long.
+    searcher
+        The engine for regressions that are looked at on the way to an answer, whatever `engine` is; `engine` if not
+        given.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        seed: np.random.SeedSequence,
+        variables: Iterable[str],
+        n_jobs: int,
+        progress: bool,
+        searcher: Engine | None = None,
+    ) -> None:
+        self.engine = engine
+        self.searcher = searcher or engine
+        self._seed = seed
+        self._place = {name: i for i, name in enumerate(variables)}
+        self._n_jobs = n_jobs
+        self._progress = progress
+        self._nodes: dict[NodeKey, NodePosterior] = {}
+
+    def get(self, key: NodeKey) -> NodePosterior:
+        """Return the posterior of one node."""
+        if key not in self._nodes:
+            self._keep([key], [self._fit(key)])
+        return self._nodes[key]
+
+    def prepare(self, keys: Iterable[NodeKey]) -> None:
+        """Fit several nodes at once, in parallel."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._nodes]
+        together = [key for key in wanted if isinstance(key.engine or self.engine, BatchEngine)]
+        apart = [key for key in wanted if key not in together]
+        self._keep(together, self._fit_together(together))
+        self._keep(apart, self._fit_apart(apart))
+
+    def _keep(self, keys: Sequence[NodeKey], posteriors: Sequence[NodePosterior]) -> None:
+        """Keep what was fitted, and warn of what went wrong: the one place where engines' troubles become warnings."""
+        self._nodes.update(zip(keys, posteriors, strict=True))
+        for posterior in posteriors:
+            for sentence in posterior.diagnostics.troubles:
+                warnings.warn(sentence, AlldagsWarning, stacklevel=4)
+
+    def fitted(self) -> Iterator[tuple[NodeKey, NodePosterior]]:
+        """Yield the nodes fitted so far."""
+        yield from self._nodes.items()
+
+    def _fit_together(self, wanted: list[NodeKey]) -> list[NodePosterior]:
+        if not wanted or not isinstance(self.engine, BatchEngine):
+            return []
+        return [onto_parents(node) for node in self.engine.fit_many([key.problem() for key in wanted])]
+
+    def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
+        with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:
+
+            def job(key: NodeKey) -> NodePosterior:
+                posterior = self._fit(key)
+                progress.advance()
+                return posterior
+
+            return list(map_threads(job, wanted, self._n_jobs))
+
+    def _fit(self, key: NodeKey) -> NodePosterior:
+        engine = key.engine or self.engine
+        posterior = engine(key.problem(), self._stream(key.child))
+        posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
+        return onto_parents(posterior)
+
+    def _stream(self, child: str) -> np.random.Generator:
+        """Return the child's generator, the same at every call."""
+        key = (*self._seed.spawn_key, 0, self._place[child])
+        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))

@@ -1,0 +1,32 @@
+"""The border between data and engines: `NodeProblem` goes in, `NodePosterior` comes out, one per child variable.
+
+A node's problem is a regression of the child on the terms of its candidate parents with a spike-and-slab prior, reduced
+to cross-products: no engine ever sees rows. Everything here is in *working units* (see `Prior.units`); total effects
+are turned into the user's units at the very end, where that is a single multiplication.
+"""
+
+from __future__ import annotations
+
+from alldags.nodes.build import linear_terms, node_problem
+from alldags.nodes.data import WorkingData, working_data
+from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, GraphEngine, NodeFit, NodePosterior, ParentSet
+from alldags.nodes.problem import Loadings, NodeProblem, Origin
+from alldags.priors.grid import Setting
+
+__all__ = [
+    "BatchEngine",
+    "Diagnostics",
+    "Engine",
+    "GraphEngine",
+    "Loadings",
+    "NodeFit",
+    "NodePosterior",
+    "NodeProblem",
+    "Origin",
+    "ParentSet",
+    "Setting",
+    "WorkingData",
+    "linear_terms",
+    "node_problem",
+    "working_data",
+]

@@ -1,0 +1,72 @@
+"""Notes: what a reader of one effect should know, each a clause without capital and full stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from alldags.show.words import number
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
+
+
+def effect_notes(effect: Effect) -> tuple[str, ...]:
+    """Return the notes of the fit, of the nodes that this effect needs, and of the checks of it, each once."""
+    found = (*effect.posterior._notes, *_node_notes(effect), *_own_notes(effect))
+    return tuple(dict.fromkeys(found))
+
+
+def _node_notes(effect: Effect) -> Iterator[str]:
+    for total in effect._totals.items:
+        for node in total.nodes():
+            yield from node.diagnostics.warnings
+
+
+def _own_notes(effect: Effect) -> Iterator[str]:
+    yield from _link_note(effect)
+    yield from _regression_note(effect)
+    yield from _many_candidates_note(effect)
+
+
+def _link_note(effect: Effect) -> Iterator[str]:
+    """Say that the answer depends on whether what drives the treatment acts on the outcome, too."""
+    if effect.posterior._link == 0.0:
+        return
+    check = effect.link_check
+    if abs(check.shift) <= LARGE_SHIFT:
+        return
+    names = ", ".join(check.names)
+    yield (
+        f"weak confounders or instruments: taking what drives {effect.treatment} for possible causes of what comes "
+        f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
+        f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
+        f"{effect.treatment}, say so: graph.instrument({check.names[0]!r}, treatment={effect.treatment!r})"
+    )
+
+
+def _regression_note(effect: Effect) -> Iterator[str]:
+    """Say that plain least squares contradicts the average: neither lies in the other's interval."""
+    plain = effect.regression
+    low, high = effect.interval(0.95)
+    if plain is not None and not low <= plain.estimate <= high and not plain.low <= effect.mean <= plain.high:
+        count = len(plain.covariates)
+        yield (
+            f"least squares on {effect.treatment} and {'all ' if count > 1 else ''}{count} candidate "
+            f"covariate{'' if count == 1 else 's'} gives {number(plain.estimate)} ({number(plain.low)} to "
+            f"{number(plain.high)}), outside the interval above: covariates whose edges were averaged away may matter"
+        )
+
+
+def _many_candidates_note(effect: Effect) -> Iterator[str]:
+    """Say that there are too many candidates for intervals to be relied on."""
+    half = effect.posterior.rows / 2
+    for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
+        count = max(len(graph.parents(child)) for graph in effect.posterior.graphs)
+        if count > half:
+            yield (
+                f"{child!r} has {count} candidate causes, more than half the {effect.posterior.rows:g} rows: no prior "
+                "gives reliable intervals there; leave out causes that you can rule out"
+            )

@@ -1,0 +1,42 @@
+"""An effect as plain numbers under documented keys, as printed by ``alldags effect --json``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from alldags.show.summary import EffectSummary
+
+SCHEMA = "alldags.effect/1"  # keys may be added; the meaning of a key never changes
+
+
+def effect_dict(summary: EffectSummary) -> dict[str, Any]:
+    """Return the answer as a dictionary of plain numbers and names, which JSON can hold."""
+    return {
+        "schema": SCHEMA,
+        "treatment": summary.treatment,
+        "outcome": summary.outcome,
+        "mean": summary.mean,
+        "mean_error": summary.mean_error,
+        "mean_bound": summary.mean_bound,
+        "sd": _finite(summary.sd),
+        "interval": {"level": summary.level, "low": summary.low, "high": summary.high},
+        "probability_positive": summary.probability_positive,
+        "probability_negative": summary.probability_negative,
+        "probability_no_path": summary.probability_no_path,
+        "sd_structure": summary.sd_structure,
+        "sd_coefficients": _finite(summary.sd_coefficients),
+        "n": summary.rows,
+        "log10_graphs": summary.log10_graphs,
+        "engine": summary.engine,
+        "warnings": list(summary.notes),
+        "adjusted": [{**asdict(item), "probability": _finite(item.probability)} for item in summary.adjusted],
+        "least_squares": summary.least_squares and asdict(summary.least_squares),
+        "mean_without_link": summary.mean_without_link,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None

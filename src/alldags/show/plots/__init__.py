@@ -1,0 +1,1 @@
+"""Pictures: one file a plot; colours and sizes in `style`, writing files in `save`."""

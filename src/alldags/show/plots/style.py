@@ -1,0 +1,23 @@
+"""One palette and one set of sizes for all pictures.
+
+Colours that stand side by side in a picture stay apart for people who do not see red or green; a test simulates it.
+"""
+
+from __future__ import annotations
+
+# the posterior of an effect
+EFFECT, INTERVAL, NO_EFFECT, ZERO = "#2b6cb0", "#1a365d", "#c05621", "0.75"
+
+# candidate graphs
+CERTAIN, UNCERTAIN, TEXT = "#1b1b1b", "#2f6db3", "#222222"
+ROLES = {  # inside and border of a variable's box
+    "treatment": ("#fde0c5", "#c8590d"),
+    "outcome": ("#d9ecd4", "#2d7d32"),
+    "": ("#ffffff", "#8a8a8a"),
+}
+
+FIGURE_SIZE = (6.4, 3.6)  # inches
+MAX_INCHES = 40.0  # of the longer side, however large a graph is
+FONT_SIZE = 10.0  # points, of a figure of its own
+SMALL = "small"  # of legends and remarks
+DPI = 150  # of files

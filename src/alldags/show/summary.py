@@ -1,0 +1,144 @@
+"""`EffectSummary`: what there is to say about an effect, as plain numbers, names and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A covariate of the outcome's regression.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    probability
+        Posterior probability that its edge is present; nan if the engine has no notion of that.
+    raised
+        Share of its prior that is there because it drives the treatment, or a variable after it.
+    """
+
+    name: str
+    probability: float
+    raised: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """Coefficient of the treatment in a plain regression, in units of the effect.
+
+    Parameters
+    ----------
+    estimate, low, high
+        The coefficient and its 95% confidence interval.
+    covariates
+        How many covariates the regression has.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    covariates: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSummary:
+    """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
+
+    Obtained from `Effect.summary`. *Units of the effect* are units of the outcome per unit of the treatment, both as
+    in the user's table. A field that is added later has a default, so that records written down before stay readable.
+
+    Parameters
+    ----------
+    treatment, outcome
+        Names of the two variables.
+    mean
+        The estimate, in units of the effect; `estimate` says what it is.
+    mean_error
+        Monte-Carlo standard error of `mean`, in units of the effect; 0 where nothing was sampled.
+    mean_bound
+        Bound on the error of `mean` from parent sets left out, in units of the effect; 0 if none was.
+    sd
+        Posterior standard deviation, in units of the effect; infinite if there are too few rows for it to exist.
+    sd_structure, sd_coefficients
+        The parts of `sd` that come from not knowing the graph and the coefficients, in units of the effect; their
+        squares add up to that of `sd`. None if the engine has no notion of a graph.
+    level
+        Probability that the interval holds, between 0 and 1.
+    low, high
+        Ends of the central interval, in units of the effect.
+    low_error, high_error
+        Monte-Carlo standard errors of the two ends, in units of the effect.
+    probability_positive, probability_negative
+        Posterior probabilities of an effect above and below zero, between 0 and 1; from draws.
+    probability_no_path
+        Posterior probability that no directed path leads from treatment to outcome, between 0 and 1; None if the
+        engine has no notion of a graph.
+    probability_no_path_error
+        Monte-Carlo standard error of `probability_no_path`; 0 where it is computed and not sampled.
+    has_path, has_reverse_path
+        Whether any candidate graph has a path from treatment to outcome, and from outcome to treatment.
+    rows
+        Number of rows of the table.
+    candidates
+        Number of candidate graphs that were given, each with its own edges.
+    log10_graphs
+        Decimal logarithm of the number of graphs that their edges can form.
+    learns_hyperparameters
+        Whether hyperparameters are averaged over, too; `sd_structure` then holds what comes from not knowing those.
+    scope
+        What the answer takes into account, in the words of an engine that does not average over graphs; None if it
+        averages.
+    estimate
+        What `mean` is: ``"posterior mean"`` or ``"posterior mode"``.
+    engine
+        The engine asked for and, where that says more, the engines used and for how many nodes.
+    notes
+        What a user should know, each a clause without capital and full stop.
+    adjusted
+        Covariates of the outcome's regression, most probable first.
+    least_squares
+        Plain least squares on all candidate covariates; None if there are too few rows for it.
+    mean_without_link
+        The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
+    >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
+    ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
+    """
+
+    treatment: str
+    outcome: str
+    mean: float
+    mean_error: float
+    mean_bound: float
+    sd: float
+    sd_structure: float | None
+    sd_coefficients: float | None
+    level: float
+    low: float
+    high: float
+    low_error: float
+    high_error: float
+    probability_positive: float
+    probability_negative: float
+    probability_no_path: float | None
+    probability_no_path_error: float
+    has_path: bool
+    has_reverse_path: bool
+    rows: float
+    candidates: int
+    log10_graphs: float
+    learns_hyperparameters: bool
+    scope: str | None
+    estimate: str
+    engine: str
+    notes: tuple[str, ...]
+    adjusted: tuple[Adjustment, ...] = ()
+    least_squares: LeastSquares | None = None
+    mean_without_link: float | None = None

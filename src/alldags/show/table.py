@@ -1,0 +1,178 @@
+"""Small labelled tables: no data-frame library needed to look at a result, one call to turn it into any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import fill
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags.errors import did_you_mean, require
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of equal length.
+
+    Parameters
+    ----------
+    columns
+        ``{name: values}``.
+    note
+        A sentence to read with it, shown below.
+
+    Examples
+    --------
+    >>> from alldags.show.table import Table
+    >>> table = Table({"edge": ["a -> b"], "probability": [0.25]})
+    >>> table["probability"]
+    [0.25]
+    >>> print(table)
+    edge    probability
+    a -> b         0.25
+    """
+
+    columns: Mapping[str, list[Any]]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType({k: list(v) for k, v in self.columns.items()}))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self.columns:
+            raise KeyError(f"no column {name!r}{did_you_mean(name, self.columns)}; columns: {list(self.columns)}")
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as a dictionary."""
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame."""
+        pandas: Any = require("pandas", "experiments")
+        frame: pd.DataFrame = pandas.DataFrame(dict(self.columns))
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a polars frame."""
+        polars: Any = require("polars", "files")
+        frame: pl.DataFrame = polars.DataFrame(dict(self.columns), strict=False)
+        return frame
+
+    def __str__(self) -> str:
+        text = text_table(list(self.columns), [list(row.values()) for row in self.rows()])
+        return f"{text}\n{fill('note: ' + self.note, 78)}" if self.note else text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        note = f"<p><small>note: {escape(self.note)}</small></p>" if self.note else ""
+        return html_table(list(self.columns), [list(row.values()) for row in self.rows()]) + note
+
+
+@dataclass(frozen=True, eq=False)
+class SquareTable:
+    """A matrix over the variables: row = cause, column = effect.
+
+    Parameters
+    ----------
+    names
+        The variables, m of them.
+    values
+        Shape (m, m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alldags.show.table import SquareTable
+    >>> SquareTable(("x", "y"), np.array([[1.0, 0.5], [0.0, 1.0]]))["x", "y"]
+    0.5
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+
+    def __getitem__(self, edge: tuple[str, str]) -> float:
+        if not isinstance(edge, tuple) or len(edge) != 2:
+            raise KeyError(f"give a cause and an effect, as in table['x', 'y'], got {edge!r}")
+        for name in edge:
+            if name not in self.names:
+                raise KeyError(f"no variable {name!r}{did_you_mean(name, self.names)}")
+        return float(self.values[self.names.index(edge[0]), self.names.index(edge[1])])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame, index = cause, columns = effect."""
+        pandas: Any = require("pandas", "experiments")
+        frame: pd.DataFrame = pandas.DataFrame(self.values, index=list(self.names), columns=list(self.names))
+        return frame
+
+    def to_table(self) -> Table:
+        """Return a table with the column ``cause`` and one column per effect."""
+        columns: dict[str, list[Any]] = {"cause": list(self.names)}
+        columns.update({name: self.values[:, j].tolist() for j, name in enumerate(self.names)})
+        return Table(columns)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
+
+    def __str__(self) -> str:
+        return text_table(["cause", *self.names], self._rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(["cause", *self.names], self._rows())
+
+    def _rows(self) -> list[list[Any]]:
+        return [[name, *row] for name, row in zip(self.names, self.values.tolist(), strict=True)]
+
+
+def format_number(value: Any) -> str:
+    """Format one cell: four significant digits for numbers, ``-`` for what is undefined."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "-"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Lay out rows in columns, numbers to the right."""
+    cells = [list(names), *([format_number(value) for value in row] for row in rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
+    numeric = [
+        all(row[j] is None or isinstance(row[j], int | float | np.number) for row in rows) and bool(rows)
+        for j in range(len(names))
+    ]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines)
+
+
+def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return an HTML table."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(format_number(value))}</td>" for value in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,294 @@
+"""An effect in words: a sentence or two, a small table and notes.
+
+What is said is put together from short lists of functions, `_SENTENCES` and `_ROWS`: each looks at the summary and
+returns what it has to say, or nothing. A new line is a new function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from textwrap import fill
+from typing import TypeAlias
+
+from alldags.show.summary import EffectSummary
+from alldags.show.table import text_table
+
+WIDTH = 78  # characters of a line of prose
+
+Row: TypeAlias = tuple[str, str]
+
+
+def effect_text(summary: EffectSummary) -> str:
+    """Return sentences, table and notes, as printed on a terminal."""
+    parts = [fill(sentence(summary), WIDTH, break_long_words=False), ""]
+    parts += [text_table(["", ""], rows(summary)).strip("\n")]
+    parts += [fill(text, WIDTH, break_long_words=False) for text in remarks(summary)]
+    parts += [fill(note, WIDTH) for note in notes(summary)]
+    return "\n".join(parts)
+
+
+def sentence(summary: EffectSummary) -> str:
+    """Return the answer as one plain sentence or two."""
+    return " ".join(text for part in _SENTENCES if (text := part(summary)))
+
+
+def rows(summary: EffectSummary) -> list[Row]:
+    """Return the small table under the sentence, as pairs of a name and a value."""
+    return [row for part in _ROWS for row in part(summary)]
+
+
+def remarks(summary: EffectSummary) -> list[str]:
+    """Return the sentences under the table: what was adjusted for."""
+    return [text for part in _REMARKS if (text := part(summary))]
+
+
+def notes(summary: EffectSummary) -> list[str]:
+    """Return the notes, each as a line."""
+    return [f"note: {note}" for note in summary.notes]
+
+
+def scope(summary: EffectSummary) -> str:
+    """Say what the answer takes into account."""
+    if summary.scope is not None:
+        each = f", for each of {summary.candidates} weighed candidate graphs" if summary.candidates > 1 else ""
+        return summary.scope + each
+    count = graph_count(summary.log10_graphs)
+    return "in the one candidate graph" if count == "1" else f"averaged over {count} candidate graphs"
+
+
+def interval_name(summary: EffectSummary) -> str:
+    """Return what the interval is called, such as ``95% interval``."""
+    return f"{100 * summary.level:g}% interval"
+
+
+# -- sentences -------------------------------------------------------------------------------------------------------
+
+
+def _zero_by_assumption(summary: EffectSummary) -> bool:
+    return summary.probability_no_path == 1.0 and not summary.has_path
+
+
+def _answer(summary: EffectSummary) -> str:
+    if _zero_by_assumption(summary):
+        return (
+            f"The candidate graph has no path from {summary.treatment} to {summary.outcome}: the effect is zero by "
+            "assumption, whatever the data say."
+        )
+    return (
+        f"Raising {summary.treatment} by one unit changes {summary.outcome} by {number(summary.mean)} on average "
+        f"({interval_name(summary)} {number(summary.low)} to {number(summary.high)}), {scope(summary)}."
+    )
+
+
+def _other_direction(summary: EffectSummary) -> str:
+    if not (_zero_by_assumption(summary) and summary.has_reverse_path):
+        return ""
+    return f"There is a path from {summary.outcome} to {summary.treatment}; did you mean that?"
+
+
+def _mean_outside(summary: EffectSummary) -> str:
+    if _zero_by_assumption(summary) or summary.low <= summary.mean <= summary.high:
+        return ""
+    return "(The mean lies outside because most of the probability sits on no effect.)"
+
+
+def _no_effect_at_all(summary: EffectSummary) -> str:
+    if _zero_by_assumption(summary) or summary.probability_no_path is None:
+        return ""
+    return f"The probability that there is no effect at all is {no_effect(summary, summary.probability_no_path)}."
+
+
+_SENTENCES: tuple[Callable[[EffectSummary], str], ...] = (
+    _answer,
+    _other_direction,
+    _mean_outside,
+    _no_effect_at_all,
+)
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _estimate_row(summary: EffectSummary) -> list[Row]:
+    text = number(summary.mean)
+    if summary.mean_error > 0:
+        text += f" ± {number(summary.mean_error)} Monte Carlo"
+    if summary.mean_bound > 0:
+        text += f" (parent sets left out: at most ± {number(summary.mean_bound)})"
+    return [(summary.estimate, text)]
+
+
+def _spread_rows(summary: EffectSummary) -> list[Row]:
+    found = [("standard deviation", number(summary.sd))]
+    if summary.sd_structure is not None and summary.sd_coefficients is not None:
+        unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
+        found.append((f"  from not knowing the {unknown}", number(summary.sd_structure)))
+        found.append(("  from not knowing the coefficients", number(summary.sd_coefficients)))
+    return found
+
+
+def _interval_row(summary: EffectSummary) -> list[Row]:
+    error = rough(max(summary.low_error, summary.high_error))
+    text = f"{number(summary.low)} to {number(summary.high)} (ends ± {error} Monte Carlo)"
+    return [(interval_name(summary), text)]
+
+
+def _sign_rows(summary: EffectSummary) -> list[Row]:
+    # with no effect for certain, both are known to be zero
+    form = percent if summary.probability_no_path == 1.0 else sampled_percent
+    return [
+        ("P(effect > 0)", form(summary.probability_positive)),
+        ("P(effect < 0)", form(summary.probability_negative)),
+    ]
+
+
+def _no_effect_row(summary: EffectSummary) -> list[Row]:
+    if summary.probability_no_path is None:
+        return []
+    doubt = summary.probability_no_path_error
+    error = f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else ""
+    return [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
+
+
+def _regression_row(summary: EffectSummary) -> list[Row]:
+    plain = summary.least_squares
+    if plain is None:
+        return []
+    covariates = f"{plain.covariates or 'no'} covariate{'' if plain.covariates == 1 else 's'}"
+    ends = f"{number(plain.low)} to {number(plain.high)}"
+    return [("least squares", f"{number(plain.estimate)} (95% {ends}), {covariates}")]
+
+
+def _origin_rows(summary: EffectSummary) -> list[Row]:
+    return [("rows", f"{summary.rows:,.0f}"), ("engine", summary.engine)]
+
+
+_ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
+    _estimate_row,
+    _spread_rows,
+    _interval_row,
+    _sign_rows,
+    _no_effect_row,
+    _regression_row,
+    _origin_rows,
+)
+
+
+# -- remarks ---------------------------------------------------------------------------------------------------------
+
+_MOST_NAMED = 6
+_NAMED_FROM = 0.05  # posterior probability of a covariate that is named
+_DRIVES = 0.5  # what the link adds to the prior of a covariate that drives the treatment
+
+
+def _adjusted_remark(summary: EffectSummary) -> str:
+    """Say which covariates the outcome's regression has, and which are kept because they drive the treatment."""
+    likely = [item for item in summary.adjusted if item.probability >= _NAMED_FROM]
+    if not summary.has_path or not summary.adjusted or any(math.isnan(item.probability) for item in summary.adjusted):
+        return ""
+    if not likely:
+        return (
+            f"Of {len(summary.adjusted)} candidate covariates none was needed in the regression of {summary.outcome}."
+        )
+    named = _named([f"{item.name} ({whole_percent(item.probability)})" for item in likely])
+    text = f"The regression of {summary.outcome} was adjusted for {named}."
+    kept = [item.name for item in likely if item.raised >= _DRIVES]
+    if not kept:
+        return text
+    return f"{text} Kept because they drive {summary.treatment} or what it acts through: {_named(kept)}."
+
+
+def _named(names: list[str]) -> str:
+    rest = len(names) - _MOST_NAMED
+    shown = [*names[:_MOST_NAMED], f"{rest} more"] if rest > 1 else names
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """Format a number for a sentence: three digits, and thousands written out.
+
+    Examples
+    --------
+    >>> from alldags.show.words import number
+    >>> number(0.85562), number(12345.6)
+    ('0.856', '12,346')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def rough(value: float) -> str:
+    """Format an error: one digit, thousands written out.
+
+    Examples
+    --------
+    >>> from alldags.show.words import rough
+    >>> rough(0.00213), rough(1234.0)
+    ('0.002', '1,000')
+    """
+    return f"{float(f'{value:.1g}'):,.0f}" if value >= 10 else f"{value:.1g}"
+
+
+def percent(value: float) -> str:
+    """Format a probability for a sentence.
+
+    Examples
+    --------
+    >>> from alldags.show.words import percent
+    >>> percent(0.238), percent(1e-5), percent(0.0)
+    ('23.8%', 'below 0.1%', '0.0%')
+    """
+    if 0 < value < 0.001:
+        return "below 0.1%"
+    if 0.999 < value < 1:
+        return "above 99.9%"
+    return f"{100 * value:.1f}%"
+
+
+def whole_percent(value: float) -> str:
+    """Format a probability in whole percent, never 0 or 100 unless it is.
+
+    Examples
+    --------
+    >>> from alldags.show.words import whole_percent
+    >>> whole_percent(0.9968), whole_percent(0.051), whole_percent(1.0)
+    ('>99%', '5%', '100%')
+    """
+    if 0.995 <= value < 1:
+        return ">99%"
+    return "<1%" if 0 < value < 0.005 else f"{100 * value:.0f}%"
+
+
+def sampled_percent(value: float) -> str:
+    """Format a probability that comes from draws: however many agree, it is not known to be 0 or 1.
+
+    Examples
+    --------
+    >>> from alldags.show.words import sampled_percent
+    >>> sampled_percent(0.0), sampled_percent(1.0)
+    ('below 0.1%', 'above 99.9%')
+    """
+    return percent(min(max(value, 1e-9), 1 - 1e-9))
+
+
+def no_effect(summary: EffectSummary, probability: float) -> str:
+    """Format the probability of no effect, which is computed or sampled."""
+    return sampled_percent(probability) if summary.probability_no_path_error else percent(probability)
+
+
+def graph_count(log10: float) -> str:
+    """Say how many graphs there are.
+
+    Examples
+    --------
+    >>> from alldags.show.words import graph_count
+    >>> graph_count(4.81648), graph_count(83.1)
+    ('65,536', '10^83')
+    """
+    return f"{round(10**log10):,}" if log10 < 6 else f"10^{log10:.0f}"

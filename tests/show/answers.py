@@ -1,0 +1,80 @@
+"""Answers written down: the record of an effect, and what is shown of it.
+
+Run this file to write them anew after an intended change of words; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import alldags as ad
+from alldags.show.html import effect_html
+from alldags.show.json import effect_dict
+from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
+from alldags.show.words import effect_text
+
+FILE = Path(__file__).with_suffix(".json")
+
+STUDY = ad.datasets.example()
+WITHOUT = STUDY.graph.without_edge("smoking", "risk")
+CERTAIN = ad.CandidateGraph(STUDY.graph.variables, dict.fromkeys(STUDY.graph.edges, 1.0))
+
+
+def _ask(graph=STUDY.graph, rows=500, prior=None, question=("smoking", "risk"), level=0.95, **options):
+    def asked() -> EffectSummary:
+        table = {name: column[:rows] for name, column in STUDY.table.items()}
+        fixed = ad.Prior.v01() if prior is None else prior
+        return ad.fit(table, graph, prior=fixed, rng=0, **options).effect(*question).summary(level)
+
+    return asked
+
+
+CASES: dict[str, Callable[[], EffectSummary]] = {
+    "auto": _ask(),
+    "k2": _ask(engine="k2"),
+    "vb": _ask(engine="vb"),
+    "em": _ask(engine="em"),
+    "full": _ask(engine="full"),
+    "mcmc": _ask(engine="mcmc"),
+    "two graphs": _ask([STUDY.graph, WITHOUT]),
+    "two graphs, greedy": _ask([STUDY.graph, WITHOUT], engine="k2"),
+    "one certain graph": _ask(CERTAIN),
+    "default prior": _ask(prior=ad.Prior()),
+    "default prior, vb": _ask(prior=ad.Prior(), engine="vb"),
+    "four rows": _ask(rows=4, level=0.5),
+    "against the arrows": _ask(question=("risk", "smoking")),
+    "no path either way": _ask(question=("age", "sex")),
+}
+
+
+def stored() -> dict[str, dict]:
+    """Return the answers that are written down."""
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def record(entry: dict) -> EffectSummary:
+    """Return the record of a stored answer."""
+    fields = dict(entry["summary"])
+    fields["notes"] = tuple(fields["notes"])
+    fields["adjusted"] = tuple(Adjustment(**item) for item in fields["adjusted"])
+    fields["least_squares"] = fields["least_squares"] and LeastSquares(**fields["least_squares"])
+    return EffectSummary(**fields)
+
+
+def shown(summary: EffectSummary) -> dict:
+    """Return all that is shown of an effect."""
+    return {"text": effect_text(summary).split("\n"), "html": effect_html(summary), "json": effect_dict(summary)}
+
+
+def update() -> None:
+    """Write the present answers."""
+    summaries = {name: ask() for name, ask in CASES.items()}
+    entries = {name: {"summary": asdict(summary), **shown(summary)} for name, summary in summaries.items()}
+    FILE.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update()

@@ -1,0 +1,95 @@
+"""Pictures kept small, and how far two of them are apart.
+
+Run this file to draw the kept pictures anew after an intended change; look at them before you commit them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.image import imread
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from scipy.ndimage import gaussian_filter
+from scipy.stats import norm
+
+import alldags as ad
+from alldags.show.plots.effect import plot_effect
+from show import answers
+
+FOLDER = Path(__file__).with_suffix("")
+DPI = 60
+SMOOTH = 2.0  # pixels: what is a pixel away still counts in part as being there
+
+SUMMARY = replace(
+    answers.record(answers.stored()["auto"]), mean=0.525, low=0.0, high=1.236, probability_no_path=0.3, notes=()
+)
+DRAWS = np.append(norm.ppf(np.arange(0.5, 3000) / 3000, loc=0.75, scale=0.25), np.zeros(1286))
+GRAPH = ad.CandidateGraph.from_tiers([["age", "sex"], ["smoking"], ["tar", "exercise"], ["risk"]]).with_edge(
+    "smoking", "tar", 1.0
+)
+
+
+def effect_picture(summary=SUMMARY, draws=DRAWS):
+    """Return axes with an effect whose density, interval, mean and atom can all be seen."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(5.0, 2.5))
+    return plot_effect(summary, draws, figure.add_axes((0.05, 0.05, 0.9, 0.9)))
+
+
+def graph_picture(graph=GRAPH, treatment="smoking", outcome="risk"):
+    """Return axes with a graph that has certain and uncertain edges, and both roles."""
+    return graph.plot(treatment=treatment, outcome=outcome)
+
+
+PICTURES: dict[str, Callable] = {"effect": effect_picture, "graph": graph_picture}
+
+
+def drawn(picture: Callable, **settings) -> bytes:
+    """Return a picture as PNG, without letters, in matplotlib's own style with some settings changed."""
+    import matplotlib.pyplot as plt
+
+    stream = io.BytesIO()
+    with mpl.rc_context({**mpl.rcParamsDefault, "backend": "agg", **settings}):
+        figure = picture().figure
+        for artist in [*figure.findobj(Text), *figure.findobj(Legend)]:  # fonts are drawn differently elsewhere
+            artist.set_visible(False)
+        figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
+        plt.close(figure)
+    return stream.getvalue()
+
+
+def pixels(png: bytes) -> np.ndarray:
+    """Return red, green and blue on white between 0 and 1, shape (height, width, 3)."""
+    values = imread(io.BytesIO(png))
+    return values[..., :3] * values[..., 3:] + 1 - values[..., 3:]
+
+
+def distance(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the largest difference between two pictures after smoothing; 1 if their sizes differ."""
+    if first.shape != second.shape:
+        return 1.0
+    return float(np.abs(gaussian_filter(first - second, (SMOOTH, SMOOTH, 0))).max())
+
+
+def moved(picture: np.ndarray, down: int, right: int) -> np.ndarray:
+    """Return a picture moved by whole pixels."""
+    return np.roll(picture, (down, right), axis=(0, 1))
+
+
+def update() -> None:
+    """Draw the kept pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, picture in PICTURES.items():
+        (FOLDER / f"{name}.png").write_bytes(drawn(picture))
+
+
+if __name__ == "__main__":
+    mpl.use("agg")
+    update()

@@ -1,0 +1,163 @@
+"""One record of an effect, and words, JSON and HTML made from it alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import FrozenInstanceError, asdict, fields, replace
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.show.json import SCHEMA, effect_dict
+from alldags.show.summary import EffectSummary
+from alldags.show.words import effect_text, rows, sentence
+from show import answers
+
+STORED = answers.stored()
+
+
+@pytest.fixture
+def plain() -> EffectSummary:
+    return answers.record(STORED["auto"])
+
+
+def test_every_case_is_written_down():
+    assert list(STORED) == list(answers.CASES)
+
+
+@pytest.mark.parametrize("name", answers.CASES)
+def test_what_is_shown_follows_from_the_record_to_the_letter(name):
+    entry = dict(STORED[name])
+    assert answers.shown(answers.record(entry)) == {key: entry[key] for key in ("text", "html", "json")}
+
+
+@pytest.mark.parametrize("name", answers.CASES)
+def test_fits_give_the_records_that_are_written_down(name):
+    found, expected = _flat(answers.CASES[name]()), _flat(answers.record(STORED[name]))
+    numbers = {key for key, value in expected.items() if isinstance(value, float)}
+    assert {k: v for k, v in found.items() if k not in numbers} == {
+        k: v for k, v in expected.items() if k not in numbers
+    }
+    for key in numbers:
+        assert found[key] == pytest.approx(expected[key], **_tolerance(key, expected)), key
+
+
+def _flat(summary):
+    """Return the fields, with the numbers of records inside it under names of their own."""
+    fields = asdict(summary)
+    for item in fields.pop("adjusted"):
+        fields |= {f"{item['name']}_chance": item["probability"], f"{item['name']}_raised": item["raised"]}
+    return fields | {f"plain_{key}": value for key, value in (fields.pop("least_squares") or {}).items()}
+
+
+def _tolerance(key, record):
+    """Rounding differs between machines: a sampler then takes other turns, and a few draws other values."""
+    if key.endswith("_error"):
+        return {"rel": 0.5, "abs": 1e-12}
+    if key in ("low", "high"):
+        return {"abs": 6 * record[f"{key}_error"] + 6 * record["mean_error"]}
+    if key.startswith("probability") or key.endswith("_chance"):
+        return {"rel": 1e-3, "abs": 6 * (0.5 / math.sqrt(20_000) + record["probability_no_path_error"])}
+    if record["mean_error"] and key.startswith("sd"):
+        return {"rel": 6 / math.sqrt(2 * 1000)}  # of a standard deviation from 1,000 stored parent sets
+    return {"rel": 1e-4, "abs": 1e-6 + 6 * record["mean_error"]}
+
+
+@pytest.fixture(scope="module")
+def effect():
+    study = ad.datasets.example()
+    return ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("smoking", "risk")
+
+
+def test_an_effect_shows_its_summary(effect):
+    shown = answers.shown(effect.summary())
+    assert str(effect).split("\n") == shown["text"]
+    assert effect._repr_html_() == shown["html"]
+    assert effect.to_dict() == shown["json"]
+    assert effect.to_dict()["schema"] == SCHEMA == "alldags.effect/1"
+
+
+def test_summary_at_another_level(effect):
+    summary = effect.summary(level=0.8)
+    assert (summary.low, summary.high) == effect.interval(0.8)
+    assert (summary.low_error, summary.high_error) == effect.interval_error(0.8)
+    assert "(80% interval 0.72 to 0.98" in sentence(summary)
+    assert dict(rows(summary))["80% interval"].startswith("0.72 to 0.98")
+    assert effect_dict(summary)["interval"]["level"] == 0.8
+    with pytest.raises(ad.AlldagsError, match="strictly between 0 and 1, got 80"):
+        effect.summary(level=80)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.57, 0.9, 0.99, 0.999])
+def test_levels_are_written_as_people_write_them(plain, level):
+    name = next(key for key, _ in rows(replace(plain, level=level)) if key.endswith("interval"))
+    assert name == {0.5: "50", 0.57: "57", 0.9: "90", 0.99: "99", 0.999: "99.9"}[level] + "% interval"
+
+
+def test_a_summary_is_frozen_and_plain(effect):
+    summary = effect.summary()
+    with pytest.raises(FrozenInstanceError):
+        summary.mean = 1.0  # type: ignore[misc]
+    for name, value in asdict(summary).items():
+        assert type(value) in (str, float, int, bool, tuple, dict, type(None)), name
+        assert not isinstance(value, np.generic), name
+    assert json.loads(json.dumps(asdict(summary)))["treatment"] == "smoking"
+    assert summary == effect.summary()
+
+
+def test_every_field_is_documented():
+    listed = re.findall(r"^    (\w+(?:, \w+)*)\n        ", EffectSummary.__doc__, flags=re.MULTILINE)
+    assert [name for line in listed for name in line.split(", ")] == [field.name for field in fields(EffectSummary)]
+
+
+# -- what is said when -----------------------------------------------------------------------------------------------
+
+
+def test_monte_carlo_error_and_bound_stand_beside_the_mean(plain):
+    summary = replace(plain, mean_error=0.0123, mean_bound=4e-6)
+    assert rows(summary)[0] == (
+        "posterior mean",
+        "0.856 ± 0.0123 Monte Carlo (parent sets left out: at most ± 4e-06)",
+    )
+
+
+def test_a_mean_outside_of_its_interval_is_explained(plain):
+    summary = replace(plain, low=0.0, high=0.0, probability_no_path=0.97)
+    assert "(The mean lies outside because most of the probability sits on no effect.) The pro" in sentence(summary)
+    assert "lies outside" not in sentence(plain)
+
+
+@pytest.mark.parametrize(
+    ("probability", "error", "words"),
+    [(0.0, 0.0, "0.0%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
+)
+def test_sampled_probabilities_of_no_effect_are_never_certain(plain, probability, error, words):
+    summary = replace(plain, probability_no_path=probability, probability_no_path_error=error)
+    assert sentence(summary).endswith(f"no effect at all is {words}.")
+    value = dict(rows(summary))["P(no effect)"]
+    assert value == words + (" (± 1% Monte Carlo)" if error else "")
+
+
+def test_engines_without_a_notion_of_a_graph_say_nothing_about_graphs(plain):
+    summary = replace(plain, probability_no_path=None, sd_structure=None, sd_coefficients=None, scope="as a whole")
+    text = effect_text(summary)
+    assert ", as a whole." in text
+    assert "P(no effect)" not in text
+    assert "graph" not in text
+
+
+def test_json_has_no_infinity(plain):
+    record = effect_dict(replace(plain, sd=math.inf, sd_coefficients=math.inf))
+    assert record["sd"] is None
+    assert record["sd_coefficients"] is None
+    json.dumps(record, allow_nan=False)
+    assert dict(rows(replace(plain, sd=math.inf)))["standard deviation"] == "inf"
+
+
+def test_names_and_notes_are_escaped_in_html(plain):
+    html = answers.shown(replace(plain, treatment="<b>", notes=("a & b",)))["html"]
+    assert "Raising &lt;b&gt; by one unit" in html
+    assert "<p><small>note: a &amp; b</small></p>" in html
