@@ -50,7 +50,7 @@ def test_priors_refuse(make, words):
         (lambda: e.MCMC(chains=2.0), "MCMC chains must be a whole number of at least 2, got 2.0"),
         (lambda: e.MCMC(max_sweeps="many"), "MCMC max_sweeps must be a whole number of at least 20, got 'many'"),
         (lambda: e.MCMC(swaps=True), "MCMC swaps must be a whole number of at least 0, got True"),
-        (lambda: e.MCMC(block=2.5), "MCMC block must be a whole number from 0 to 10, got 2.5"),
+        (lambda: e.MCMC(starts=2.5), "MCMC starts must be a whole number of at least 2, got 2.5"),
         (lambda: e.MCMC(target_mcse="a"), "MCMC target_mcse must be a positive finite number, got 'a'"),
         (lambda: e.MCMC(max_seconds=True), "MCMC max_seconds must be a positive finite number, got True"),
         (lambda: e.Auto(mcmc="mcmc"), r"Auto mcmc must be MCMC\(...\), got 'mcmc'"),

@@ -113,7 +113,7 @@ def test_engines_carry_their_own_words():
 def test_only_troubles_of_the_sampler_are_issued_as_warnings():
     problem, _ = random_node(0, PRIORS["unknown"], 3)
     assert ad.engines.Exact()(problem, np.random.default_rng(0)).diagnostics.troubles == ()
-    short = ad.engines.MCMC(sweeps=20, max_sweeps=20, target_mcse=1e-9, block=0)
+    short = ad.engines.MCMC(sweeps=20, max_sweeps=20, target_mcse=1e-9)
     study = ad.datasets.example(n=60)
     posterior = ad.fit(study.table, study.graph, engine=short, rng=0)
     with warnings.catch_warnings(record=True) as caught:
