@@ -106,7 +106,7 @@ def start_chains(problem: NodeProblem, systems: Systems, chains: int, swaps: int
 
 def start_set(problem: NodeProblem, index: int, generator: np.random.Generator) -> BoolArray:
     """Return the start of chain `index`, shape (k,): 0 is empty, 1 greedy, 2 crowded, others random."""
-    from alldags.engines.k2 import greedy_set
+    from alldags.engines.conjugate.greedy import greedy_set
 
     none = np.zeros(problem.k, dtype=bool)
     if index == 1:
