@@ -1,4 +1,4 @@
-"""Which moves mix best among correlated candidates? The measurements behind the decision record on MCMC moves.
+"""Which moves mix best among correlated candidates? With what error per second of CPU time?
 
 Run ``python -m benchmarks.mcmc_moves``. Each line is one design; the figures are independent posterior draws per second
 of CPU time (the worst coefficient with an inclusion probability above 0.01), for Gibbs sweeps alone, with 1 or 4 swap
