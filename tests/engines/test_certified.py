@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,38 +20,10 @@ from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
-from naive_hyper import all_sets, brute_force
+from naive.sets import all_sets, brute_force
+from problems import KINDS, make_problem, random_kind
 
 pytestmark = pytest.mark.kernels
-
-KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]
-
-
-def random_problem(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -> NodeProblem:
-    """Correlated parents, effects from none to overwhelming, any number of rows."""
-    n = int(rng.integers(max(k // 2, 4), 80)) if not kind.startswith("g") else int(rng.integers(k + 3, 80))
-    x = rng.standard_normal((n, k)) @ (np.eye(k) + rng.uniform(0, 1.2) * rng.standard_normal((k, k)) / math.sqrt(k))
-    effects = rng.standard_normal(k) * (rng.random(k) < 0.4) * rng.choice([0.1, 0.5, 3.0])
-    y = x @ effects + rng.standard_normal(n)
-    noise = ad.KnownNoise(float(rng.uniform(0.5, 2))) if kind in ("known", "g known", "sizes") else ad.UnknownNoise()
-    slab = "g" if kind.startswith("g") else "independent"
-    probability = rng.uniform(0.05, 0.9, k)
-    log_size = None
-    if kind.startswith("sizes"):
-        probability[:] = 0.5
-        log_size = ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
-    probability[:certain] = 1.0
-    return NodeProblem(
-        child="y",
-        terms=tuple(f"x{i}" for i in range(k)),
-        gram=x.T @ x,
-        cross=x.T @ y,
-        total=float(y @ y),
-        n=float(n),
-        probability=probability,
-        settings=(Setting(float(rng.uniform(0.3, 20)), noise, slab),),  # type: ignore[arg-type]
-        log_size=log_size,
-    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +35,7 @@ def test_bounds_hold_against_full_enumeration(kind, rng, scaled, monkeypatch):
     for _ in range(scaled(150)):
         k = int(rng.integers(4, 15))
         monkeypatch.setattr(module, "WIDTH", int(rng.integers(0, 4)))
-        problem = random_problem(rng, kind, k)
+        problem = random_kind(rng, kind, k)
         exact = ExactPosterior(problem)
         free = free_system(problem, conjugate_system(problem))
         system = ordered_system(free, 2**26)
@@ -80,7 +53,7 @@ def test_bounds_hold_against_full_enumeration(kind, rng, scaled, monkeypatch):
 def test_means_and_inclusions_stay_within_their_bounds(kind, rng, scaled, monkeypatch):
     monkeypatch.setattr(module, "WIDTH", 3)
     for _ in range(scaled(25)):
-        problem = random_problem(rng, kind, int(rng.integers(5, 13)), certain=int(rng.integers(0, 3)))
+        problem = random_kind(rng, kind, int(rng.integers(5, 13)), certain=int(rng.integers(0, 3)))
         ours = CertifiedPosterior(problem, Certified(tolerance=float(10 ** rng.uniform(-4, -0.5))))
         exact = ExactPosterior(problem)
         mass = ours.diagnostics.mass_left_out
@@ -95,7 +68,7 @@ def test_means_and_inclusions_stay_within_their_bounds(kind, rng, scaled, monkey
 def test_agrees_with_exact_when_little_is_left_out(kind, rng, scaled, monkeypatch):
     monkeypatch.setattr(module, "WIDTH", 3)
     for _ in range(scaled(4)):
-        problem = random_problem(rng, kind, 9, certain=2)
+        problem = random_kind(rng, kind, 9, certain=2)
         ours, exact = CertifiedPosterior(problem, Certified(tolerance=1e-12)), ExactPosterior(problem)
         scale = 1 + np.abs(exact.mean).max()
         for name in ("mean", "inclusion", "second_moment", "second_moment_between", "noise_variance", "log_evidence"):
@@ -112,7 +85,7 @@ def test_agrees_with_exact_when_little_is_left_out(kind, rng, scaled, monkeypatc
 def test_first_and_second_pass_visit_the_same_sets(rng, monkeypatch):
     monkeypatch.setattr(module, "WIDTH", 2)
     for kind in KINDS:
-        ours = CertifiedPosterior(random_problem(rng, kind, 10), Certified(tolerance=0.05))
+        ours = CertifiedPosterior(random_kind(rng, kind, 10), Certified(tolerance=0.05))
         np.testing.assert_allclose(ours._second.mean, ours._first.mean, rtol=1e-9, atol=1e-12)
         paths, values = ours._states
         assert values.sum() == pytest.approx(ours._search.sums.w, rel=1e-9)
@@ -122,7 +95,7 @@ def test_first_and_second_pass_visit_the_same_sets(rng, monkeypatch):
 def test_numbers_of_the_visited_sets_are_those_of_the_closed_form(rng, monkeypatch):
     """Independently of the exact engine: the kept sets, one by one."""
     monkeypatch.setattr(module, "WIDTH", 0)
-    problem = random_problem(rng, "unknown", 7)
+    problem = random_kind(rng, "unknown", 7)
     ours = CertifiedPosterior(problem, Certified(tolerance=0.02))
     system = conjugate_system(problem)
     masks = ours._sets(np.arange(len(ours._states[1])), np.zeros(len(ours._states[1]), dtype=np.int64))
@@ -136,7 +109,7 @@ def test_numbers_of_the_visited_sets_are_those_of_the_closed_form(rng, monkeypat
 
 def test_draws_follow_the_posterior(rng, monkeypatch):
     monkeypatch.setattr(module, "WIDTH", 3)
-    problem = random_problem(rng, "unknown", 8, certain=1)
+    problem = random_kind(rng, "unknown", 8, certain=1)
     ours = CertifiedPosterior(problem, Certified(tolerance=1e-8))
     size = 20_000
     coefficients, variance = ours.draw(size, np.random.default_rng(1))
@@ -151,11 +124,11 @@ def test_draws_follow_the_posterior(rng, monkeypatch):
 
 def test_mixture_over_settings_agrees_with_brute_force(rng, monkeypatch):
     monkeypatch.setattr(module, "WIDTH", 2)
-    base = random_problem(rng, "unknown", 6)
+    base = random_kind(rng, "unknown", 6)
     settings = tuple(
         Setting(tau, ad.UnknownNoise(), log_weight=math.log(w)) for tau, w in ((0.2, 0.3), (1.0, 0.5), (9.0, 0.2))
     )
-    problem = NodeProblem(**{**base.__dict__, "settings": settings})
+    problem = replace(base, settings=settings)
     log_evidence, inclusion, mean = brute_force(problem)
     for tolerance in (0.1, 1e-3, 1e-10):
         ours = Certified(tolerance=tolerance)(problem, rng)
@@ -177,10 +150,7 @@ def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNo
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, k))
     y = x @ (rng.standard_normal(k) * (rng.random(k) < 0.5)) + rng.standard_normal(n)
-    return NodeProblem(
-        "y", tuple(f"x{i}" for i in range(k)), x.T @ x, x.T @ y, float(y @ y), float(n), np.full(k, 0.5),
-        (Setting(1.0, noise),),
-    )  # fmt: skip
+    return make_problem(x, y, settings=(Setting(1.0, noise),))
 
 
 @pytest.fixture
