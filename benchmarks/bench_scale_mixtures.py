@@ -51,7 +51,7 @@ def vb(rows: FloatArray, nodes: list[tuple[list[int], int]], tolerance: float) -
     """Fit nodes from rows: one matrix of cross-products, one call."""
     scatter = rows.T @ rows
     problems = [node_of(scatter, len(rows), parents, child, Setting(1.0, UnknownNoise())) for parents, child in nodes]
-    fits = engines.Variational(tolerance=tolerance, max_rounds=5000).fit_many(problems)
+    fits = engines.VB(tolerance=tolerance, max_rounds=5000).fit_many(problems)
     return [fit.mean for fit in fits]
 
 
@@ -96,7 +96,7 @@ def rounds_row(n: int, sets: int = 50) -> Row:
     for seed in range(sets):
         rows = large_graph(np.random.default_rng([n, seed]), n)
         problems.append(node_of(rows.T @ rows, n, range(61), 61, Setting(1.0, KnownNoise(1.0))))
-    rounds = np.array([fit.diagnostics.rounds for fit in engines.Variational().fit_many(problems)])  # type: ignore[attr-defined]
+    rounds = np.array([fit.diagnostics.rounds for fit in engines.VB().fit_many(problems)])  # type: ignore[attr-defined]
     note = f"mean {rounds.mean():.0f}, most {rounds.max()}, {100 * (rounds >= 60).mean():.0f}% at 60 or more"
     what = f"rounds, k = 61, n = {n}: 95th percentile of {sets}"
     return Row(what, float(np.quantile(rounds, 0.95)), "", 60.0, "<=", note)
@@ -110,7 +110,7 @@ def wide_row() -> Row:
     rows = np.column_stack([x, y])
     problem = node_of(rows.T @ rows, 200, range(2000), 2000, Setting(1.0, KnownNoise(1.0)))
     fits = []
-    seconds = cpu_seconds(lambda: fits.append(engines.Variational().fit_many([problem])[0]), 1)
+    seconds = cpu_seconds(lambda: fits.append(engines.VB().fit_many([problem])[0]), 1)
     note = f"{fits[0].diagnostics.rounds} rounds"
     return Row("k = 2,000, n = 200: one node", seconds, "s CPU", 10.0, "<=", note)
 

@@ -61,7 +61,7 @@ def one_by_one(engine: engines.Exact | engines.K2 | engines.Full) -> Means:
     return lambda nodes: [engine(node, RNG).mean for node in nodes]
 
 
-def all_at_once(engine: engines.Variational) -> Means:
+def all_at_once(engine: engines.VB) -> Means:
     return lambda nodes: [fit.mean for fit in engine.fit_many(nodes)]
 
 
@@ -82,7 +82,7 @@ def run() -> list[Row]:
     replicates = int(os.environ.get("ALLDAGS_REPLICATES", "10000"))
     methods = {
         "exact": one_by_one(engines.Exact()),
-        "vb": all_at_once(engines.Variational()),
+        "vb": all_at_once(engines.VB()),
         "k2": one_by_one(engines.K2()),
         "full": one_by_one(engines.Full()),
     }

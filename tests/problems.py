@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -153,3 +153,14 @@ def correlated_problem(
     x = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.standard_normal((n, k))
     theta = signal * rng.standard_normal(k) * (rng.random(k) < 0.5)
     return make_problem(x, x @ theta + rng.standard_normal(n), certain=certain, settings=(Setting(1.0, noise),))
+
+
+def nine_settings(problem: NodeProblem) -> NodeProblem:
+    """The problem under slab variances from e^-2 to e^12; a g-prior's g from 1 to e^14."""
+    (one,) = problem.settings
+    t = np.linspace(-2.0, 12.0, 9)
+    shift = 2.0 if one.slab == "g" else 0.0
+    log_weight = -(t**2) / (2 * 2.5**2)
+    log_weight -= np.logaddexp.reduce(log_weight)
+    values = zip(np.exp(t + shift), log_weight, strict=True)
+    return replace(problem, settings=tuple(Setting(float(v), one.noise, one.slab, float(w)) for v, w in values))

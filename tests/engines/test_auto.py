@@ -9,7 +9,7 @@ import alldags as ad
 from alldags.engines.auto import Auto
 from alldags.engines.certified import Certified
 from alldags.engines.exact import Exact
-from problems import PRIORS, random_node
+from problems import PRIORS, nine_settings, random_node
 
 
 def test_chooses_by_size_and_budget(rng):
@@ -20,8 +20,36 @@ def test_chooses_by_size_and_budget(rng):
     hopeless = Auto(certified=Certified(max_subsets=1, tolerance=1e-9))
     assert hopeless(hard, rng).diagnostics.engine == "mcmc"
     assert Auto(max_exact=4, max_certified=5)(small, rng).diagnostics.engine == "mcmc"
-    with pytest.raises(ad.AlldagsError, match="max_exact must lie between 0 and 30, got 31"):
-        Auto(max_exact=31)
+    with pytest.raises(ad.AlldagsError, match="max_exact must be a whole number from 0 to 40, got 41"):
+        Auto(max_exact=41)
+
+
+def test_several_hyperparameter_values_are_certified_too(rng):
+    problem, _ = random_node(1, PRIORS["unknown"], 12, rows=60)
+    problem = nine_settings(problem)
+    exact, proven = Auto()(problem, rng), Auto(max_exact=4)(problem, rng)
+    assert (exact.diagnostics.engine, proven.diagnostics.engine) == ("exact", "certified")
+    assert (np.abs(proven.mean - exact.mean) <= proven.mean_bound + 1e-12).all()
+
+
+def test_enumerates_while_sets_times_values_are_few(rng):
+    problem, _ = random_node(1, PRIORS["known"], 6, rows=60)
+    many = nine_settings(problem)  # 2^6 * 9 pairs
+    assert Auto(max_exact=9)(problem, rng).diagnostics.engine == "exact"
+    assert Auto(max_exact=9)(many, rng).diagnostics.engine == "certified"
+    assert Auto(max_exact=10)(many, rng).diagnostics.engine == "exact"
+
+
+def test_the_nodes_of_a_graph_share_one_budget():
+    auto = Auto()
+    whole = auto.certified.max_subsets
+    assert auto.for_graph([3, 8, 25, 12]) == auto
+    assert auto.for_graph([]) == auto
+    assert auto.for_graph([25, 30, 5, 26, 200]).certified.max_subsets == whole // 3
+    assert auto.for_graph([31] * 30).max_certified == 0  # a share would prove little: all are sampled
+    assert auto.for_graph([25, 30]) == auto.for_graph([30, 1, 25])
+    small = Auto(certified=Certified(max_subsets=1000))
+    assert small.for_graph([25]) == small  # what was asked for is tried
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -14,7 +14,7 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import Exact, ExactPosterior
 from alldags.nodes import Setting
 from naive import effects as naive
-from problems import PRIORS, make_problem, random_node
+from problems import PRIORS, make_problem, nine_settings, random_kind, random_node
 
 pytestmark = pytest.mark.kernels
 
@@ -220,10 +220,25 @@ def test_refuses_too_many_parents_and_says_the_cost(rng):
     problem, _ = random_node(0, PRIORS["known"], 24, rows=30)
     with pytest.raises(ad.AlldagsError, match=r"24 uncertain .* max_parents=12.*2\^24.*Exact\(max_parents=24\)"):
         Exact(max_parents=12)(problem, rng)
-    with pytest.raises(ad.AlldagsError, match="between 0 and 30, got 31"):
-        Exact(max_parents=31)
-    with pytest.raises(ad.AlldagsError, match="threads must be at least 1"):
+    with pytest.raises(ad.AlldagsError, match="a whole number from 0 to 40, got 41"):
+        Exact(max_parents=41)
+    with pytest.raises(ad.AlldagsError, match="Exact threads must be a whole number of at least 1"):
         Exact(threads=0)
+
+
+def test_refuses_what_takes_more_than_a_minute_and_says_the_time(rng):
+    problem = random_kind(rng, "unknown", 34)
+    with pytest.raises(
+        ad.AlldagsError, match=r"34 uncertain candidate parents: 2\^34 .* about 8\.59 minutes; allow it"
+    ):
+        Exact()(problem, rng)
+    small = random_kind(rng, "unknown", 29)
+    with pytest.raises(ad.AlldagsError, match=r"2\^29 parent sets under 9 hyper.* take about 2\.42 minutes"):
+        Exact()(nine_settings(small), rng)
+    assert Exact()(small, rng).problem is small  # half of 2^30 sets; nothing is computed before it is asked for
+    huge = random_kind(rng, "known", 45)
+    with pytest.raises(ad.AlldagsError, match=r"about 12\.2 days; use engine='auto' or engine='mcmc'"):
+        Exact()(huge, rng)
 
 
 def test_certain_parents_do_not_count(rng):

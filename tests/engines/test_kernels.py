@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from alldags.engines.kernels.draws import draw_coefficients
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
 from alldags.engines.kernels.noise import NoiseTerm
-from alldags.engines.kernels.sweep import draw_coefficients, greedy_parents, quadratic_forms, sweep, unsweep
+from alldags.engines.kernels.sweep import greedy_parents, sweep, unsweep
 
 pytestmark = pytest.mark.kernels
 
@@ -79,15 +80,21 @@ def test_greedy_search_equals_scoring_every_neighbour(rng, known, per_parent, de
         assert value == pytest.approx(score(mask))
 
 
-def test_draws_given_sets_equal_dense_solves(rng):
+@pytest.mark.parametrize("known", [True, False])
+def test_draws_given_sets_equal_dense_solves(known, rng):
     a, b, _ = _augmented(rng, 5)
     masks = np.array([[1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], dtype=bool)
-    normals, sd = rng.normal(size=(4, 5)), np.array([1.0, 2.0, 1.0, 0.5])
-    found = draw_coefficients(a, b, masks, normals, sd)
-    for row, mask, z, scale in zip(found, masks, normals, sd, strict=True):
+    normals, gammas, rows = rng.normal(size=masks.sum()), rng.gamma(3.0, size=4), np.array([2, 0, 3, 1])
+    q = np.array([b[m] @ np.linalg.solve(a[np.ix_(m, m)], b[m]) if m.any() else 0.0 for m in masks])
+    noise = NoiseTerm(known, q.max() + 1.0, 3.0, 0.0)
+    found, variance = np.zeros((4, 5)), np.zeros(4)
+    draw_coefficients(
+        a, b, noise, masks, normals, gammas, rows, np.zeros(5, dtype=np.int64), np.zeros((7, 6)), found, variance
+    )
+    np.testing.assert_allclose(variance[rows], 1.0 if known else (noise.whole - 0.5 * q) / gammas, rtol=1e-12)
+    for row, mask, z in zip(rows, masks, np.split(normals, masks.sum(axis=1).cumsum()[:-1]), strict=True):
         block = a[np.ix_(mask, mask)]
-        noise = np.linalg.solve(np.linalg.cholesky(block).T, z[: mask.sum()]) if mask.any() else np.zeros(0)
-        np.testing.assert_allclose(row[mask], np.linalg.solve(block, b[mask]) + scale * noise, atol=1e-12)
-        assert not row[~mask].any()
-    expected = [b[m] @ np.linalg.solve(a[np.ix_(m, m)], b[m]) if m.any() else 0.0 for m in masks]
-    np.testing.assert_allclose(quadratic_forms(a, b, masks), expected, atol=1e-12)
+        noise_part = np.linalg.solve(np.linalg.cholesky(block).T, z) if mask.any() else np.zeros(0)
+        expected = np.linalg.solve(block, b[mask]) + np.sqrt(variance[row]) * noise_part
+        np.testing.assert_allclose(found[row][mask], expected, atol=1e-12)
+        assert not found[row][~mask].any()

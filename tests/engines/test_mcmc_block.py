@@ -239,9 +239,9 @@ def test_control_fits_survive_controls_that_say_the_same() -> None:
 
 
 def test_block_sizes_out_of_range_are_refused() -> None:
-    with pytest.raises(EngineError, match="MCMC block must be at least 0, got -1"):
+    with pytest.raises(EngineError, match="MCMC block must be a whole number from 0 to 10, got -1"):
         MCMC(block=-1)
-    with pytest.raises(EngineError, match="MCMC block must be at most 10, got 11"):
+    with pytest.raises(EngineError, match="MCMC block must be a whole number from 0 to 10, got 11"):
         MCMC(block=11)
 
 

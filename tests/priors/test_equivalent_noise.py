@@ -259,7 +259,7 @@ def test_bad_degrees_of_freedom_are_refused(dof):
 
 def test_certified_refuses_and_auto_samples_instead(rng):
     problem, _ = random_problem(rng, 30, 6, 2.0, 1.0)
-    with pytest.raises(EngineError, match=r"'certified' cannot take EquivalentNoise\(dof=2.0\): .* use engine='auto'"):
+    with pytest.raises(EngineError, match=r"'certified' cannot take EquivalentNoise\(dof=2.0\); use engine='auto'"):
         ad.engines.Certified()(problem, rng)
     assert ad.engines.Auto(max_exact=3)(problem, rng).diagnostics.engine == "mcmc"
     assert ad.engines.Auto()(problem, rng).diagnostics.engine == "exact"
@@ -268,5 +268,5 @@ def test_certified_refuses_and_auto_samples_instead(rng):
 @pytest.mark.parametrize("engine", ["vb", "em", "gibbs"])
 def test_scale_mixtures_refuse(rng, engine):
     problem, _ = random_problem(rng, 30, 6, 2.0, 1.0)
-    with pytest.raises(EngineError, match=r"EquivalentNoise\(dof=2.0\) counts parents, .* use UnknownNoise"):
+    with pytest.raises(EngineError, match=rf"'{engine}' cannot take EquivalentNoise\(dof=2.0\); use engine='auto'"):
         ad.engines.resolve(engine)(problem, rng)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alldags.effects.total import TotalEffect
 from alldags.models.blocks import parent_places
+from alldags.nodes.posterior import NodePosterior
 from alldags.typing import BoolArray, FloatArray
 
 MAX_STATES = 100_000
+
+_WORD = np.dtype("<u8")  # sets of reached variables are rows of words, variable i is bit i % 64 of word i // 64
+Words = NDArray[np.uint64]
 
 
 def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> float | None:
@@ -18,23 +23,21 @@ def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> flo
     that its parent set is disjoint from the reached set. Reached nodes that no later node may have as a parent are
     forgotten, and equal sets merged.
     """
-    variables = total.span.variables
-    if not variables:
+    count = len(total.span)
+    if not count:
         return 1.0
     last_use = _last_uses(total)
-    reached: BoolArray = np.zeros((1, len(variables)), dtype=bool)
-    reached[0, 0] = True
-    weight = np.ones(1)
-    for j, child in enumerate(variables[1:], start=1):
+    if _surely_wider(total, last_use, max_states):
+        return None
+    places = np.arange(count)
+    reached, weight = _words(places[None, :] == 0), np.ones(1)
+    for j, child in enumerate(total.span.reached, start=1):
         unreached = _unreached(total, child, reached)
         if unreached is None:
             return None
-        if j == len(variables) - 1:
+        if j == count - 1:
             return min(max(float(weight @ unreached), 0.0), 1.0)
-        with_child = reached.copy()
-        with_child[:, j] = True
-        states = np.concatenate([reached, with_child])
-        states[:, last_use <= j] = False
+        states = np.concatenate([reached, reached | _words(places == j)]) & _words(last_use > j)
         reached, weight = _merge(states, np.concatenate([weight * unreached, weight * (1 - unreached)]))
         if len(weight) > max_states:
             return None
@@ -49,20 +52,68 @@ def _last_uses(total: TotalEffect) -> FloatArray:
     return last
 
 
-def _unreached(total: TotalEffect, child: str, reached: BoolArray) -> FloatArray | None:
+# -- before it is begun ------------------------------------------------------------------------------------------------
+
+
+def _surely_wider(total: TotalEffect, last_use: FloatArray, max_states: int) -> bool:
+    """Say whether there will surely be more than so many sets, from the number of variables that are needed at once.
+
+    Once some variable is reached, its candidate children may each be reached or not, whatever the others are: where
+    so many are needed at the same time, all their subsets occur.
+    """
+    open_to = np.zeros((len(total.span), len(total.span)), dtype=bool)
+    for j, child in enumerate(total.span.reached, start=1):
+        open_to[:, j] = _may_go_either_way(total.model.node(child), total.span.places, len(total.span))
+    places = np.arange(len(total.span))
+    needed = (places[:, None] <= places) & (last_use[:, None] > places)  # variable by moment
+    return bool(2.0 ** (open_to.astype(float) @ needed).max() > max_states)
+
+
+def _may_go_either_way(node: NodePosterior, places: dict[str, int], count: int) -> BoolArray:
+    """Return whether the node may be reached or not when a parent is reached, by that parent's place."""
+    found = np.zeros(count, dtype=bool)
+    own, others = parent_places(node, places)
+    if node.inclusion is not None and own and node.inclusion[own].max() < 1.0:
+        found[others] = node.inclusion[own] > 0.0
+    return found
+
+
+# -- sets of reached variables -----------------------------------------------------------------------------------------
+
+
+def _unreached(total: TotalEffect, child: str, reached: Words) -> FloatArray | None:
     """Return the probability that `child` has no reached parent, for each state."""
     node = total.model.node(child)
     own, others = parent_places(node, total.span.places)
-    masks = np.zeros((len(reached), len(node.parents)), dtype=bool)
-    masks[:, own] = reached[:, others]
-    distinct, place = np.unique(masks, axis=0, return_inverse=True)
-    probability = node.probability_disjoint(distinct)
-    return None if probability is None else probability[place.reshape(-1)]
+    distinct, place = _distinct(reached & _words(np.isin(np.arange(len(total.span)), others)))
+    masks = np.zeros((len(distinct), len(node.parents)), dtype=bool)
+    masks[:, own] = np.unpackbits(distinct.view(np.uint8), axis=1, bitorder="little")[:, others]
+    probability = node.probability_disjoint(masks)
+    return None if probability is None else probability[place]
 
 
-def _merge(states: BoolArray, weight: FloatArray) -> tuple[BoolArray, FloatArray]:
+def _merge(states: Words, weight: FloatArray) -> tuple[Words, FloatArray]:
     """Add up the weights of equal states and drop impossible ones."""
     possible = weight > 0
-    distinct, place = np.unique(states[possible], axis=0, return_inverse=True)
-    merged = np.bincount(place.reshape(-1), weights=weight[possible], minlength=len(distinct))
+    distinct, place = _distinct(states[possible])
+    merged = np.bincount(place, weights=weight[possible], minlength=len(distinct))
     return distinct, np.asarray(merged, dtype=np.float64)
+
+
+def _words(members: BoolArray) -> Words:
+    """Pack sets, shape (..., variables), into words, shape (..., words)."""
+    packed = np.packbits(members, axis=-1, bitorder="little")
+    room = -packed.shape[-1] % _WORD.itemsize
+    padded = np.pad(packed, [(0, 0)] * (packed.ndim - 1) + [(0, room)])
+    return np.ascontiguousarray(padded).view(_WORD)
+
+
+def _distinct(states: Words) -> tuple[Words, NDArray[np.intp]]:
+    """Return the distinct rows, and for each row which one it is."""
+    order = np.lexsort(states.T)
+    ranked = states[order]
+    new = np.ones(len(states), dtype=bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    place = np.empty(len(states), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return ranked[new], place

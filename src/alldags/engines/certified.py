@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from alldags.engines.bounding.search import OrderedSystem, Search, ordered_system, run_walk, search
-from alldags.engines.conjugate.free import FreeMoments
+from alldags import checks
+from alldags.engines.bounding.search import Pass, Search, ordered_system, run_walk, search
+from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_system
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.settings import SettingsPosterior
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import ExactPosterior
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from alldags.engines.kernels.bounding.walk import Walk
+
+
+_TELLS_NOTHING = 1e100  # weight left out over weight visited
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,8 @@ class Certified:
     Parameters
     ----------
     max_subsets
-        Most parent sets to visit in one pass, whichever tolerance that reaches (some 50 million a second).
+        Most work in one pass, whichever tolerance that reaches: parent sets to visit (some 50 million a second), and
+        bounds, each of which counts as the sets that could be visited in its time. Hyperparameter values share it.
     tolerance
         Stop when the posterior mass left out is proven to be below this.
 
@@ -44,35 +53,31 @@ class Certified:
     'certified'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_subsets: int = 2**26
     tolerance: float = 1e-5
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.max_subsets, int) and self.max_subsets >= 1):
-            raise EngineError(f"max_subsets must be a whole number of at least 1, got {self.max_subsets!r}")
-        if not 0 < self.tolerance < 1:
-            raise EngineError(f"tolerance must lie strictly between 0 and 1, got {self.tolerance!r}")
+        checks.whole("Certified max_subsets", self.max_subsets, 1, error=EngineError)
+        checks.inside("Certified tolerance", self.tolerance, 0, 1, EngineError)
 
     @property
     def name(self) -> str:
         return "certified"
 
-    def suits(self, problem: NodeProblem) -> bool:
-        """Say whether the bound holds for this problem's noise prior."""
-        return all(setting.noise.shape_per_parent == 0.0 for setting in problem.settings)
-
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
-        if not self.suits(problem):
-            raise EngineError(
-                f"the engine 'certified' cannot take {problem.settings[0].noise!r}: its bound needs a noise prior that "
-                "does not depend on the number of parents; use engine='auto', 'exact' or 'mcmc'"
-            )
-        if len(problem.settings) == 1:
-            return CertifiedPosterior(problem, self)
-        parts: list[NodePosterior] = [CertifiedPosterior(problem.with_setting(one), self) for one in problem.settings]
-        return CertifiedMixture(problem, parts)
+        return certify(problem, self)
+
+    def attempt(self, problem: NodeProblem) -> NodePosterior | None:
+        """Return the posterior if the tolerance is reached, and None as soon as it is known that it is not."""
+        posterior = certify(problem, self, patient=False)
+        return posterior if posterior.diagnostics.reached else None
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,28 @@ class CertifiedDiagnostics(Diagnostics):
         return self.mass_left_out <= self.tolerance
 
 
+def certify(problem: NodeProblem, engine: Certified, patient: bool = True) -> CertifiedPosterior | CertifiedMixture:
+    """Search the pairs of hyperparameter value and parent set of a problem that matter, with one bound of the rest."""
+    one = len(problem.settings) == 1
+    parts = [problem] if one else [problem.with_setting(setting) for setting in problem.settings]
+    systems = [ordered_system(free_system(part, conjugate_system(part)), engine.max_subsets) for part in parts]
+    log_prior = [0.0] if one else [setting.log_weight for setting in problem.settings]
+    found = search(systems, log_prior, engine.max_subsets, engine.tolerance, patient)
+    posteriors = [CertifiedPosterior(part, engine, walk) for part, walk in zip(parts, found.walks, strict=True)]
+    return posteriors[0] if one else CertifiedMixture(problem, engine, posteriors, found)
+
+
+def _diagnose(child: str, engine: Certified, found: Pass) -> CertifiedDiagnostics:
+    mass, subsets = found.mass_left_out, found.blocks << found.walks[0].system.width
+    warnings: tuple[str, ...] = ()
+    if mass > engine.tolerance:
+        warnings = (
+            f"{child!r}: parent sets with up to {mass:.2g} of the posterior mass were left out after {subsets} sets, "
+            f"more than the tolerance {engine.tolerance:g}; raise max_subsets, or use 'mcmc'",
+        )
+    return CertifiedDiagnostics("certified", warnings, mass, subsets, engine.tolerance)
+
+
 # -- the posterior ---------------------------------------------------------------------------------------------------
 
 
@@ -107,28 +134,16 @@ class CertifiedPosterior(ExactPosterior):
 
     diagnostics: CertifiedDiagnostics
 
-    def __init__(self, problem: NodeProblem, engine: Certified) -> None:
+    def __init__(self, problem: NodeProblem, engine: Certified, found: Search) -> None:
         super().__init__(problem)
         self.engine = engine
-        self.diagnostics = self._diagnose()
+        self._search = found
+        self._ordered = found.system
+        self.diagnostics = _diagnose(problem.child, engine, Pass((found,)))
 
-    def _diagnose(self) -> CertifiedDiagnostics:
-        mass, subsets = self._search.mass_left_out, self._search.sums.states << self._ordered.width
-        warnings: tuple[str, ...] = ()
-        if mass > self.engine.tolerance:
-            warnings = (
-                f"{self.problem.child!r}: parent sets with up to {mass:.2g} of the posterior mass were left out after "
-                f"{subsets} sets, more than the tolerance {self.engine.tolerance:g}; raise max_subsets, or use 'mcmc'",
-            )
-        return CertifiedDiagnostics("certified", warnings, mass, subsets, self.engine.tolerance)
-
-    @cached_property
-    def _ordered(self) -> OrderedSystem:
-        return ordered_system(self._free, self.engine.max_subsets)
-
-    @cached_property
-    def _search(self) -> Search:
-        return search(self._ordered, self.engine.max_subsets, self.engine.tolerance)
+    @property
+    def _free(self) -> FreeSystem:
+        return self._ordered.free
 
     @cached_property
     def _first(self) -> FreeMoments:
@@ -136,20 +151,24 @@ class CertifiedPosterior(ExactPosterior):
 
     @cached_property
     def _second(self) -> FreeMoments:
-        return self._moments(run_walk(self._ordered, self._search.weights, self._search.limits, second=True))
+        return self._moments(run_walk(self._ordered, self._search.limits, second=True))
 
     def _moments(self, sums: Walk) -> FreeMoments:
         """Bring sums into the order of the uncertain parents."""
         back = np.argsort(self._ordered.order)
         square = np.ix_(back, back) if sums.between.size else (slice(None), slice(None))
         return FreeMoments(
-            log_weight=self._search.weights.reference + math.log(sums.w),
+            log_weight=self._ordered.weights.reference + math.log(sums.w),
             inclusion=sums.inclusion[back] / sums.w,
             mean=sums.mean[back] / sums.w,
             between=sums.between[square] / sums.w,
             within=sums.within[square] / sums.w,
             noise=sums.noise / sums.w,
         )
+
+    @property
+    def log_evidence(self) -> float:
+        return super().log_evidence if self._search.sums.w > 0 else -math.inf
 
     # -- bounds ------------------------------------------------------------------------------------------------------
 
@@ -195,7 +214,7 @@ class CertifiedPosterior(ExactPosterior):
         found, ordered = self._search, self._ordered
         paths = np.zeros((found.sums.states, ordered.prefix), dtype=bool)
         values = np.zeros(found.sums.states)
-        run_walk(ordered, found.weights, found.limits, paths=paths, values=values)
+        run_walk(ordered, found.limits, paths=paths, values=values)
         order = np.argsort(-values, kind="stable")
         return paths[order], values[order]
 
@@ -211,12 +230,7 @@ class CertifiedPosterior(ExactPosterior):
         return masks
 
     def mean_given(self, parent: int, present: bool) -> FloatArray:
-        if present:
-            return CertifiedPosterior(self.problem.with_certain(parent), self.engine).mean
-        mean = np.zeros(self.problem.k)
-        without = CertifiedPosterior(self.problem.without([parent]), self.engine)
-        mean[np.arange(self.problem.k) != parent] = without.mean
-        return mean
+        return _mean_given(self.problem, self.engine, parent, present)
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
         from alldags.engines.kernels.bounding.replay import disjoint_weights
@@ -227,7 +241,7 @@ class CertifiedPosterior(ExactPosterior):
         allowed = np.asarray(~free[:, ordered.prefix :] @ bits, dtype=np.int64).reshape(len(masks))
         prefix_masks = np.ascontiguousarray(free[:, : ordered.prefix])
         weight = disjoint_weights(
-            ordered.a, ordered.b, self._states[0], found.weights, ordered.width, prefix_masks, allowed
+            ordered.a, ordered.b, self._states[0], ordered.weights, ordered.width, prefix_masks, allowed
         )
         impossible = (masks & self.problem.certain).any(axis=1)
         return np.where(impossible, 0.0, np.minimum(weight / found.sums.w, 1.0))
@@ -238,7 +252,7 @@ class CertifiedPosterior(ExactPosterior):
         ordered, found = self._ordered, self._search
         paths, values = self._states
         size = min(size, len(values) << ordered.width)
-        best, states, lanes = best_lanes(ordered.a, ordered.b, paths, values, found.weights, ordered.width, size)
+        best, states, lanes = best_lanes(ordered.a, ordered.b, paths, values, ordered.weights, ordered.width, size)
         masks = self._sets(states, lanes)
         return tuple(
             ParentSet(
@@ -253,48 +267,57 @@ class CertifiedPosterior(ExactPosterior):
         """Draw parent sets exactly among those visited, then coefficients and noise variance given each."""
         from alldags.engines.kernels.bounding.replay import locate_lanes
 
-        ordered, found = self._ordered, self._search
+        ordered = self._ordered
         paths, values = self._states
-        states = np.sort(rng.choice(len(values), size=size, p=values / values.sum()))
-        lanes = locate_lanes(ordered.a, ordered.b, paths, found.weights, ordered.width, states, rng.random(size))
-        coefficients, variance = draw_given_sets(self._system, self._sets(states, lanes), rng)
-        order = rng.permutation(size)
-        return coefficients[order], variance[order] * known_variance(self.problem)
+        states = np.repeat(np.arange(len(values)), rng.multinomial(size, values / values.sum()))
+        lanes = locate_lanes(ordered.a, ordered.b, paths, ordered.weights, ordered.width, states, rng.random(size))
+        together = np.lexsort((lanes, states))  # equal sets side by side
+        masks = self._sets(states[together], lanes[together])
+        coefficients, variance = draw_given_sets(self._system, masks, rng, rng.permutation(size))
+        return coefficients, variance * known_variance(self.problem)
+
+
+def _mean_given(problem: NodeProblem, engine: Certified, parent: int, present: bool) -> FloatArray:
+    """Return the mean given one edge, from a search of its own."""
+    if present:
+        return certify(problem.with_certain(parent), engine).mean
+    mean = np.zeros(problem.k)
+    mean[np.arange(problem.k) != parent] = certify(problem.without([parent]), engine).mean
+    return mean
 
 
 class CertifiedMixture(SettingsPosterior):
-    """Certified posteriors of several hyperparameter values, weighed by evidence."""
+    """Posterior over the pairs of hyperparameter value and parent set that matter."""
 
-    def __init__(self, problem: NodeProblem, parts: list[NodePosterior]) -> None:
+    diagnostics: CertifiedDiagnostics
+
+    def __init__(
+        self, problem: NodeProblem, engine: Certified, parts: Sequence[CertifiedPosterior], found: Pass
+    ) -> None:
         super().__init__(problem, parts)
-        ratio = float(self._ratios.sum())
-        details = [part.diagnostics for part in parts]
-        subsets = sum(one.subsets for one in details if isinstance(one, CertifiedDiagnostics))
-        tolerance = max(one.tolerance for one in details if isinstance(one, CertifiedDiagnostics))
-        mass = ratio / (1.0 + ratio) if math.isfinite(ratio) else 1.0
-        warnings: tuple[str, ...] = ()
-        if mass > tolerance:
-            warnings = (
-                f"{problem.child!r}: parent sets with up to {mass:.2g} of the posterior mass were left out, more than "
-                f"the tolerance {tolerance:g}; raise max_subsets, or use 'mcmc'",
-            )
-        self.diagnostics: CertifiedDiagnostics = CertifiedDiagnostics("certified", warnings, mass, subsets, tolerance)
-
-    @cached_property
-    def _ratios(self) -> FloatArray:
-        """Weight each part left out, over the weight all parts visited, shape (settings,)."""
-        ratios = [part.left_out_ratio for part in self.parts if isinstance(part, CertifiedPosterior)]
-        return np.where(self.weights > 0, self.weights * np.array(ratios), 0.0)
+        self.engine = engine
+        self._limits = [part.mean_limit for part in parts]
+        tells = found.left_out.sum() < _TELLS_NOTHING * found.w
+        self._ratios = found.left_out / found.w if tells else np.full(len(parts), math.inf)
+        self.diagnostics = _diagnose(problem.child, engine, found)
 
     @cached_property
     def mean_bound(self) -> FloatArray:
-        limits = np.array([part.mean_limit for part in self.parts if isinstance(part, CertifiedPosterior)])
-        farthest = limits.max(axis=0) + np.abs(self.mean)  # holds whatever was left out
+        farthest = np.max(self._limits, axis=0) + np.abs(self.mean)  # holds whatever was left out
         if not np.isfinite(self._ratios).all():
             return np.asarray(farthest)
-        return np.asarray(np.minimum(self._ratios @ (limits + np.abs(self.mean)), farthest))
+        return np.asarray(np.minimum(self._ratios @ (np.array(self._limits) + np.abs(self.mean)), farthest))
 
     @cached_property
     def inclusion_bound(self) -> FloatArray:
         bound = self.diagnostics.mass_left_out * np.maximum(self.inclusion, 1.0 - self.inclusion)
         return np.where(self.problem.certain, 0.0, bound)
+
+    @property
+    def log_evidence_bound(self) -> float:
+        """How much larger than `log_evidence`, a lower bound, the log evidence can be."""
+        return math.log1p(float(self._ratios.sum()))
+
+    def mean_given(self, parent: int, present: bool) -> FloatArray:
+        """Return the mean given one edge; hyperparameter values are weighed anew."""
+        return _mean_given(self.problem, self.engine, parent, present)

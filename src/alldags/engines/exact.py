@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_moments, free_system
 from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
-from alldags.engines.conjugate.settings import over_settings
+from alldags.engines.conjugate.settings import LEAST, SettingsPosterior
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.priors.grid import Setting
+from alldags.priors.noise import Noise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from alldags.engines.kernels.subsets.enumeration import Weights
 
-LARGEST = 30  # parents; 2**30 sets take about a quarter of a minute and every further one doubles that
-_SECONDS_PER_SET = 2e-8
+LARGEST = 40  # parents that may be allowed; 2**40 sets take nine hours
+_SECONDS_PER_SET = 3e-8  # of all an answer needs; a second walk is made only under values that carry weight
+_PATIENCE = 60.0  # seconds
 _LARGEST_TABLE = 20
+_TELLS = 1e-3  # from this probability on, one less it is known to twelve digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,8 @@ class Exact:
     Parameters
     ----------
     max_parents
-        Refuse nodes with more *uncertain* candidate parents than this; at most 30. Certain parents cost nothing.
+        Refuse nodes with more *uncertain* candidate parents than this; at most 40. Certain parents cost nothing. By
+        default nodes are refused that would take more than about a minute.
     threads
         Threads used for one node. The result does not depend on it.
 
@@ -44,14 +51,17 @@ class Exact:
     'exact'
     """
 
-    max_parents: int = 25
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
+    max_parents: int | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_parents <= LARGEST:
-            raise EngineError(f"max_parents must lie between 0 and {LARGEST}, got {self.max_parents!r}")
-        if self.threads < 1:
-            raise EngineError(f"threads must be at least 1, got {self.threads!r}")
+        if self.max_parents is not None:
+            checks.whole("Exact max_parents", self.max_parents, 0, LARGEST, EngineError)
+        checks.whole("Exact threads", self.threads, 1, error=EngineError)
 
     @property
     def name(self) -> str:
@@ -59,20 +69,30 @@ class Exact:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the exact posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
-        if problem.free > self.max_parents:
-            raise EngineError(_too_many(problem, self.max_parents))
-        return over_settings(problem, lambda part: ExactPosterior(part, self.threads))
+        seconds = 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
+        if seconds > _PATIENCE if self.max_parents is None else problem.free > self.max_parents:
+            raise EngineError(_too_many(problem, self.max_parents, seconds))
+        return enumerate_sets(problem, self.threads)
 
 
-def _too_many(problem: NodeProblem, limit: int) -> str:
-    seconds = 2.0**problem.free * _SECONDS_PER_SET * len(problem.settings)
+def enumerate_sets(problem: NodeProblem, threads: int = 1) -> ExactPosterior | ExactMixture:
+    """Return the exact posterior under one hyperparameter value or several."""
+    if len(problem.settings) == 1:
+        return ExactPosterior(problem, threads)
+    return ExactMixture(problem, [ExactPosterior(problem.with_setting(one), threads) for one in problem.settings])
+
+
+def _too_many(problem: NodeProblem, limit: int | None, seconds: float) -> str:
+    values = f" under {len(problem.settings)} hyperparameter values" if len(problem.settings) > 1 else ""
     advice = "use engine='auto' or engine='mcmc'"
     if problem.free <= LARGEST:
         advice = f"allow it with engines.Exact(max_parents={problem.free}), or {advice}"
     return (
-        f"{problem.child!r} has {problem.free} uncertain candidate parents, more than max_parents={limit}: "
-        f"2^{problem.free} parent sets would take about {_duration(seconds)}; {advice}"
+        f"{problem.child!r} has {problem.free} uncertain candidate parents"
+        f"{'' if limit is None else f', more than max_parents={limit}'}: "
+        f"2^{problem.free} parent sets{values} would take about {_duration(seconds)}; {advice}"
     )
 
 
@@ -165,11 +185,7 @@ class ExactPosterior(NodePosterior):
         return self._first.noise if noise.shape > 1 else math.inf
 
     def mean_given(self, parent: int, present: bool) -> FloatArray:
-        if present:
-            return ExactPosterior(self.problem.with_certain(parent), self.threads).mean
-        mean = np.zeros(self.problem.k)
-        mean[np.arange(self.problem.k) != parent] = ExactPosterior(self.problem.without([parent]), self.threads).mean
-        return mean
+        return _mean_given(self.problem, parent, present, self.threads)
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
         free_masks = masks[:, ~self.problem.certain]
@@ -186,11 +202,11 @@ class ExactPosterior(NodePosterior):
 
         free = self._free
         table = tabulate_subsets(free.a, free.b, self._weights_at_total(), free.width, listed)
-        grid = table.reshape((2,) * len(listed))
-        for axis in range(len(listed)):  # sums over subsets, one variable at a time
-            grid = np.cumsum(grid, axis=axis)
+        for place in range(len(listed)):  # sums over subsets, one variable at a time
+            halves = table.reshape(-1, 2, 1 << place)
+            halves[:, 1] += halves[:, 0]
         allowed = ~free_masks[:, listed] @ (1 << np.arange(len(listed)))
-        return np.asarray(np.minimum(grid.reshape(-1)[allowed] / grid.reshape(-1)[-1], 1.0))
+        return np.asarray(np.minimum(table[allowed] / table[-1], 1.0))
 
     def _disjoint_by_refit(self, mask: BoolArray) -> float:
         without = ExactPosterior(self.problem.without(mask), self.threads)
@@ -216,9 +232,9 @@ class ExactPosterior(NodePosterior):
         free = self._free
         targets = np.sort(rng.random(size)) * (1 - 1e-15)
         prefixes, lanes = locate_subsets(free.a, free.b, self._weights_at_total(), free.width, targets)
-        coefficients, variance = draw_given_sets(self._system, self._masks(prefixes, lanes), rng)
         order = rng.permutation(size)  # the walk returns them sorted by set
-        return coefficients[order], variance[order] * known_variance(self.problem)
+        coefficients, variance = draw_given_sets(self._system, self._masks(prefixes, lanes), rng, order)
+        return coefficients, variance * known_variance(self.problem)
 
     def _weights_at_total(self) -> Weights:
         """Return weights that sum to one."""
@@ -234,3 +250,31 @@ class ExactPosterior(NodePosterior):
         masks = np.ones((len(lanes), self.problem.k), dtype=bool)
         masks[:, ~self.problem.certain] = free
         return masks
+
+
+def _mean_given(problem: NodeProblem, parent: int, present: bool, threads: int) -> FloatArray:
+    """Return the mean given one edge, from an enumeration of its own."""
+    if present:
+        return enumerate_sets(problem.with_certain(parent), threads).mean
+    mean = np.zeros(problem.k)
+    mean[np.arange(problem.k) != parent] = enumerate_sets(problem.without([parent]), threads).mean
+    return mean
+
+
+class ExactMixture(SettingsPosterior):
+    """Exact posterior of one node over several hyperparameter values."""
+
+    parts: list[ExactPosterior]
+
+    def mean_given(self, parent: int, present: bool) -> FloatArray:
+        """Return the mean given one edge; the hyperparameter values are weighed anew."""
+        problem = replace(self.problem, settings=self._settings_given(parent, present))
+        return _mean_given(problem, parent, present, self.parts[0].threads)
+
+    def _settings_given(self, parent: int, present: bool) -> tuple[Setting, ...]:
+        """Return the values that carry weight given the edge: all of them, where rounding does not let one tell."""
+        inclusion = np.array([part.inclusion[parent] for part in self.parts])
+        joint = self.weights * (inclusion if present else 1.0 - inclusion)
+        total = float(joint.sum())
+        least = LEAST * total if total > _TELLS else -1.0
+        return tuple(one for one, value in zip(self.problem.settings, joint, strict=True) if value > least)

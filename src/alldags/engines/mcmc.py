@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.sampling.diagnostics import R_HAT, MCMCDiagnostics, convergence_warnings
-from alldags.errors import AlldagsWarning, EngineError
+from alldags.engines.suits import check_suits
+from alldags.errors import EngineError
 from alldags.nodes import NodePosterior, NodeProblem
+from alldags.priors.noise import Noise
 
 if TYPE_CHECKING:
     from alldags.engines.sampling.posterior import Estimates
@@ -67,6 +69,10 @@ class MCMC:
     [0.78, 0.0]
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     sweeps: int = 250
     chains: int = 4
     target_mcse: float | None = None
@@ -76,15 +82,12 @@ class MCMC:
     block: int = 8
 
     def __post_init__(self) -> None:
-        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20), ("block", 0)):
-            if getattr(self, name) < least:
-                raise EngineError(f"MCMC {name} must be at least {least}, got {getattr(self, name)!r}")
-        if self.block > WIDEST:
-            raise EngineError(f"MCMC block must be at most {WIDEST}, got {self.block!r}")
+        for name, least in (("sweeps", 20), ("chains", 2), ("swaps", 0), ("max_sweeps", 20)):
+            checks.whole(f"MCMC {name}", getattr(self, name), least, error=EngineError)
+        checks.whole("MCMC block", self.block, 0, WIDEST, EngineError)
         for name in ("target_mcse", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise EngineError(f"MCMC {name} must be positive or None, got {value!r}")
+            if getattr(self, name) is not None:
+                checks.positive(f"MCMC {name}", getattr(self, name), EngineError)
 
     @property
     def name(self) -> str:
@@ -92,6 +95,7 @@ class MCMC:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the sampled posterior of one node; without uncertain edges there is nothing to sample."""
+        check_suits(self, problem.settings[0])
         from alldags.engines.exact import Exact
         from alldags.engines.sampling.posterior import SampledPosterior
 
@@ -100,8 +104,6 @@ class MCMC:
 
         child = rng.spawn(1)[0]  # for runs with an edge forced in or out, later
         run, estimates, diagnostics = sample(self, problem, rng)
-        for sentence in diagnostics.warnings:
-            warnings.warn(sentence, AlldagsWarning, stacklevel=2)
         return SampledPosterior(problem, run, estimates, diagnostics, self, child)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from alldags.nodes.build import linear_terms, node_problem
 from alldags.nodes.data import WorkingData, working_data
-from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, NodeFit, NodePosterior, ParentSet
+from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, GraphEngine, NodeFit, NodePosterior, ParentSet
 from alldags.nodes.problem import Loadings, NodeProblem, Origin
 from alldags.priors.grid import Setting
 
@@ -17,6 +17,7 @@ __all__ = [
     "BatchEngine",
     "Diagnostics",
     "Engine",
+    "GraphEngine",
     "Loadings",
     "NodeFit",
     "NodePosterior",

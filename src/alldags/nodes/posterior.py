@@ -37,6 +37,11 @@ class Diagnostics:
     engine: str
     warnings: tuple[str, ...] = ()
 
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Those of the warnings that are issued as Python warnings; the others are standing remarks."""
+        return ()
+
 
 class NodePosterior(ABC):
     """What every engine returns: the posterior of one child's parents, coefficients and noise variance.
@@ -172,6 +177,18 @@ class Engine(Protocol):
     def name(self) -> str:
         """Short name, as accepted by ``fit(engine=...)``."""
 
+    @property
+    def takes(self) -> tuple[type, ...]:
+        """Classes of noise priors and scale mixtures that it takes; all others are refused by name."""
+
+    @property
+    def scope(self) -> str | None:
+        """In which graphs, or under what, its answer holds; None if it averages over all candidate graphs."""
+
+    @property
+    def estimate(self) -> str:
+        """What its `NodePosterior.mean` is, ``"posterior mean"`` if nothing else."""
+
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node."""
 
@@ -182,6 +199,14 @@ class BatchEngine(Protocol):
 
     def fit_many(self, problems: Sequence[NodeProblem]) -> Sequence[NodePosterior]:
         """Return the posteriors of several nodes, equal to those of single calls."""
+
+
+@runtime_checkable
+class GraphEngine(Protocol):
+    """An engine that spends its time with a view to the whole graph."""
+
+    def for_graph(self, sizes: Sequence[int]) -> Engine:
+        """Return the engine for a graph whose nodes have so many uncertain candidate parents."""
 
 
 NodeFit: TypeAlias = Callable[[NodeProblem], NodePosterior]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from alldags.engines.kernels.bounding.walk import Limits, Walk
     from alldags.engines.kernels.subsets.block import Weights
 
-WIDTH = 14  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bookkeeping
+WIDTH = 13  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bounds
 _NARROWEST = 8
 _OVERFLOW = 1e200
 _TIGHTEN = 1e3  # a subtree this many times above the threshold gets a bound of its own
@@ -33,6 +34,8 @@ class OrderedSystem:
 
     Parameters
     ----------
+    free
+        The system in its own order.
     a, b
         Shapes (f, f) and (f,).
     weights
@@ -47,6 +50,7 @@ class OrderedSystem:
         Variables in the block at the end.
     """
 
+    free: FreeSystem
     a: FloatArray
     b: FloatArray
     weights: Weights
@@ -60,19 +64,28 @@ class OrderedSystem:
         """Variables before the block."""
         return len(self.b) - self.width
 
+    @property
+    def promise(self) -> float:
+        """Log weight of the greedy set, relative to the reference."""
+        return self.free.weights.reference - self.weights.reference
+
+    def relative_to(self, reference: float) -> OrderedSystem:
+        """Return the system with another log weight that counts as 1."""
+        return replace(self, weights=self.weights._replace(reference=reference))
+
 
 def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
     """Order the uncertain parents by the log odds of each, given what the greedy search selects among the others.
 
-    The block narrows with the budget, so that a small one still reaches some thousand states.
+    The block narrows with the budget, so that a small one still reaches some hundred states.
     """
     order = np.argsort(-_flip_log_odds(free), kind="stable")
     a, b = np.ascontiguousarray(free.a[np.ix_(order, order)]), free.b[order]
     weights = free.weights._replace(log_factor=free.weights.log_factor[order])
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
-    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 13))
+    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 10))
     reach = max(float(b @ inverse @ b), 0.0) * (1 + 1e-9)
-    return OrderedSystem(a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width)
+    return OrderedSystem(free, a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width)
 
 
 def _flip_log_odds(free: FreeSystem) -> FloatArray:
@@ -99,54 +112,137 @@ def _flip_log_odds(free: FreeSystem) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The pass of the walk that was kept: where it cut, and its sums."""
+    """One walk that was kept: its system, where it cut, and its sums, on a scale all hyperparameter values share."""
 
+    system: OrderedSystem
     limits: Limits
-    weights: Weights
     sums: Walk
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """The walks over all hyperparameter values with one threshold.
+
+    The posterior over pairs of value and parent set is one big sum, so that weights, and bounds of what was left out,
+    add up over the values.
+    """
+
+    walks: tuple[Search, ...]
+
+    @property
+    def w(self) -> float:
+        """Weight of all sets visited."""
+        return math.fsum(one.sums.w for one in self.walks)
+
+    @property
+    def left_out(self) -> FloatArray:
+        """Upper bounds of the weight left out, by hyperparameter value, shape (settings,)."""
+        return np.array([one.sums.left_out for one in self.walks])
 
     @property
     def mass_left_out(self) -> float:
-        """Upper bound of the posterior mass of the sets left out."""
-        if not math.isfinite(self.sums.left_out):
+        """Upper bound of the posterior mass of all that was left out."""
+        left_out = float(self.left_out.sum())
+        if not math.isfinite(left_out):
             return 1.0
         # 1e-9: the bounds are computed in floating point
-        return min(self.sums.left_out * (1 + 1e-9) / (self.sums.w + self.sums.left_out), 1.0)
+        return min(left_out * (1 + 1e-9) / (self.w + left_out), 1.0)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of parent sets that were summed."""
+        return sum(one.sums.states for one in self.walks)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget sufficed."""
+        return all(one.sums.finished for one in self.walks)
 
 
-def search(system: OrderedSystem, max_subsets: int, tolerance: float) -> Search:
-    """Lower the threshold until the mass left out is small enough or the budget is used up."""
+def search(
+    systems: Sequence[OrderedSystem],
+    log_prior: Sequence[float],
+    max_subsets: int,
+    tolerance: float,
+    patient: bool = True,
+) -> Pass:
+    """Lower the threshold until the mass left out is small enough or the budget is used up.
+
+    Parameters
+    ----------
+    systems, log_prior
+        One system, and one log prior weight, per hyperparameter value.
+    max_subsets
+        Work to spend in one pass, over all values, in parent sets.
+    tolerance
+        Wanted bound of the mass left out.
+    patient
+        Whether to find the best bound the budget allows when the tolerance is out of reach.
+    """
     from alldags.engines.kernels.bounding.walk import Limits
 
-    budget = max(max_subsets >> system.width, 1)
-    weights, threshold, best = system.weights, 0.1, None
-    while True:
-        found = _one_pass(system, weights, Limits(threshold, _TIGHTEN * threshold, budget))
-        weights = found.weights
-        if best is None or found.mass_left_out < best.mass_left_out:
-            best = found
-        if best.mass_left_out <= tolerance or not found.sums.finished or threshold < _SMALLEST:
-            return best
+    scaled = _on_one_scale(systems, log_prior)
+
+    def run(threshold: float, before: Pass | None = None) -> Pass:
+        latest = scaled if before is None else [one.system for one in before.walks]
+        return _one_pass(latest, Limits(threshold, _TIGHTEN * threshold, max_subsets), before)
+
+    threshold = 0.1 * tolerance  # where the mass left out is usually small enough
+    found = best = run(threshold)
+    if not found.finished and patient:  # what was left out when the budget ran out is not chosen well: start high
+        threshold = 0.1
+        found = run(threshold)
+        best = min(best, found, key=_mass)
+    while found.finished and best.mass_left_out > tolerance and threshold > _SMALLEST:
         # the mass left out falls a little more slowly than the threshold
         threshold *= min(max(0.5 * tolerance / found.mass_left_out, 1e-3), 0.3)
+        found = run(threshold, found)
+        best = min(best, found, key=_mass)
+    return best
 
 
-def _one_pass(system: OrderedSystem, weights: Weights, limits: Limits) -> Search:
-    sums = run_walk(system, weights, limits)
-    while not sums.w < _OVERFLOW:  # some set is hundreds of nats better than the greedy one, whose weight was 1
-        weights = weights._replace(reference=weights.reference + 400.0)
-        sums = run_walk(system, weights, limits)
-    if sums.w <= 0:  # nothing was heavy enough to be summed: sum what the budget allows
-        limits = limits._replace(threshold=0.0)
-        sums = run_walk(system, weights, limits)
-    if sums.w <= 0:
+def _mass(found: Pass) -> float:
+    return found.mass_left_out
+
+
+def _on_one_scale(systems: Sequence[OrderedSystem], log_prior: Sequence[float]) -> list[OrderedSystem]:
+    """Return the systems with references on one scale, on which the best greedy set counts as 1."""
+    base = [value + one.free.log_base for one, value in zip(systems, log_prior, strict=True)]
+    pilot = [value + one.weights.reference for one, value in zip(systems, base, strict=True)]
+    best = int(np.argmax(pilot))
+    top = systems[best].weights.reference
+    return [one.relative_to(top + (base[best] - value)) for one, value in zip(systems, base, strict=True)]
+
+
+def _one_pass(systems: Sequence[OrderedSystem], limits: Limits, before: Pass | None) -> Pass:
+    found = _walk_all(systems, limits, before)
+    while not found.w < _OVERFLOW:  # some set is hundreds of nats better than the greedy one, whose weight was 1
+        systems = [one.relative_to(one.weights.reference + 400.0) for one in systems]
+        found = _walk_all(systems, limits, None)
+    if found.w <= 0:  # nothing was heavy enough to be summed: sum what the budget allows
+        found = _walk_all(systems, limits._replace(threshold=0.0), None)
+    if found.w <= 0:
         raise EngineError("no parent set with a weight above 0 was found within the budget; use engine='mcmc'")
-    return Search(limits, weights, sums)
+    return found
+
+
+def _walk_all(systems: Sequence[OrderedSystem], limits: Limits, before: Pass | None) -> Pass:
+    """Walk through all hyperparameter values, the most promising first; the budget is theirs together."""
+    walks: dict[int, Search] = {}
+    budget = limits.budget
+    for place in sorted(range(len(systems)), key=lambda i: -systems[i].promise):
+        kept = None if before is None else before.walks[place]
+        # nothing was entered before, and the bound of everything is still below the threshold
+        if kept is None or kept.sums.states > 0 or not kept.sums.left_out <= limits.threshold:
+            own = limits._replace(budget=budget)
+            kept = Search(systems[place], own, run_walk(systems[place], own))
+            budget = max(budget - kept.sums.work, 0)
+        walks[place] = kept
+    return Pass(tuple(walks[place] for place in range(len(systems))))
 
 
 def run_walk(
     system: OrderedSystem,
-    weights: Weights,
     limits: Limits,
     second: bool = False,
     paths: BoolArray | None = None,
@@ -157,5 +253,5 @@ def run_walk(
 
     if paths is None or values is None:
         paths, values = np.zeros((0, system.prefix), dtype=bool), np.zeros(0)
-    found: Walk = walk(system.a, system.b, system.reach, system.width, weights, limits, second, paths, values)
+    found: Walk = walk(system.a, system.b, system.reach, system.width, system.weights, limits, second, paths, values)
     return found

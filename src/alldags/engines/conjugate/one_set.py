@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.engines.conjugate.noise import log_term, mean_variance, residual_rate, shape_of
+from alldags.engines.conjugate.noise import log_term, mean_variance, shape_of
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +62,30 @@ def summarize_set(system: ConjugateSystem, mask: BoolArray, certain: BoolArray) 
 
 
 def draw_given_sets(
-    system: ConjugateSystem, masks: BoolArray, rng: np.random.Generator
+    system: ConjugateSystem,
+    masks: BoolArray,
+    rng: np.random.Generator,
+    rows: IntArray | None = None,
+    out: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Draw coefficients (size, k) and noise variances (size,) given one parent set per row of `masks`.
 
-    With known noise the returned variance is 1; the caller knows the precision.
+    Equal sets should be neighbours: they share one factorisation. Draws come in the order of `masks`, unless `rows`
+    says which row of the result each goes to. `out` is where to write them; its coefficients must be zero before. With
+    known noise the returned variance is 1; the caller knows the precision.
     """
-    from alldags.engines.kernels.sweep import draw_coefficients, quadratic_forms
+    from alldags.engines.kernels.draws import draw_coefficients
 
-    normals = rng.standard_normal(masks.shape)
-    if system.noise.known:
-        noise_variance = np.ones(len(masks))
-    else:
-        rate = residual_rate(system.noise, quadratic_forms(system.precision, system.shift, masks))
-        noise_variance = rate / rng.standard_gamma(shape_of(system.noise, system.size(masks)))
-    coefficients = draw_coefficients(system.precision, system.shift, masks, normals, np.sqrt(noise_variance))
-    return coefficients, noise_variance
+    size, k = masks.shape
+    rows = np.arange(size) if rows is None else rows
+    normals = rng.standard_normal(int(masks.sum()))
+    gammas = np.ones(0) if system.noise.known else rng.standard_gamma(shape_of(system.noise, system.size(masks)))
+    coefficients, variance = (np.zeros((size, k)), np.empty(size)) if out is None else out
+    draw_coefficients(
+        system.precision, system.shift, system.noise, masks, normals, gammas, rows,
+        np.empty(k, dtype=np.int64), np.empty((k + 2, k + 1)), coefficients, variance,
+    )  # fmt: skip
+    return coefficients, variance
 
 
 def known_variance(problem: NodeProblem) -> float:

@@ -65,6 +65,11 @@ class MCMCDiagnostics(Diagnostics):
     reproducible: bool = True
 
     @property
+    def troubles(self) -> tuple[str, ...]:
+        """All of the warnings."""
+        return self.warnings
+
+    @property
     def max_r_hat(self) -> float:
         """Largest split R-hat of the edges judged; 1 if none moves."""
         return _largest(self.split_r_hat, 1.0)

@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
     threshold: float  # a subtree whose bound is below this is left out
     tighten: float  # a subtree whose bound is above this gets a bound of its own
-    budget: int  # blocks to sum; what remains is then left out
+    budget: int  # work to spend, in parent sets; what remains is then left out
 
 
 class Walk(NamedTuple):
@@ -57,6 +57,7 @@ class Walk(NamedTuple):
     within: FloatArray
     left_out: float  # upper bound of the weight of all other sets
     states: int
+    work: int  # in parent sets that could have been summed instead
     finished: bool  # False if the budget ran out
 
 
@@ -167,19 +168,20 @@ def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> Non
 
 
 @inner
-def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits) -> bool:
+def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits) -> int:
     """Bound all children of the state at depth `d`, whose `lam` and `t` are still those of its parent.
 
-    Returns False if the root has no bound because the system is numerically singular.
+    Returns the work; -1 if the root has no bound because the system is numerically singular.
     """
     first, k = s.first[d], s.b.shape[1]
+    little = (k - first) ** 2 // 8  # measured: what entering and bounding takes, and below what tightening takes
     slope = chord(weights.noise, s.q[d], s.reach[d])
     if d > 0:
         spread(s, d, prefix, weights, slope)
         if first >= prefix or s.tail[d, first] <= limits.tighten or k - first < _TIGHTEN_FROM:
-            return True
+            return little
         if s.child[d, first] > 0.99 * s.tail[d, first]:
-            return True  # the next variable is all but certain: tighten once it has joined
+            return little  # the next variable is all but certain: tighten once it has joined
     inherited = s.tail[d, first]
     for c in range(first, k):  # kept in case tightening fails or does not help
         s.kept[0, c], s.kept[1, c], s.kept[2, c] = s.lam[d, c], s.t[d, c], s.log_odds[d, c]
@@ -189,13 +191,13 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
     )  # fmt: skip
     if ok:
         spread(s, d, prefix, weights, slope)
-    if d == 0:
-        return ok
-    if not ok or s.tail[d, first] > inherited:
+    if d == 0 and not ok:
+        return -1
+    if d > 0 and (not ok or s.tail[d, first] > inherited):
         for c in range(first, k):
             s.lam[d, c], s.t[d, c], s.log_odds[d, c] = s.kept[0, c], s.kept[1, c], s.kept[2, c]
         spread(s, d, prefix, weights, slope)
-    return True
+    return (k - first) ** 3
 
 
 @inner
@@ -299,17 +301,18 @@ def walk(
     s.b[0] = b
     s.reach[0] = reach
     path = np.zeros(prefix, dtype=np.bool_)
-    states, entered, left_out, finished = 0, 0, 0.0, True
-    most = 16 * limits.budget + 1000  # states whose block is left out cost little, but not nothing
+    states, work, left_out, finished = 0, 0, 0.0, True
     d = np.int64(0)  # not a literal, for which numba would compile everything a second time
     entering = True
     while d >= 0:
         if entering:
             entering = False
-            entered += 1
-            if prefix > 0 and not bound_state(s, d, prefix, weights, limits):
-                left_out, finished = math.inf, False
-                break
+            if prefix > 0:
+                cost = bound_state(s, d, prefix, weights, limits)
+                if cost < 0:
+                    left_out, finished = math.inf, False
+                    break
+                work += cost
             clear_sums(s, d, second)
             if prefix > 0 and s.own[d] <= limits.threshold:
                 left_out += s.own[d]
@@ -319,8 +322,9 @@ def walk(
                     paths[states] = path
                     values[states] = s.w[d]
                 states += 1
+                work += 1 << width
         v = s.next[d]
-        if v == prefix or s.tail[d, v] <= limits.threshold or states >= limits.budget or entered >= most:
+        if v == prefix or s.tail[d, v] <= limits.threshold or work >= limits.budget:
             if v < prefix:
                 left_out += s.tail[d, v]
                 finished = finished and s.tail[d, v] <= limits.threshold
@@ -338,5 +342,5 @@ def walk(
         d += 1
         entering = True
     return Walk(
-        s.w[0], s.noise[0], s.inclusion[0], s.mean[0], s.between[0], s.within[0], left_out, states, finished
+        s.w[0], s.noise[0], s.inclusion[0], s.mean[0], s.between[0], s.within[0], left_out, states, work, finished
     )  # fmt: skip
