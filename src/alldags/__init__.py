@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from alldags.lazy import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines

@@ -98,7 +98,7 @@ def test_numbers_of_the_visited_sets_are_those_of_the_closed_form(rng, monkeypat
     problem = random_kind(rng, "unknown", 7)
     ours = certify(problem, Certified(tolerance=0.02))
     system = conjugate_system(problem)
-    masks = ours._sets(np.arange(len(ours._states[1])), np.zeros(len(ours._states[1]), dtype=np.int64))
+    masks = ours._masks(np.arange(len(ours._states[1])))
     parts = [summarize_set(system, mask, problem.certain) for mask in masks]
     log_weight = np.array([part.log_weight for part in parts])
     share = np.exp(log_weight - np.logaddexp.reduce(log_weight))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -14,6 +14,7 @@ from alldags import checks
 from alldags.engines.bounding.search import Pass, Search, ordered_system, run_walk, search
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_system
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
+from alldags.engines.conjugate.sets import heaviest, locate, sum_over_subsets
 from alldags.engines.conjugate.settings import SettingsPosterior
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import ExactPosterior
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from alldags.engines.kernels.bounding.walk import Walk
 
 
+_PIECE = 32  # states whose sets are held in memory at once
 _TELLS_NOTHING = 1e100  # weight left out over weight visited
 
 
@@ -218,14 +220,27 @@ class CertifiedPosterior(ExactPosterior):
         order = np.argsort(-values, kind="stable")
         return paths[order], values[order]
 
-    def _sets(self, states: IntArray, lanes: IntArray) -> BoolArray:
-        """Turn states and lanes into parent sets, shape (size, k)."""
+    def _weights_of_sets(self) -> Iterator[FloatArray]:
+        """Yield the weights of all sets visited, in pieces of shape (states, lanes)."""
+        from alldags.engines.kernels.bounding.replay import weigh_states
+        from alldags.engines.kernels.subsets.block import allocate_block
+
+        ordered, paths = self._ordered, self._states[0]
+        k, weights, width = len(ordered.b), ordered.weights, ordered.width
+        for first in range(0, len(paths), _PIECE):
+            piece = paths[first : first + _PIECE]
+            block, lanes = allocate_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
+            weigh_states(ordered.a, ordered.b, piece, weights, width, block, np.empty((k + 1, k)), lanes)
+            yield lanes
+
+    def _masks(self, numbers: IntArray) -> BoolArray:
+        """Turn numbers of sets into parent sets, shape (size, k)."""
         ordered = self._ordered
-        free = np.empty((len(lanes), self.problem.free), dtype=bool)
-        free[:, ordered.order[: ordered.prefix]] = self._states[0][states]
+        free = np.empty((len(numbers), self.problem.free), dtype=bool)
+        free[:, ordered.order[: ordered.prefix]] = self._states[0][numbers >> ordered.width]
         for i in range(ordered.width):
-            free[:, ordered.order[ordered.prefix + i]] = lanes >> (ordered.width - 1 - i) & 1
-        masks = np.ones((len(lanes), self.problem.k), dtype=bool)
+            free[:, ordered.order[ordered.prefix + i]] = numbers >> (ordered.width - 1 - i) & 1
+        masks = np.ones((len(numbers), self.problem.k), dtype=bool)
         masks[:, ~self.problem.certain] = free
         return masks
 
@@ -233,47 +248,33 @@ class CertifiedPosterior(ExactPosterior):
         return _mean_given(self.problem, self.engine, parent, present)
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
-        from alldags.engines.kernels.bounding.replay import disjoint_weights
-
-        ordered, found = self._ordered, self._search
+        ordered = self._ordered
         free = masks[:, ~self.problem.certain][:, ordered.order]
-        bits = 1 << np.arange(ordered.width - 1, -1, -1)
-        allowed = np.asarray(~free[:, ordered.prefix :] @ bits, dtype=np.int64).reshape(len(masks))
-        prefix_masks = np.ascontiguousarray(free[:, : ordered.prefix])
-        weight = disjoint_weights(
-            ordered.a, ordered.b, self._states[0], ordered.weights, ordered.width, prefix_masks, allowed
-        )
+        allowed = np.asarray(~free[:, ordered.prefix :] @ (1 << np.arange(ordered.width - 1, -1, -1)), dtype=np.int64)
+        hits = self._states[0].astype(np.float32) @ free[:, : ordered.prefix].T.astype(np.float32)  # state by mask
+        total, first = np.zeros(len(masks)), 0
+        for weights in self._weights_of_sets():
+            sum_over_subsets(weights)
+            total += np.where(hits[first : first + len(weights)] == 0, weights[:, allowed], 0.0).sum(axis=0)
+            first += len(weights)
         impossible = (masks & self.problem.certain).any(axis=1)
-        return np.where(impossible, 0.0, np.minimum(weight / found.sums.w, 1.0))
+        return np.where(impossible, 0.0, np.minimum(total / self._search.sums.w, 1.0))
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
-        from alldags.engines.kernels.bounding.replay import best_lanes
-
-        ordered, found = self._ordered, self._search
-        paths, values = self._states
-        size = min(size, len(values) << ordered.width)
-        best, states, lanes = best_lanes(ordered.a, ordered.b, paths, values, ordered.weights, ordered.width, size)
-        masks = self._sets(states, lanes)
+        best, numbers = heaviest(self._weights_of_sets(), min(size, self.diagnostics.subsets))
         return tuple(
             ParentSet(
                 tuple(name for name, inside in zip(self.problem.terms, mask, strict=True) if inside),
-                float(w / found.sums.w),
+                float(w / self._search.sums.w),
             )
-            for w, mask in zip(best, masks, strict=True)
+            for w, mask in zip(best, self._masks(numbers), strict=True)
             if w > 0
         )
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw parent sets exactly among those visited, then coefficients and noise variance given each."""
-        from alldags.engines.kernels.bounding.replay import locate_lanes
-
-        ordered = self._ordered
-        paths, values = self._states
-        states = np.repeat(np.arange(len(values)), rng.multinomial(size, values / values.sum()))
-        lanes = locate_lanes(ordered.a, ordered.b, paths, ordered.weights, ordered.width, states, rng.random(size))
-        together = np.lexsort((lanes, states))  # equal sets side by side
-        masks = self._sets(states[together], lanes[together])
-        coefficients, variance = draw_given_sets(self._system, masks, rng, rng.permutation(size))
+        numbers = locate(self._weights_of_sets(), np.sort(rng.random(size)) * self._search.sums.w)
+        coefficients, variance = draw_given_sets(self._system, self._masks(numbers), rng, rng.permutation(size))
         return coefficients, variance * known_variance(self.problem)
 
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from alldags import checks
-from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_moments, free_system
+from alldags.engines.conjugate.free import (
+    FreeMoments,
+    FreeSystem,
+    free_moments,
+    free_system,
+    masks_of_sets,
+    tabulate_sets,
+    weights_of_sets,
+)
 from alldags.engines.conjugate.noise import degrees_of_freedom
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
+from alldags.engines.conjugate.sets import heaviest, locate, sum_over_subsets
 from alldags.engines.conjugate.settings import LEAST, SettingsPosterior
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.engines.suits import check_suits
@@ -21,9 +30,6 @@ from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.priors.grid import Setting
 from alldags.priors.noise import Noise
 from alldags.typing import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from alldags.engines.kernels.subsets.enumeration import Weights
 
 LARGEST = 40  # parents that may be allowed; 2**40 sets take nine hours
 _SECONDS_PER_SET = 3e-8  # of all an answer needs; a second walk is made only under values that carry weight
@@ -198,13 +204,8 @@ class ExactPosterior(NodePosterior):
         return np.where(impossible, 0.0, probability)
 
     def _disjoint_by_table(self, free_masks: BoolArray, listed: IntArray) -> FloatArray:
-        from alldags.engines.kernels.subsets.enumeration import tabulate_subsets
-
-        free = self._free
-        table = tabulate_subsets(free.a, free.b, self._weights_at_total(), free.width, listed)
-        for place in range(len(listed)):  # sums over subsets, one variable at a time
-            halves = table.reshape(-1, 2, 1 << place)
-            halves[:, 1] += halves[:, 0]
+        table = tabulate_sets(self._free, self._first.log_weight, listed)
+        sum_over_subsets(table)
         allowed = ~free_masks[:, listed] @ (1 << np.arange(len(listed)))
         return np.asarray(np.minimum(table[allowed] / table[-1], 1.0))
 
@@ -214,12 +215,9 @@ class ExactPosterior(NodePosterior):
         return min(math.exp(without.log_evidence + prior - self.log_evidence), 1.0)
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
-        from alldags.engines.kernels.subsets.enumeration import best_subsets
-
-        free = self._free
-        size = min(size, 2**self.problem.free)
-        weights, prefixes, lanes = best_subsets(free.a, free.b, self._weights_at_total(), free.width, size)
-        masks = self._masks(prefixes, lanes)
+        pieces = weights_of_sets(self._free, self._first.log_weight)
+        weights, numbers = heaviest(pieces, min(size, 2**self.problem.free))
+        masks = self._masks(numbers)
         return tuple(
             ParentSet(tuple(name for name, inside in zip(self.problem.terms, mask, strict=True) if inside), float(w))
             for w, mask in zip(weights, masks, strict=True)
@@ -227,28 +225,15 @@ class ExactPosterior(NodePosterior):
         )
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        from alldags.engines.kernels.subsets.enumeration import locate_subsets
-
-        free = self._free
-        targets = np.sort(rng.random(size)) * (1 - 1e-15)
-        prefixes, lanes = locate_subsets(free.a, free.b, self._weights_at_total(), free.width, targets)
-        order = rng.permutation(size)  # the walk returns them sorted by set
-        coefficients, variance = draw_given_sets(self._system, self._masks(prefixes, lanes), rng, order)
+        numbers = locate(weights_of_sets(self._free, self._first.log_weight), np.sort(rng.random(size)))
+        order = rng.permutation(size)  # they are sorted by set
+        coefficients, variance = draw_given_sets(self._system, self._masks(numbers), rng, order)
         return coefficients, variance * known_variance(self.problem)
 
-    def _weights_at_total(self) -> Weights:
-        """Return weights that sum to one."""
-        return self._free.weights._replace(reference=self._first.log_weight)
-
-    def _masks(self, prefixes: IntArray, lanes: IntArray) -> BoolArray:
-        """Turn prefixes and lanes of the compiled walk into parent sets, shape (size, k)."""
-        width = self._free.width
-        free = np.empty((len(lanes), self.problem.free), dtype=bool)
-        for variable in range(self.problem.free):
-            bits = lanes >> (width - 1 - variable) if variable < width else prefixes >> (variable - width)
-            free[:, variable] = bits & 1
-        masks = np.ones((len(lanes), self.problem.k), dtype=bool)
-        masks[:, ~self.problem.certain] = free
+    def _masks(self, numbers: IntArray) -> BoolArray:
+        """Turn numbers of sets into parent sets, shape (size, k)."""
+        masks = np.ones((len(numbers), self.problem.k), dtype=bool)
+        masks[:, ~self.problem.certain] = masks_of_sets(self._free, numbers)
         return masks
 
 

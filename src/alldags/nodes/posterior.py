@@ -38,6 +38,11 @@ class Diagnostics:
     warnings: tuple[str, ...] = ()
 
     @property
+    def is_reliable(self) -> bool:
+        """False if an iteration did not end or chains did not agree: the numbers may be wrong."""
+        return bool(getattr(self, "converged", True))
+
+    @property
     def troubles(self) -> tuple[str, ...]:
         """Those of the warnings that are issued as Python warnings; the others are standing remarks."""
         return ()

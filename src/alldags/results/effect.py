@@ -342,6 +342,11 @@ class Effect:
         return effect_notes(self)
 
     @property
+    def converged(self) -> bool:
+        """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
+        return all(node.diagnostics.is_reliable for total in self._totals.items for node in total.nodes())
+
+    @property
     def engines_used(self) -> dict[str, str]:
         """For each node that this effect needs, the engine that was used."""
         return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}

@@ -127,6 +127,11 @@ class Posterior:
         return tuple(dict.fromkeys((*self._notes, *engine_notes)))
 
     @property
+    def converged(self) -> bool:
+        """Whether every node fitted so far was computed or sampled to the end; `notes` say what to do if not."""
+        return all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+
+    @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
         return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}

@@ -56,6 +56,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
+        converged=effect.converged,
     )
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.engines.conjugate.noise import residual_rate
+from alldags.engines.conjugate.noise import residual_rate, shape_of
 from alldags.engines.conjugate.system import ConjugateSystem
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.parallel import map_threads
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.subsets.enumeration import Weights
+    from alldags.engines.kernels.subsets.enumeration import Sums, Weights
 
 _PARTS = 16  # the walk is split into this many pieces whatever the number of threads, so results do not depend on it
 _WORTH_SPLITTING = 256  # prefixes; below, setting up a piece costs more than walking it
+_PIECE = 128  # prefixes; the weights of their sets take up a megabyte
 _OVERFLOW = 1e250
 _LARGEST_STEP = 1e7  # nats
 
@@ -41,7 +43,7 @@ class FreeSystem:
         Certain coefficients given the free ones have mean ``offset - coupling @ theta_free`` and covariance
         ``noise variance * inverse``; shapes (c, f), (c,), (c, c).
     weights
-        For the compiled walks; its reference is the greedy set's log weight.
+        For the compiled walks; its reference is the log weight of a good set.
     log_base
         Log weight common to all sets.
     """
@@ -91,14 +93,36 @@ def _weights(
     problem: NodeProblem, system: ConjugateSystem, a: FloatArray, b: FloatArray, scale: FloatArray, explained: float
 ) -> Weights:
     from alldags.engines.kernels.subsets.enumeration import Weights
-    from alldags.engines.kernels.sweep import greedy_parents
 
     log_factor = system.log_factor[~problem.certain] + (np.log(scale) if system.has_determinant else 0.0)
     noise = system.noise._replace(whole=float(residual_rate(system.noise, explained)))
-    none_certain = np.zeros(len(b), dtype=bool)
-    _, reference = greedy_parents(a, b, log_factor, system.log_size, none_certain, system.has_determinant, noise)
     log_size = system.log_size if system.log_size.any() else np.zeros(1)
-    return Weights(log_factor, log_size, system.has_determinant, noise, reference)
+    weights = Weights(log_factor, log_size, system.has_determinant, noise, 0.0)
+    return weights._replace(reference=_nested_best(a, b, weights))
+
+
+def _nested_best(a: FloatArray, b: FloatArray, weights: Weights) -> float:
+    """Return the log weight of a good set: the best of k + 1 nested ones, parents that are clearest given all first."""
+    try:
+        inverse = np.linalg.inv(a)
+        order = np.argsort(-((inverse @ b) ** 2) / np.diag(inverse), kind="stable")
+        factor = np.linalg.cholesky(a[np.ix_(order, order)])
+    except np.linalg.LinAlgError:  # numerically singular: the set without uncertain parents does, too
+        order, factor = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+    size = np.arange(len(order) + 1)
+    q = _running(np.linalg.solve(factor, b[order]) ** 2)
+    value = _running(weights.log_factor[order]) + np.broadcast_to(weights.log_size, len(b) + 1)[: len(size)]
+    value += (
+        0.5 * q if weights.noise.known else -shape_of(weights.noise, size) * np.log(residual_rate(weights.noise, q))
+    )
+    if weights.has_determinant:
+        value -= _running(np.log(np.diag(factor)))
+    return float(value.max())
+
+
+def _running(steps: FloatArray) -> FloatArray:
+    """Return sums of the first 0, 1, ... steps."""
+    return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 # -- sums over all sets ----------------------------------------------------------------------------------------------
@@ -140,7 +164,7 @@ def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
             break
         if step > _LARGEST_STEP:
             raise EngineError("the weights of the parent sets are beyond what floating-point numbers can hold")
-        # some set is hundreds of nats better than the greedy one, whose weight was taken as 1
+        # some set is hundreds of nats better than the one whose weight was taken as 1
         weights = weights._replace(reference=weights.reference + step)
         step *= 1.5
 
@@ -157,14 +181,70 @@ def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
     )
 
 
-def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int) -> list[Any]:
-    from alldags.engines.kernels.subsets.enumeration import sum_subsets
+def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int) -> list[Sums]:
+    from alldags.engines.kernels.subsets.block import allocate_sums
 
     prefixes = 1 << (len(system.b) - system.width)
     parts = _PARTS if prefixes >= _WORTH_SPLITTING else 1
     count = prefixes // parts
 
-    def job(part: int) -> Any:
-        return sum_subsets(system.a, system.b, weights, system.width, part * count, count, second)
+    def job(part: int) -> Sums:
+        sums = allocate_sums(len(system.b), second)
+        _walk(system, weights, part * count, count, sums, np.zeros((0, 0)))
+        return sums
 
     return list(map_threads(job, range(parts), threads))
+
+
+def _walk(system: FreeSystem, weights: Weights, first: int, count: int, sums: Sums, lanes: FloatArray) -> None:
+    """Allocate the compiled walk's memory and call it."""
+    from alldags.engines.kernels.subsets.block import allocate_block
+    from alldags.engines.kernels.subsets.enumeration import make_stack, walk_subsets
+
+    width = system.width
+    block = allocate_block(width, weights.log_factor)
+    stack = make_stack(system.a, system.b, len(system.b) - width, sums.between.shape[0] > 0)
+    walk_subsets(weights, width, first, count, block, stack, sums, lanes)
+
+
+# -- set by set --------------------------------------------------------------------------------------------------------
+
+
+def weights_of_sets(system: FreeSystem, log_total: float) -> Iterator[FloatArray]:
+    """Yield the probabilities of all sets in pieces, shape (prefixes, lanes).
+
+    Variable ``i`` is present in lane ``l`` iff bit ``width - 1 - i`` of l is set, and variable ``width + h`` iff bit h
+    of the prefix is.
+    """
+    from alldags.engines.kernels.subsets.block import allocate_sums
+
+    weights, prefixes = system.weights._replace(reference=log_total), 1 << (len(system.b) - system.width)
+    count = min(prefixes, _PIECE)
+    for first in range(0, prefixes, count):
+        lanes = np.empty((count, 1 << system.width))
+        _walk(system, weights, first, count, allocate_sums(0, second=False), lanes)
+        yield lanes
+
+
+def masks_of_sets(system: FreeSystem, numbers: IntArray) -> BoolArray:
+    """Return which uncertain parents are in the sets with these numbers, shape (size, f)."""
+    width, masks = system.width, np.empty((len(numbers), len(system.b)), dtype=bool)
+    for variable in range(len(system.b)):
+        masks[:, variable] = numbers >> (width - 1 - variable if variable < width else variable) & 1
+    return masks
+
+
+def tabulate_sets(system: FreeSystem, log_total: float, listed: IntArray) -> FloatArray:
+    """Return the probability by which of the `listed` uncertain parents are present, shape (2**len(listed),).
+
+    Entry ``e`` sums the sets in which ``listed[i]`` is present iff bit i of e is set.
+    """
+    table, bits = np.zeros(1 << len(listed)), 1 << np.arange(len(listed))
+    lanes = np.arange(1 << system.width)
+    entry, first = masks_of_sets(system, lanes)[:, listed] @ bits, 0
+    for weights in weights_of_sets(system, log_total):
+        prefixes = first + np.arange(len(weights))
+        own = masks_of_sets(system, prefixes << system.width)[:, listed] @ bits
+        table += np.bincount((own[:, None] | entry).reshape(-1), weights.reshape(-1), minlength=len(table))
+        first += len(weights)
+    return table

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from alldags.engines.kernels.jit import compiled, inner
 from alldags.engines.kernels.linalg import factorise
 from alldags.engines.kernels.noise import NoiseTerm, residual_rate
@@ -47,7 +49,7 @@ def draw_coefficients(
         Results, shapes (size, k), zero where absent before and after, and (size,); in units of known noise.
     """
     size, k = masks.shape
-    p, used, rate = 0, 0, 0.0
+    p, used, rate = int(np.int64(0)), 0, 0.0  # p is not a literal, for which `prepare` would be compiled twice
     for d in range(size):
         same = d > 0
         for i in range(k):
@@ -55,7 +57,7 @@ def draw_coefficients(
                 break
             same = masks[d, i] == masks[d - 1, i]
         if not same:
-            p = 0
+            p -= p
             for i in range(k):
                 if masks[d, i]:
                     index[p] = i

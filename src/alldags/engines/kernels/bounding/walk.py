@@ -70,7 +70,8 @@ def chord(noise: NoiseTerm, q: float, reach: float) -> float:
     if noise.known:
         return 0.5
     reach = max(reach, 1e-12 * noise.whole)
-    return (log_term(noise, q + reach, 0) - log_term(noise, q, 0)) / reach
+    nobody = np.int64(0)  # not a literal, for which numba would compile what is called a second time
+    return (log_term(noise, q + reach, nobody) - log_term(noise, q, nobody)) / reach
 
 
 @inner
@@ -158,7 +159,7 @@ def _renormalise(poly: FloatArray, count: int) -> float:
 @compiled
 def spread(s: Stack, d: int, prefix: int, weights: Weights, slope: float) -> None:
     """Bound all children of the state at depth `d` with its present `lam` and `t`."""
-    base = s.log_weight[d] + log_term(weights.noise, s.q[d], 0) - weights.reference
+    base = s.log_weight[d] + log_term(weights.noise, s.q[d], np.int64(0)) - weights.reference
     residual_shift(s.a[d], s.b[d], s.first[d], s.t[d], s.g)
     base += log_ratios(s.b[d], s.first[d], s.log_odds[d], slope, s.lam[d], s.t[d], s.g, s.log_x)
     if weights.log_size.shape[0] == 1:
@@ -229,11 +230,13 @@ def clear_sums(s: Stack, d: int, second: bool) -> None:
     """Start the sums of a state with nothing."""
     s.w[d] = 0.0
     s.noise[d] = 0.0
-    s.inclusion[d, s.first[d] :] = 0.0
-    s.mean[d, s.first[d] :] = 0.0
-    if second:
-        s.between[d, s.first[d] :, s.first[d] :] = 0.0
-        s.within[d, s.first[d] :, s.first[d] :] = 0.0
+    for i in range(s.first[d], s.b.shape[1]):  # loops, not slices, whose error messages take long to compile
+        s.inclusion[d, i] = 0.0
+        s.mean[d, i] = 0.0
+        if second:
+            for j in range(s.first[d], s.b.shape[1]):
+                s.between[d, i, j] = 0.0
+                s.within[d, i, j] = 0.0
 
 
 @inner
@@ -247,7 +250,8 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
             s.block_a[i, j] = s.a[d, prefix + i, prefix + j]
     eliminate_block(block, s.block_a, s.block_b, width)
     weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
-    sums.inclusion[:] = 0.0
+    for i in range(width):
+        sums.inclusion[i] = 0.0
     if second:
         collect_seconds(block, sums, width)
     else:
@@ -257,9 +261,10 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
     for i in range(width):
         s.inclusion[d, prefix + i] = sums.inclusion[i]
         s.mean[d, prefix + i] = sums.mean[i]
-    if second:
-        s.between[d, prefix:, prefix:] = sums.between
-        s.within[d, prefix:, prefix:] = sums.within
+        if second:
+            for j in range(width):
+                s.between[d, prefix + i, prefix + j] = sums.between[i, j]
+                s.within[d, prefix + i, prefix + j] = sums.within[i, j]
 
 
 @compiled
@@ -297,8 +302,10 @@ def walk(
     s = make_stack(k, width, second)
     block = make_block(width, weights.log_factor[prefix:])
     sums = make_sums(width, second)
-    s.a[0] = a
-    s.b[0] = b
+    for i in range(k):
+        s.b[0, i] = b[i]
+        for j in range(k):
+            s.a[0, i, j] = a[i, j]
     s.reach[0] = reach
     path = np.zeros(prefix, dtype=np.bool_)
     states, work, left_out, finished = 0, 0, 0.0, True
@@ -319,7 +326,8 @@ def walk(
             else:
                 sum_block(s, d, prefix, weights, block, sums, second)
                 if states < values.shape[0]:
-                    paths[states] = path
+                    for i in range(prefix):
+                        paths[states, i] = path[i]
                     values[states] = s.w[d]
                 states += 1
                 work += 1 << width

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
-from alldags.engines.kernels.jit import inner, vector, vector_max, vector_sum
+from alldags.engines.kernels.jit import inlined, inner, vector, vector_max, vector_sum
 from alldags.engines.kernels.noise import TINY, NoiseTerm, shape_of
 from alldags.typing import FloatArray, IntArray
 
@@ -97,6 +97,29 @@ def make_block(width: int, log_factor: FloatArray) -> Block:
     )  # fmt: skip
 
 
+def allocate_block(width: int, log_factor: FloatArray) -> Block:
+    """Do what `make_block` does, in plain Python."""
+    lanes = 1 << width
+    rest = width - np.arange(width + 1)
+    offset_a = np.concatenate([[0], np.cumsum(rest * (rest + 1) // 2 << np.arange(width + 1))])
+    offset_b = np.concatenate([[0], np.cumsum(rest << np.arange(width + 1))])
+    present = np.arange(lanes)[:, None] >> np.arange(width) & 1
+    lane_size = present.sum(axis=1)
+    pairs, singles = int(offset_a[-1]), int(offset_b[-1])
+    return Block(
+        np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
+        np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
+        np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
+        present @ log_factor[:width][::-1], lane_size, lane_size.astype(np.float64), offset_a, offset_b,
+    )  # fmt: skip
+
+
+def allocate_sums(f: int, second: bool) -> Sums:
+    """Do what `make_sums` does, in plain Python."""
+    square = (f, f) if second else (0, 0)
+    return Sums(np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros(square), np.zeros(square))
+
+
 @inner
 def make_sums(f: int, second: bool) -> Sums:
     """Allocate a result of zeros."""
@@ -155,7 +178,7 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
                     packed[present + lane] = value - ratio[own + lane] * packed[other + lane]
 
 
-@vector
+@inlined
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
@@ -199,7 +222,7 @@ def exponentiate(block: Block, has_determinant: bool, width: int, top: float) ->
     if has_determinant:
         for lane in range(lanes):
             w[lane] /= math.sqrt(block.pivots[lane])
-    return sum_lanes(w, 0, lanes)
+    return sum_lanes(w, lanes - lanes, lanes)  # a literal 0 would be compiled anew
 
 
 @vector
