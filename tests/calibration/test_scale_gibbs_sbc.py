@@ -7,10 +7,12 @@ import pytest
 from scipy import stats
 
 import alldags as ad
-import naive_scale_mixtures as naive
 from alldags.engines.gibbs import Gibbs, sample
 from alldags.engines.mixtures.node import node_arrays
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
+from naive import scale_mixtures as naive
+from problems import make_problem
 
 # proper hyperparameters: at the paper's kappa = nu = 1e-6 the prior cannot be simulated
 PRIORS = {
@@ -30,7 +32,8 @@ def one_rank(engine, prior, noise, rng, n=8, k=3):
     theta = rng.standard_normal(k) * np.sqrt(naive.draw_mixing(rng, prior, k) / unit)
     theta[2] = rng.standard_normal() / np.sqrt(unit)  # a certain edge, with the slab
     x = rng.standard_normal((n, k)) @ np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.3], [0.0, 0.0, 0.9]])
-    problem = naive.problem_from_rows(x, x @ theta + rng.standard_normal(n) / np.sqrt(s), noise, certain=(2,))
+    y = x @ theta + rng.standard_normal(n) / np.sqrt(s)
+    problem = make_problem(x, y, settings=(Setting(1.0, noise),), certain=(2,))
     chains = sample(engine, naive.under(problem, prior), node_arrays(problem), rng)
     draws = chains.theta.reshape(-1, k)
     precision = chains.noise[..., 0].ravel()

@@ -20,8 +20,8 @@ from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
-from naive_hyper import all_sets
-from problems import KINDS, random_kind
+from naive.sets import all_sets
+from problems import KINDS, make_problem, random_kind
 
 pytestmark = pytest.mark.kernels
 
@@ -129,10 +129,7 @@ def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNo
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, k))
     y = x @ (rng.standard_normal(k) * (rng.random(k) < 0.5)) + rng.standard_normal(n)
-    return NodeProblem(
-        "y", tuple(f"x{i}" for i in range(k)), x.T @ x, x.T @ y, float(y @ y), float(n), np.full(k, 0.5),
-        (Setting(1.0, noise),),
-    )  # fmt: skip
+    return make_problem(x, y, settings=(Setting(1.0, noise),))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from alldags.engines.kernels.bounding.stack import make_stack
 from alldags.engines.kernels.bounding.walk import chord, spread_bound, spread_bound_by_size
 from alldags.engines.kernels.noise import NoiseTerm, log_term
 from alldags.engines.kernels.subsets.block import Weights
-from naive_bounds import log_bound, log_sum
+from naive.bounds import log_bound, log_sum
 
 pytestmark = pytest.mark.kernels
 

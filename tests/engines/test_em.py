@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import alldags as ad
-import naive_scale_mixtures as naive
 from alldags.engines.em import EM, prior_weight
 from alldags.engines.mixtures.node import IS_A_MODE, NOT_USED
 from alldags.errors import EngineError
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
+from naive import scale_mixtures as naive
+from problems import correlated_problem, make_problem
 
 pytestmark = pytest.mark.kernels
 
@@ -62,7 +64,7 @@ def lasso(problem, penalty):
 
 
 def test_laplace_mode_is_the_lasso(rng):
-    problem = naive.random_problem(rng, n=30, k=8, noise=KnownNoise(1.3))
+    problem = correlated_problem(rng, n=30, k=8, noise=KnownNoise(1.3))
     fit = EM(tolerance=1e-10)(naive.under(problem, ad.Laplace(100.0)), RNG)
     expected = lasso(problem, penalty=10.0)
     assert (expected == 0.0).any()
@@ -83,7 +85,7 @@ def log_posterior(problem, prior, phi, log_s):
 
 
 def test_result_is_a_local_mode(prior, noise, rng):
-    problem = naive.random_problem(rng, n=30, k=4, noise=noise, signal=2.0)
+    problem = correlated_problem(rng, n=30, k=4, noise=noise, signal=2.0)
     fit = EM(tolerance=1e-10)(naive.under(problem, prior), RNG)
     known = fit.arrays.known
     s = 1.0 if known else fit.arrays.shape / fit._residual_rate
@@ -107,20 +109,20 @@ def test_result_is_a_local_mode(prior, noise, rng):
 @pytest.mark.parametrize("seed", range(5))
 def test_objective_never_falls(prior, noise, seed):
     rng = np.random.default_rng(seed)
-    problem = naive.random_problem(rng, n=int(rng.integers(5, 40)), k=12, noise=noise, certain=(2,))
+    problem = correlated_problem(rng, n=int(rng.integers(5, 40)), k=12, noise=noise, certain=(2,))
     fit = EM()(naive.under(problem, prior), RNG)
     assert fit.diagnostics.converged
     assert np.diff(fit.diagnostics.history).min() > -1e-12 * (1 + problem.n + fit.arrays.total * 10)
 
 
 def test_start_is_the_full_model(noise, rng):
-    problem = naive.random_problem(rng, n=30, k=4, noise=noise)
+    problem = correlated_problem(rng, n=30, k=4, noise=noise)
     full = ad.engines.Full()(problem, RNG)
     np.testing.assert_allclose(EM()(problem, RNG).diagnostics.start, full.mean, rtol=1e-9)
 
 
 def test_certain_edges_alone_give_the_full_model(noise, rng):
-    problem = naive.random_problem(rng, n=30, k=3, noise=noise, certain=(0, 1, 2))
+    problem = correlated_problem(rng, n=30, k=3, noise=noise, certain=(0, 1, 2))
     full, fit = ad.engines.Full()(problem, RNG), EM()(problem, RNG)
     np.testing.assert_allclose(fit.mean, full.mean, rtol=1e-9)
     np.testing.assert_allclose(fit.second_moment, full.second_moment, rtol=1e-9)
@@ -128,7 +130,7 @@ def test_certain_edges_alone_give_the_full_model(noise, rng):
 
 
 def test_more_parents_than_rows(prior, rng):
-    problem = naive.random_problem(rng, n=8, k=14, noise=UnknownNoise(2.0, 2.0))
+    problem = correlated_problem(rng, n=8, k=14, noise=UnknownNoise(2.0, 2.0))
     fit = EM(tolerance=1e-10)(naive.under(problem, prior), RNG)
     # the ridge step in its k x k form reproduces the result of the n x n form
     again = np.linalg.solve(problem.gram * (fit.weight < np.inf) + np.diag(np.minimum(fit.weight, 1e12)), problem.cross)
@@ -136,7 +138,7 @@ def test_more_parents_than_rows(prior, rng):
 
 
 def test_a_coefficient_at_zero_is_exactly_zero_and_certain(rng):
-    problem = naive.random_problem(rng, n=60, k=6, noise=KnownNoise(1.0))
+    problem = correlated_problem(rng, n=60, k=6, noise=KnownNoise(1.0))
     fit = EM()(problem, RNG)
     zero = fit.mean == 0.0
     assert zero.any()
@@ -149,7 +151,7 @@ def test_a_coefficient_at_zero_is_exactly_zero_and_certain(rng):
 
 
 def test_it_is_labelled_as_a_mode(rng):
-    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise())
+    problem = correlated_problem(rng, n=20, k=2, noise=KnownNoise())
     fit = EM()(problem, RNG)
     assert fit.diagnostics.warnings == (NOT_USED, IS_A_MODE)
     assert "Laplace-type approximation" in IS_A_MODE
@@ -158,12 +160,12 @@ def test_it_is_labelled_as_a_mode(rng):
 
 
 def test_a_node_without_parents(noise):
-    problem = naive.problem_from_rows(np.zeros((3, 0)), np.array([1.0, -2.0, 0.5]), noise)
+    problem = make_problem(np.zeros((3, 0)), np.array([1.0, -2.0, 0.5]), settings=(Setting(1.0, noise),))
     assert EM()(problem, RNG).mean.shape == (0,)
 
 
 def test_no_convergence_is_a_trouble_that_says_what_to_change(rng):
-    problem = naive.random_problem(rng, n=20, k=6, noise=KnownNoise())
+    problem = correlated_problem(rng, n=20, k=6, noise=KnownNoise())
     found = EM(max_rounds=2)(problem, RNG).diagnostics
     assert not found.converged
     (trouble,) = found.troubles

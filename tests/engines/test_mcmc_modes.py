@@ -20,7 +20,9 @@ from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 
 
-def hidden_signals(seed: int, noises: tuple[float, ...] = (0.09, 0.105, 0.12), q: int = 4, n: int = 3000) -> NodeProblem:
+def hidden_signals(
+    seed: int, noises: tuple[float, ...] = (0.09, 0.105, 0.12), q: int = 4, n: int = 3000
+) -> NodeProblem:
     """Return a node with signals that are each in one noisy copy, or in q columns useless one by one."""
     rng = np.random.default_rng(seed)
     columns, y = [], rng.normal(size=n)

@@ -8,12 +8,14 @@ import pytest
 from scipy import stats
 
 import alldags as ad
-import naive_scale_mixtures as naive
 from alldags.engines.gibbs import Gibbs, GibbsDiagnostics, sample
 from alldags.engines.kernels.mixtures.draws import draw_inverse_gaussian_variance, draw_neg_rate
 from alldags.engines.mixtures.node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import EngineError
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
+from naive import scale_mixtures as naive
+from problems import correlated_problem, make_problem
 
 PRIORS = {
     "neg": ad.NEG(0.7, 0.3),
@@ -60,7 +62,7 @@ def test_rate_draws_follow_their_density(kappa, nu, size, rng):
 
 @pytest.mark.kernels
 def test_compiled_chain_equals_the_plain_one(prior, noise, rng):
-    problem = naive.random_problem(rng, n=10, k=3, noise=noise, certain=(1,))
+    problem = correlated_problem(rng, n=10, k=3, noise=noise, certain=(1,))
     engine = Gibbs(chains=2, warmup=3, draws=6)
     found = sample(engine, naive.under(problem, prior), node_arrays(problem), np.random.default_rng(5))
     stream = np.random.default_rng(5).spawn(2)[1]
@@ -74,7 +76,7 @@ def test_compiled_chain_equals_the_plain_one(prior, noise, rng):
 
 @pytest.mark.kernels
 def test_compiled_chain_equals_the_plain_one_with_more_parents_than_rows(prior, noise, rng):
-    problem = naive.random_problem(rng, n=3, k=5, noise=noise)
+    problem = correlated_problem(rng, n=3, k=5, noise=noise)
     engine = Gibbs(chains=2, warmup=3, draws=6)
     found = sample(engine, naive.under(problem, prior), node_arrays(problem), np.random.default_rng(5))
     stream = np.random.default_rng(5).spawn(2)[0]
@@ -88,7 +90,7 @@ def test_compiled_chain_equals_the_plain_one_with_more_parents_than_rows(prior, 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("signal", [0.3, 2.0])
 def test_agrees_with_numerical_integration(prior, noise, k, signal, rng):
-    problem = naive.random_problem(rng, n=12, k=k, noise=noise, signal=signal)
+    problem = correlated_problem(rng, n=12, k=k, noise=noise, signal=signal)
     fit = Gibbs(draws=10_000)(naive.under(problem, prior), np.random.default_rng(7))
     truth = naive.integrate_node(problem, prior)
     error = fit.diagnostics.error
@@ -106,7 +108,7 @@ def test_agrees_with_numerical_integration(prior, noise, k, signal, rng):
 @pytest.mark.kernels
 def test_low_rank_chain_has_the_same_posterior(rng):
     # one row, two parents: rank one
-    problem = naive.random_problem(rng, n=1, k=2, noise=KnownNoise(1.3), signal=2.0)
+    problem = correlated_problem(rng, n=1, k=2, noise=KnownNoise(1.3), signal=2.0)
     prior = ad.Laplace(3.0)
     fit = Gibbs(draws=10_000)(naive.under(problem, prior), np.random.default_rng(1))
     truth = naive.integrate_node(problem, prior, high=8.0)  # beyond, exp(-alpha t / 2) has vanished
@@ -115,7 +117,7 @@ def test_low_rank_chain_has_the_same_posterior(rng):
 
 
 def test_certain_edges_have_the_slab(noise, rng):
-    problem = naive.random_problem(rng, n=15, k=2, noise=noise, certain=(0, 1))
+    problem = correlated_problem(rng, n=15, k=2, noise=noise, certain=(0, 1))
     full = ad.engines.Full()(problem, rng)
     fit = Gibbs()(problem, np.random.default_rng(0))
     np.testing.assert_allclose(fit.mean, full.mean, rtol=1e-10)  # conditional means do not vary
@@ -126,7 +128,7 @@ def test_certain_edges_have_the_slab(noise, rng):
 
 
 def test_draws_are_rows_of_the_chains(noise, rng):
-    problem = naive.random_problem(rng, n=15, k=2, noise=noise)
+    problem = correlated_problem(rng, n=15, k=2, noise=noise)
     fit = Gibbs()(naive.under(problem, ad.Laplace()), np.random.default_rng(0))
     theta, variance = fit.draw(8000, np.random.default_rng(1))
     assert len(np.unique(theta[:, 0])) == 8000  # each once
@@ -138,14 +140,14 @@ def test_draws_are_rows_of_the_chains(noise, rng):
 
 
 def test_error_of_a_combination(rng):
-    problem = naive.random_problem(rng, n=15, k=3, noise=KnownNoise())
+    problem = correlated_problem(rng, n=15, k=3, noise=KnownNoise())
     fit = Gibbs()(naive.under(problem, ad.Laplace()), np.random.default_rng(0))
     assert fit.linear_error(np.array([0.0, 1.0, 0.0])) == pytest.approx(fit.diagnostics.error[1])
     assert fit.linear_error(np.zeros(3)) == 0.0
 
 
 def test_same_seed_same_numbers(rng):
-    problem = naive.random_problem(rng, n=15, k=3, noise=UnknownNoise())
+    problem = correlated_problem(rng, n=15, k=3, noise=UnknownNoise())
     engine = Gibbs(draws=500)
     first, second = (engine(naive.under(problem, ad.Laplace()), np.random.default_rng(9)) for _ in range(2))
     np.testing.assert_array_equal(first.mean, second.mean)
@@ -154,7 +156,7 @@ def test_same_seed_same_numbers(rng):
 
 def test_chains_that_have_not_mixed_are_a_trouble_and_say_how_much_longer(rng):
     x, y = naive.large_graph_rows(rng, n=30, n1=8, n2=8)
-    problem = naive.problem_from_rows(x, y, KnownNoise())
+    problem = make_problem(x, y, settings=(Setting(1.0, KnownNoise()),))
     fit = Gibbs(warmup=10, draws=40)(problem, np.random.default_rng(0))
     assert not fit.diagnostics.converged
     (trouble,) = fit.diagnostics.troubles
@@ -168,7 +170,7 @@ def test_diagnostics_that_cannot_be_computed_are_not_convergence():
 
 @pytest.mark.kernels
 def test_a_node_without_parents(noise):
-    problem = naive.problem_from_rows(np.zeros((5, 0)), np.array([1.0, -2.0, 0.5, 1.0, 1.0]), noise)
+    problem = make_problem(np.zeros((5, 0)), np.array([1.0, -2.0, 0.5, 1.0, 1.0]), settings=(Setting(1.0, noise),))
     fit = Gibbs(draws=100)(problem, np.random.default_rng(0))
     assert fit.mean.shape == (0,)
     assert fit.noise_variance == pytest.approx(ad.engines.Full()(problem, np.random.default_rng(0)).noise_variance)

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import alldags as ad
-import naive_scale_mixtures as naive
 from alldags.engines.kernels.mixtures import mixing as kernel
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING, low_rank_factor, mixture_of, node_arrays
 from alldags.engines.vb import VB, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
+from naive import scale_mixtures as naive
+from problems import correlated_problem, make_problem
 
 PRIORS = {
     "neg": ad.NEG(0.7, 0.3),
@@ -76,7 +78,7 @@ def test_closed_form_of_the_inner_updates_at_the_papers_hyperparameters():
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", ["neg", "laplace", "student-t", "horseshoe"])
 def test_bound_equals_its_definition(name, noise, rng):
-    problem = naive.random_problem(rng, n=25, k=3, noise=noise)
+    problem = correlated_problem(rng, n=25, k=3, noise=noise)
     fit = VB(tolerance=1e-12)(naive.under(problem, PRIORS[name]), RNG)
     # at the fixed point the mixing factors were updated at the current second moments
     unit = 1.0 if fit.arrays.known else fit.arrays.shape / fit._residual_rate
@@ -88,7 +90,7 @@ def test_bound_equals_its_definition(name, noise, rng):
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("signal", [0.0, 0.5, 2.0])
 def test_bound_is_below_the_log_evidence(prior, noise, k, signal, rng):
-    problem = naive.random_problem(rng, n=12, k=k, noise=noise, signal=signal)
+    problem = correlated_problem(rng, n=12, k=k, noise=noise, signal=signal)
     evidence = naive.integrate_node(problem, prior).log_evidence
     gap = evidence - VB()(naive.under(problem, prior), RNG).diagnostics.bound
     # mean field loses at most a few nats per variance; a missing constant (log pi, log 2, ...) per factor would show
@@ -98,7 +100,7 @@ def test_bound_is_below_the_log_evidence(prior, noise, k, signal, rng):
 
 @pytest.mark.kernels
 def test_bound_is_exact_when_every_edge_is_certain(noise, rng):
-    problem = naive.random_problem(rng, n=12, k=2, noise=noise, certain=(0, 1))
+    problem = correlated_problem(rng, n=12, k=2, noise=noise, certain=(0, 1))
     full = ad.engines.Full()(problem, RNG)
     fit = VB()(problem, RNG)
     assert fit.diagnostics.bound == pytest.approx(full.log_evidence, abs=1e-9)
@@ -112,7 +114,7 @@ def test_bound_is_exact_when_every_edge_is_certain(noise, rng):
 def test_bound_never_falls(prior, noise, seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, 30))
-    problem = naive.random_problem(
+    problem = correlated_problem(
         rng,
         n=int(rng.integers(4, 60)),
         k=k,
@@ -133,7 +135,7 @@ def test_bound_never_falls(prior, noise, seed):
 @pytest.mark.kernels
 @pytest.mark.parametrize(("kappa", "nu"), [(1e-6, 1e-6), (2.0, 0.5)])
 def test_fixed_point_is_the_papers(kappa, nu, rng):
-    problem = naive.random_problem(rng, n=60, k=6, noise=KnownNoise(1.3))
+    problem = correlated_problem(rng, n=60, k=6, noise=KnownNoise(1.3))
     theta, sigma, _ = naive.paper_iteration(problem, kappa, nu, rounds=20000)
     fit = VB(tolerance=1e-11)(naive.under(problem, ad.NEG(kappa, nu)), RNG)
     np.testing.assert_allclose(fit.mean, theta, atol=1e-6)
@@ -142,7 +144,7 @@ def test_fixed_point_is_the_papers(kappa, nu, rng):
 
 @pytest.mark.kernels
 def test_fixed_point_solves_the_updates(prior, noise, rng):
-    problem = naive.random_problem(rng, n=20, k=5, noise=noise)
+    problem = correlated_problem(rng, n=20, k=5, noise=noise)
     fit = VB(tolerance=1e-12, max_rounds=20000)(naive.under(problem, prior), RNG)
     unit = 1.0 if fit.arrays.known else fit.arrays.shape / fit._residual_rate
     inverse = np.linalg.inv(fit.arrays.gram + np.diag(fit.weight))
@@ -167,7 +169,7 @@ def _global_precision(weight, e, scale):
 @pytest.mark.kernels
 def test_slow_plain_iteration_and_accelerated_rounds_agree(rng):
     x, y = naive.large_graph_rows(rng, n=300)
-    problem = naive.problem_from_rows(x, y, KnownNoise(1.0))
+    problem = make_problem(x, y, settings=(Setting(1.0, KnownNoise(1.0)),))
     theta, _, rounds = naive.paper_iteration(problem, 1e-6, 1e-6, rounds=5000, tolerance=1e-7)
     fit = VB()(problem, RNG)
     assert rounds > 300
@@ -177,7 +179,7 @@ def test_slow_plain_iteration_and_accelerated_rounds_agree(rng):
 
 @pytest.mark.kernels
 def test_low_rank_form_equals_the_full_one(prior, noise, rng):
-    problem = naive.under(naive.random_problem(rng, n=8, k=15, noise=noise, certain=(3,), correlation=0.2), prior)
+    problem = naive.under(correlated_problem(rng, n=8, k=15, noise=noise, certain=(3,), correlation=0.2), prior)
     node = node_arrays(problem)
     factor, y = low_rank_factor(node, problem.n)
     assert factor.shape == (15, 8)
@@ -197,7 +199,7 @@ def test_low_rank_form_equals_the_full_one(prior, noise, rng):
 @pytest.mark.kernels
 def test_many_nodes_at_once_equal_one_by_one(rng):
     problems = [
-        naive.random_problem(rng, n=n, k=k, noise=noise)
+        correlated_problem(rng, n=n, k=k, noise=noise)
         for n, k, noise in [
             (20, 4, KnownNoise()),
             (5, 9, UnknownNoise(20, 20)),
@@ -217,7 +219,7 @@ def test_many_nodes_at_once_equal_one_by_one(rng):
 
 
 def test_draws_have_the_posteriors_moments(prior, noise, rng):
-    problem = naive.random_problem(rng, n=15, k=3, noise=noise)
+    problem = correlated_problem(rng, n=15, k=3, noise=noise)
     fit = VB()(naive.under(problem, prior), RNG)
     size = 200_000
     theta, variance = fit.draw(size, np.random.default_rng(1))
@@ -230,7 +232,7 @@ def test_draws_have_the_posteriors_moments(prior, noise, rng):
 
 
 def test_shrinkage_is_documented_weight_and_inclusion_is_not_defined(rng):
-    problem = naive.random_problem(rng, n=50, k=4, noise=KnownNoise(2.0), certain=(1,))
+    problem = correlated_problem(rng, n=50, k=4, noise=KnownNoise(2.0), certain=(1,))
     fit = VB()(problem, RNG)
     np.testing.assert_allclose(fit.shrinkage, 2 * np.diag(problem.gram) / (2 * np.diag(problem.gram) + fit.weight))
     assert fit.weight[1] == 1.0
@@ -243,7 +245,7 @@ def test_shrinkage_is_documented_weight_and_inclusion_is_not_defined(rng):
 def test_a_fit_without_residual_is_not_passed_over(rng):
     # as many parents as rows, nothing known about the noise, coefficients of any size: a flat ridge to a perfect fit
     x, y = naive.large_graph_rows(rng, n=20, n1=15, n2=15)
-    problem = naive.problem_from_rows(x, y, UnknownNoise())
+    problem = make_problem(x, y, settings=(Setting(1.0, UnknownNoise()),))
     fit = VB(max_rounds=3000)(problem, RNG)
     (trouble,) = fit.diagnostics.troubles
     assert re.search("'y' is fitted with .* left over: 31 parents, 20 usable rows .* use KnownNoise", trouble)
@@ -255,7 +257,7 @@ def test_a_fit_without_residual_is_not_passed_over(rng):
 @pytest.mark.kernels
 def test_a_node_without_parents(noise):
     y = np.array([1.0, -2.0, 0.5])
-    problem = naive.problem_from_rows(np.zeros((3, 0)), y, noise)
+    problem = make_problem(np.zeros((3, 0)), y, settings=(Setting(1.0, noise),))
     fit = VB()(problem, RNG)
     full = ad.engines.Full()(problem, RNG)
     assert fit.mean.shape == (0,)
@@ -264,7 +266,7 @@ def test_a_node_without_parents(noise):
 
 
 def test_diagnostics_tell_start_rounds_and_history(rng):
-    problem = naive.random_problem(rng, n=20, k=3, noise=KnownNoise(), certain=(0,))
+    problem = correlated_problem(rng, n=20, k=3, noise=KnownNoise(), certain=(0,))
     found = VB()(problem, RNG).diagnostics
     assert found.engine == "vb"
     assert found.history.shape == (found.rounds + 1,)
@@ -274,7 +276,7 @@ def test_diagnostics_tell_start_rounds_and_history(rng):
 
 
 def test_of_several_slabs_the_most_probable_is_used_and_that_is_said(rng):
-    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
+    problem = correlated_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
     one = problem.settings[0]
     several = replace(problem, settings=(replace(one, slab_variance=9.0, log_weight=-1.0), one))
     fit = VB()(several, RNG)
@@ -307,7 +309,7 @@ def test_several_graphs_cannot_be_weighed_without_an_evidence():
 
 
 def test_no_convergence_is_a_trouble_that_says_what_to_change(rng):
-    problem = naive.random_problem(rng, n=20, k=6, noise=KnownNoise())
+    problem = correlated_problem(rng, n=20, k=6, noise=KnownNoise())
     fit = VB(max_rounds=2)(problem, RNG)
     assert not fit.diagnostics.converged
     (trouble,) = fit.diagnostics.troubles
@@ -343,7 +345,7 @@ def test_settings_are_checked(settings, message):
 
 
 def test_a_grid_of_noise_precisions_is_refused(rng):
-    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise())
+    problem = correlated_problem(rng, n=20, k=2, noise=KnownNoise())
     one = problem.settings[0]
     problem = replace(problem, settings=(one, replace(one, noise=KnownNoise(2.0))))
     with pytest.raises(EngineError, match=r"noise precision of 'y' is on a grid.*UnknownNoise\(scales_slab=True\)"):
@@ -351,7 +353,7 @@ def test_a_grid_of_noise_precisions_is_refused(rng):
 
 
 def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
-    problem = naive.random_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
+    problem = correlated_problem(rng, n=20, k=2, noise=KnownNoise(), certain=(0,))
     problem = replace(problem, settings=(replace(problem.settings[0], slab="g"),))
     with pytest.raises(EngineError, match="'y' has certain edges with a g-prior slab"):
         VB()(problem, RNG)
@@ -360,5 +362,5 @@ def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
 def test_the_string_stands_for_the_papers_settings():
     engine = ad.engines.resolve("vb")
     assert engine == VB()
-    assert mixture_of(naive.random_problem(RNG, n=5, k=2, noise=KnownNoise())) == ad.NEG(kappa=1e-6, nu=1e-6)
+    assert mixture_of(correlated_problem(RNG, n=5, k=2, noise=KnownNoise())) == ad.NEG(kappa=1e-6, nu=1e-6)
     assert engine.name == "vb"

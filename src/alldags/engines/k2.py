@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from alldags.engines.conjugate.greedy import greedy_set
 from alldags.engines.conjugate.one_set import SingleSetPosterior
 from alldags.engines.conjugate.settings import over_settings
-from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.suits import check_suits
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
 from alldags.priors.noise import Noise
-from alldags.typing import BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,3 @@ class K2:
 def _fit(problem: NodeProblem) -> SingleSetPosterior:
     mask, _ = greedy_set(conjugate_system(problem), problem.certain)
     return SingleSetPosterior(problem, mask, Diagnostics("k2"))
-
-
-def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
-    """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
-    from alldags.engines.kernels.sweep import greedy_parents
-
-    mask, score = greedy_parents(
-        system.precision,
-        system.shift,
-        system.log_factor,
-        system.log_size,
-        certain,
-        system.has_determinant,
-        system.noise,
-    )
-    return mask, float(score)

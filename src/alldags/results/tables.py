@@ -12,7 +12,7 @@ from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior
 from alldags.effects.paths import candidate_paths, mediator_moments, path_moments
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
-from alldags.graph.candidate import Edge
+from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table

@@ -79,7 +79,9 @@ def _rung(systems: Systems, target: Target, beta: float, sets: BoolArray, settin
     log_weight = np.empty(len(sets))
     set_log_weights(systems, sets, settings, log_weight)
     odds = target.reference[~systems.certain]
-    log_reference = sets[:, ~systems.certain] @ odds - np.logaddexp(0.0, odds).sum() + target.reference_setting[settings]
+    log_reference = (
+        sets[:, ~systems.certain] @ odds - np.logaddexp(0.0, odds).sum() + target.reference_setting[settings]
+    )
     spread = np.linspace(0, len(sets) - 1, CHAINS).astype(int)
     states = tuple(State(sets[i], int(settings[i])) for i in spread)
     return _Rung(beta, np.maximum(log_weight - log_reference, -1e6), states)

@@ -143,7 +143,9 @@ def _after(present: BoolArray, flips: IntArray) -> BoolArray:
 # -- ways between modes -----------------------------------------------------------------------------------------------
 
 
-def greedy_way(systems: Systems, state: State, candidates: BoolArray, patience: int = PATIENCE) -> tuple[IntArray, FloatArray]:
+def greedy_way(
+    systems: Systems, state: State, candidates: BoolArray, patience: int = PATIENCE
+) -> tuple[IntArray, FloatArray]:
     """Return the order in which the candidates are flipped, shape (m,), and the log weights on the way, (m + 1,)."""
     k = systems.certain.size
     path, weights = np.zeros(k, dtype=np.int64), np.zeros(k + 1)
@@ -224,7 +226,9 @@ def with_needed_jumps(found: Found, sets: BoolArray) -> Found:
     They do not need one if they go from end to end again and again; they could not make it if no chain is at either end,
     up to one parent, most of the time: then its parents are undecided rather than in one of two modes.
     """
-    needed = [_is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in zip(found.jumps, found.pattern, strict=True)]
+    needed = [
+        _is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in zip(found.jumps, found.pattern, strict=True)
+    ]
     return replace(found, jumps=found.jumps[needed], pattern=found.pattern[needed])
 
 

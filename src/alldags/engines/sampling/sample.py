@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
-SD_ERROR, SD_ERROR_OF_MODES = 0.35, 0.15  # of a standard deviation, relative to it, wanted; the second with several modes
+SD_ERROR, SD_ERROR_OF_MODES = (
+    0.35,
+    0.15,
+)  # of a standard deviation, relative to it, wanted; the second with several modes
 SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
@@ -106,9 +109,7 @@ def draw_sample(
         dismissed=dismissed,
         reproducible=not clock.is_over,
     )
-    words = convergence_warnings(
-        problem.child, problem.terms, report, engine.target_mcse, seen.tally.least_residual
-    )
+    words = convergence_warnings(problem.child, problem.terms, report, engine.target_mcse, seen.tally.least_residual)
     report = replace(report, warnings=words, remark=standing_remark(report))
     return Sample(systems, target, seen, found, warm_up, dismissed), estimates, report
 
@@ -164,9 +165,7 @@ def evidence_bounds(seen: Seen, settings: int) -> FloatArray:
     return np.asarray(seen.log_weight.mean(axis=1) + entropy + math.log(settings))
 
 
-def learn(
-    systems: Systems, engine: MCMC, found: Found, states: tuple[State, ...], rng: np.random.Generator
-) -> Found:
+def learn(systems: Systems, engine: MCMC, found: Found, states: tuple[State, ...], rng: np.random.Generator) -> Found:
     """Search for jumps between where the chains are, then from heated modes."""
     found = replace(found, quiet=0)
     for state in states:

@@ -92,7 +92,13 @@ def sweep_once(
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers, often, scales, reference = chain.counts, chain.numbers, chain.often, systems.scale[setting], target.reference
+    counts, numbers, often, scales, reference = (
+        chain.counts,
+        chain.numbers,
+        chain.often,
+        systems.scale[setting],
+        target.reference,
+    )
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
     residual = residual_rate(noise, numbers[QUADRATIC])
@@ -126,7 +132,20 @@ def sweep_once(
         if into != inside:
             numbers[LOG_WEIGHT] += log_odds if into else -log_odds
             flip_arrays(
-                base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scales[v], v
+                base,
+                in_base,
+                inverse,
+                moved,
+                place,
+                present,
+                diagonal,
+                linear,
+                row,
+                weights,
+                counts,
+                numbers,
+                scales[v],
+                v,
             )
             if counts[WORK] >= limit:
                 refresh(systems, chain)

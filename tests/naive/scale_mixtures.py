@@ -8,39 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import integrate, special, stats
 
-from alldags.nodes import NodeProblem, Setting
 from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
 from alldags.priors.noise import KnownNoise, UnknownNoise
-
-
-def problem_from_rows(x, y, noise, certain=(), slab_variance=1.0, probability=0.5):
-    """A node's problem without intercept, from a design of shape (n, k)."""
-    n, k = x.shape
-    chances = np.full(k, probability)
-    chances[list(certain)] = 1.0
-    return NodeProblem(
-        child="y",
-        terms=tuple(f"x{i}" for i in range(k)),
-        gram=x.T @ x,
-        cross=x.T @ y,
-        total=float(y @ y),
-        n=float(n),
-        probability=chances,
-        settings=(Setting(slab_variance, noise),),
-    )
 
 
 def under(problem, prior):
     """The problem with this scale mixture as prior."""
     return replace(problem, settings=tuple(replace(one, coefficients=prior) for one in problem.settings))
-
-
-def random_problem(rng, n, k, noise, certain=(), signal=1.0, correlation=0.5):
-    """Correlated parents, half of the coefficients zero."""
-    common = rng.standard_normal((n, 1))
-    x = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.standard_normal((n, k))
-    theta = signal * rng.standard_normal(k) * (rng.random(k) < 0.5)
-    return problem_from_rows(x, x @ theta + rng.standard_normal(n), noise, certain)
 
 
 def large_graph_rows(rng, n, n1=30, n2=30, p=0.5):
