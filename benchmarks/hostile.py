@@ -1,7 +1,7 @@
 """Nodes made to fool a sampler of parent sets, with known answers.
 
-Each family is a way in which several parent sets explain a child about equally well although no small change leads from one
-to the other. Levels of noise are drawn so that the competitors are, as often as not, of comparable weight.
+Each family is a way in which several parent sets explain a child about equally well although no small change leads from
+one to the other. Levels of noise are drawn so that the competitors are, as often as not, of comparable weight.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def hidden_in(rng: np.random.Generator, signal: np.ndarray, q: int) -> np.ndarra
     return np.column_stack([signal, nuisance]) @ mix
 
 
-def balanced_noise(rng: np.random.Generator, n: int, extra: int, probability: float, noise: float, spread: float) -> float:
+def balanced_noise(
+    rng: np.random.Generator, n: int, extra: int, probability: float, noise: float, spread: float
+) -> float:
     """Return the noise of a copy that costs about as much fit as `extra` parents more cost in prior weight."""
     cost = extra * (0.5 * math.log(n) + 1.0 + math.log(1 / probability - 1.0))
     return noise * math.sqrt(math.expm1(max(2.0 * cost * (1.0 + spread * rng.normal()), 0.5) / n))
