@@ -237,8 +237,8 @@ def convergence_warnings(
     if found.least_residual < 1e-10:
         out.append(
             f"some parent sets leave only {found.least_residual:.1g} of the variance of {child!r} unexplained, at the "
-            "limit of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use KnownNoise "
-            "or remove the parent that determines it"
+            "limit of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use "
+            "KnownNoise or remove the parent that determines it"
         )
     if found.drift > 1e-4:
         out.append(

@@ -118,6 +118,7 @@ def prepared(
     """Search for modes and warm chains up that start there."""
     found = explore(systems, engine.swaps, engine.starts, MOST_SEARCHES * engine.starts, rng)
     states = first_states(systems, found, engine.chains, rng)
+    generators = generators[: len(states)]
     sweeps = clock.affordable(max(WARM_UP, engine.sweeps // 4), share=0.25)
     states, found = without_jumps(systems, engine.swaps, states, found, sweeps // 2, generators)
     target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
@@ -130,6 +131,7 @@ def extended(sample: Sample, goal: int, clock: Clock, generators: list[np.random
     """Run until `goal` sweeps per chain are recorded, or as many as there is time for."""
     done = sample.seen.sweeps if sample.seen is not None else 0
     sweeps = max(clock.affordable(goal - done), 1 if done else 20)
+    generators = generators[: len(sample.states)]
     states, seen = extend(sample.systems, sample.states, sample.target, sample.seen, sweeps, generators)
     clock.count(seen.sweeps - done)
     return replace(sample, states=states, seen=seen)
