@@ -1,7 +1,7 @@
 """Nodes made to fool a sampler of parent sets, with known answers.
 
-Each family is a way in which several parent sets explain a child about equally well although no small change leads from one
-to the other. Levels of noise are drawn so that the competitors are, as often as not, of comparable weight.
+Each family is a way in which several parent sets explain a child about equally well although no small change leads from
+one to the other. Levels of noise are drawn so that the competitors are, as often as not, of comparable weight.
 """
 
 from __future__ import annotations

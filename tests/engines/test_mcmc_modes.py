@@ -14,7 +14,7 @@ from alldags.engines.exact import Exact
 from alldags.engines.mcmc import MCMC
 from alldags.engines.sampling.evidence import bridge
 from alldags.engines.sampling.explore import explore, nothing_found, peaks, with_jump, with_needed_jumps
-from alldags.engines.sampling.run import stack_systems
+from alldags.engines.sampling.run import flattened, stack_systems
 from alldags.engines.sampling.sample import evidence_bounds, first_states, warmed_up
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
@@ -133,7 +133,7 @@ def test_the_bound_of_a_modes_evidence_holds() -> None:
     )
     truth = float(Exact()(problem, np.random.default_rng(0)).log_evidence)
     node = MCMC(sweeps=1000)(problem, np.random.default_rng(0))
-    bounds = evidence_bounds(node._sample.seen, 1)
+    bounds = evidence_bounds(node._sample.recorded, 1)
     # an upper bound for chains that see everything; their own error is that of a mean log weight
     assert np.all(bounds > truth - 0.2)
     assert np.all(bounds < truth + 2.0)
@@ -144,8 +144,7 @@ def test_chains_leave_modes_without_weight() -> None:
     problem = hidden_signals(0, noises=(0.5,), n=2000)
     systems = stack_systems(problem)
     found = explore(systems, 1, 20, 160, np.random.default_rng(0))
-    plain = MCMC(starts=2)(problem, np.random.default_rng(0))._sample.target
-    plain = plain._replace(jumps=plain.jumps[:0], pattern=plain.pattern[:0])
+    plain = flattened(systems, 1, 1.0)
     states = first_states(systems, found, 4, np.random.default_rng(0))
     after, dismissed = warmed_up(systems, states, plain, 60, np.random.default_rng(1).spawn(len(states)))
     assert all(state.present[1:5].all() for state in after)

@@ -39,7 +39,7 @@ class MCMCDiagnostics(Diagnostics):
         Searches for modes, modes found, groups of parents flipped together to get from one to another, and chains that
         were taken from a mode whose evidence is negligible.
     mcse, inclusion_mcse, sd_mcse
-        Monte-Carlo standard errors of every coefficient's mean, inclusion probability and standard deviation, shape (k,).
+        Monte-Carlo standard errors of every coefficient's mean, inclusion probability and standard deviation, (k,).
     effective_draws
         How many independent posterior draws would give the same error of the mean, shape (k,); infinite where there is
         none.
@@ -59,6 +59,8 @@ class MCMCDiagnostics(Diagnostics):
         Batch means of the coefficients, shape (chains, batches, k).
     drift
         Largest change of a coefficient found when the factorisation was renewed.
+    least_residual
+        Least share of the child's sum of squares that a parent set left unexplained; infinite for known noise.
     flips, swaps, jumps_made, setting_moves
         Moves that changed the state, in all chains.
     reproducible
@@ -85,6 +87,7 @@ class MCMCDiagnostics(Diagnostics):
     missed: float = 0.0
     trace: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)
     drift: float = 0.0
+    least_residual: float = np.inf
     flips: int = 0
     swaps: int = 0
     jumps_made: int = 0
@@ -122,7 +125,7 @@ class MCMCDiagnostics(Diagnostics):
 
     @cached_property
     def bulk_ess(self) -> FloatArray:
-        """Effective sample size of the batch means by ArviZ, shape (k,); nan as in `split_r_hat`, and where constant."""
+        """Effective sample size of the batch means by ArviZ, shape (k,); nan as for `rank_r_hat`."""
         return _arviz("ess", self.trace, self._moving, "bulk")
 
     @cached_property
@@ -219,7 +222,7 @@ def standing_remark(found: MCMCDiagnostics) -> str:
 
 
 def convergence_warnings(
-    child: str, names: tuple[str, ...], found: MCMCDiagnostics, target_mcse: float | None, least_residual: float
+    child: str, names: tuple[str, ...], found: MCMCDiagnostics, target_mcse: float | None
 ) -> tuple[str, ...]:
     """Return the sentences a user should read about this run."""
     out: list[str] = []
@@ -231,11 +234,11 @@ def convergence_warnings(
             f"the Monte-Carlo error for {child!r} is {found.max_mcse:.2g}, above the target {target_mcse:.2g}; run "
             f"about {longer:g} times longer, MCMC(max_sweeps={math.ceil(longer * found.sweeps)})"
         )
-    if least_residual < 1e-10:
+    if found.least_residual < 1e-10:
         out.append(
-            f"some parent sets leave only {least_residual:.1g} of the variance of {child!r} unexplained, at the limit "
-            "of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use KnownNoise "
-            "or remove the parent that determines it"
+            f"some parent sets leave only {found.least_residual:.1g} of the variance of {child!r} unexplained, at the "
+            "limit of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use "
+            "KnownNoise or remove the parent that determines it"
         )
     if found.drift > 1e-4:
         out.append(

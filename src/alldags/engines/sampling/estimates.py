@@ -55,7 +55,7 @@ def estimate(seen: Seen, certain: BoolArray) -> Estimates:
 
 
 def unseen(size: FloatArray, seen: Seen) -> FloatArray:
-    """Return what sets too rare to have been met may amount to: they change a quantity by `size`, once in all sweeps."""
+    """Return what sets too rare to have been met may amount to: a change by `size`, once in all sweeps."""
     return size / (len(seen.sets) * seen.sweeps)
 
 
@@ -95,7 +95,7 @@ def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatA
         sweeps=seen.sweeps,
         chains=len(seen.sets),
         mcse=np.hypot(error, unseen(reach, seen)),
-        inclusion_mcse=np.hypot(mean_errors(presence), unseen(1.0 - certain, seen)),
+        inclusion_mcse=np.hypot(mean_errors(presence), unseen(np.where(certain, 0.0, 1.0), seen)),
         sd_mcse=np.hypot(sd_error, unseen_sd(seen, sd, reach)),
         relative_sd_error=float(np.max(sd_error[judged & (sd > 0)] / sd[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,
@@ -104,6 +104,7 @@ def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatA
         constant=judged & still,
         trace=means,
         drift=seen.tally.drift,
+        least_residual=seen.tally.least_residual,
         flips=seen.tally.flips,
         swaps=seen.tally.swaps,
         jumps_made=seen.tally.jumps,

@@ -1,15 +1,16 @@
 """The log evidence of a sampled node, from a ladder between the posterior and a distribution whose sum is known.
 
-In the *reference* ``r`` parents are independent, with the inclusion probabilities just estimated, and so is the setting.
-Chains on ``w^beta r^(1 - beta)`` at a few values of beta, of which 0 is drawn from directly and 1 has been sampled already,
-give the ratios of neighbouring sums by bridge sampling (Meng and Wong 1996). A rung is put between two neighbours as long
-as they are more than `APART` nats of divergence apart.
+In the *reference* ``r`` parents are independent, with the inclusion probabilities just estimated, and so is the
+setting. Chains on ``w^beta r^(1 - beta)`` at a few values of beta, of which 0 is drawn from directly and 1 has been
+sampled already, give the ratios of neighbouring sums by bridge sampling (Meng and Wong 1996). A rung is put between two
+neighbours as long as they are more than `APART` nats of divergence apart.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def evidence(systems: Systems, target: Target, seen: Seen, inclusion: FloatArray
     top = _rung(systems, target, 1.0, sets, settings)
     bottom = _rung(systems, target, 0.0, *_reference_draws(systems, target, CHAINS * SETS, rng))
     rungs = _ladder(systems, target, bottom, top, DEEPEST, rng)
-    steps = list(zip(rungs, rungs[1:], strict=False))
+    steps = list(pairwise(rungs))
     value = sum(bridge(low.values, high.values, high.beta - low.beta) for low, high in steps)
     error = max(_jackknife(steps, blocks) for blocks in BLOCKS)
     return Evidence(float(value), math.hypot(error, LEAST_ERROR), len(rungs))
@@ -112,7 +113,7 @@ def _sampled(
 
 
 def bridge(low: FloatArray, high: FloatArray, step: float) -> float:
-    """Return the log ratio of two sums, from values of the log ratio of their terms, divided by `step`, drawn from each.
+    """Return the log ratio of two sums, from values of the log ratio of their terms over `step`, drawn from each.
 
     The optimal bridge of Meng and Wong (1996), as a fixed point.
     """

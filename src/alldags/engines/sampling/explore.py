@@ -1,15 +1,16 @@
 """Looking for modes: many starts, the greedy ways between where they lead, and the jumps that follow from those.
 
-A *mode* is a parent set heavier than its neighbours (one flip or one exchange away), from which plain moves do not get to
-the others: every way leads through sets at least `BARRIER` nats lighter. The greedy way from one mode to another, always to
-the heaviest set, is cut at the peaks in between. Each piece that crosses a barrier becomes a *jump*: all its parents are
-flipped at once.
+A *mode* is a parent set heavier than its neighbours (one flip or one exchange away), from which plain moves hardly get
+to the others: the ways lead through sets at least `BARRIER` nats lighter. The greedy way from one mode to another,
+always to the heaviest set, is cut at the peaks in between. Each piece that crosses a barrier becomes a *jump*: all its
+parents are flipped at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def explore(systems: Systems, swaps: int, starts: int, most: int, rng: np.random
 def explore_further(
     systems: Systems, swaps: int, found: Found, quiet: int, most: int, rng: np.random.Generator
 ) -> Found:
-    """Search from heated modes and full sets until `quiet` searches in a row found nothing new, at most `most` in all."""
+    """Search from heated modes and full sets until `quiet` searches in a row found nothing new, or `most` were made."""
     while found.quiet < quiet and found.starts < most:
         if rng.random() < 0.3:
             state = State(~systems.certain, int(rng.integers(systems.constant.size)))
@@ -168,7 +169,7 @@ def barriers(systems: Systems, swaps: int, one: State, other: State) -> list[Int
     out: list[IntArray] = []
     for foothold in FOOTHOLDS:
         cuts = peaks(weights, foothold)
-        for i, j in zip(cuts, cuts[1:], strict=False):
+        for i, j in pairwise(cuts):
             height = min(weights[i], weights[j]) - weights[i : j + 1].min()
             piece = path[i:j]
             exchange = len(piece) == 2 and swaps > 0 and one.present[piece].sum() == 1
@@ -223,8 +224,8 @@ def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
 def with_needed_jumps(found: Found, sets: BoolArray) -> Found:
     """Drop jumps that chains without any, whose sets have shape (chains, sets, k), do not need or could not make.
 
-    They do not need one if they go from end to end again and again; they could not make it if no chain is at either end,
-    up to one parent, most of the time: then its parents are undecided rather than in one of two modes.
+    They do not need one if they go from end to end again and again; they could not make it if no chain is at either
+    end, up to one parent, most of the time: then its parents are undecided rather than in one of two modes.
     """
     needed = [
         _is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in zip(found.jumps, found.pattern, strict=True)

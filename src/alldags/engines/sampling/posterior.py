@@ -64,7 +64,7 @@ class SampledPosterior(NodePosterior):
     def _evidence(self) -> Evidence:
         sample = self._sample
         rng = deepcopy(self._rng)  # the same answer whenever it is asked for
-        return evidence(sample.systems, sample.target, sample.seen, self.inclusion, rng)
+        return evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng)
 
     @property
     def log_evidence(self) -> float:
@@ -78,12 +78,12 @@ class SampledPosterior(NodePosterior):
     @cached_property
     def sets(self) -> BoolArray:
         """Stored parent sets of all chains, shape (sets, k)."""
-        return np.concatenate(list(self._sample.seen.sets))
+        return np.concatenate(list(self._sample.recorded.sets))
 
     @cached_property
     def set_settings(self) -> IntArray:
         """Index of the hyperparameter value of each stored set, shape (sets,)."""
-        return self._sample.seen.settings.reshape(-1)
+        return self._sample.recorded.settings.reshape(-1)
 
     @cached_property
     def setting_weights(self) -> FloatArray:
@@ -157,9 +157,9 @@ class SampledPosterior(NodePosterior):
 
     def linear_error(self, weights: FloatArray) -> float:
         weights = np.asarray(weights, dtype=float)
-        combined = self._sample.seen.trace[:, :, MEAN] @ weights
+        combined = self._sample.recorded.trace[:, :, MEAN] @ weights
         error = float(mean_errors(combined[:, :, None])[0])
-        rare = unseen(weights * reach(self._sample.systems), self._sample.seen)
+        rare = unseen(weights * reach(self._sample.systems), self._sample.recorded)
         return math.hypot(error, float(np.sqrt((rare**2).sum())))
 
 

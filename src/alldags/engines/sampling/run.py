@@ -137,8 +137,8 @@ class Seen:
 def _outcome(chain: Chain) -> tuple[State, Tally]:
     counts, numbers = chain.counts, chain.numbers
     state = State(chain.present, int(counts[SETTING]), float(numbers[LOG_WEIGHT]))
-    moves = [int(counts[place]) for place in (FLIPS, SWAPS, JUMPS, SETTING_MOVES)]
-    return state, Tally(*moves, float(numbers[DRIFT]), float(numbers[LEAST_RESIDUAL]))
+    flips, swaps, jumps, moves = (int(counts[place]) for place in (FLIPS, SWAPS, JUMPS, SETTING_MOVES))
+    return state, Tally(flips, swaps, jumps, moves, float(numbers[DRIFT]), float(numbers[LEAST_RESIDUAL]))
 
 
 def _nothing(k: int) -> Record:
@@ -177,8 +177,8 @@ def observe(
         chain = new_chain(k)
         record = Record(trace[c], log_weight[c], noise[c], sets[c], settings[c])
         run_chain(systems, chain, state.present, state.setting, target, np.arange(k), batches, batch, record, generator)
-        state, moves = _outcome(chain)
-        after.append(state)
+        reached, moves = _outcome(chain)
+        after.append(reached)
         tally += moves
     return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch, tally)
 

@@ -29,7 +29,7 @@ from alldags.engines.sampling.explore import (
     with_mode,
     with_needed_jumps,
 )
-from alldags.engines.sampling.run import Seen, State, extend, observe, posterior_target, stack_systems
+from alldags.engines.sampling.run import Seen, State, extend, flattened, observe, posterior_target, stack_systems
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
 
@@ -46,6 +46,7 @@ SD_ERROR, SD_ERROR_OF_MODES = (
 SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
+MOST_SEARCHES = 8  # times those asked for, where modes are found
 DISMISSED = 9.0  # nats of evidence below the best mode
 MISSED = 0.02  # share of the weight of the sets visited, above which a mode must have been visited
 LEARN_AGAIN = 3  # times that chains which disagree are searched for jumps
@@ -53,14 +54,38 @@ LEARN_AGAIN = 3  # times that chains which disagree are searched for jumps
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What was sampled, how, and what was seen."""
+    """Chains, and what they have recorded.
+
+    Parameters
+    ----------
+    systems, target
+        What is sampled.
+    found
+        Modes and jumps.
+    states
+        Where the chains are.
+    seen
+        What they recorded; None before that.
+    warm_up
+        Sweeps per chain that are not in it.
+    dismissed
+        Chains taken from modes of negligible evidence.
+    """
 
     systems: Systems
     target: Target
-    seen: Seen
     found: Found
+    states: tuple[State, ...]
+    seen: Seen | None
     warm_up: int
     dismissed: int
+
+    @property
+    def recorded(self) -> Seen:
+        """What the chains recorded."""
+        if self.seen is None:
+            raise RuntimeError("nothing was recorded yet")
+        return self.seen
 
 
 def draw_sample(
@@ -68,50 +93,55 @@ def draw_sample(
 ) -> tuple[Sample, Estimates, MCMCDiagnostics]:
     """Search for modes, run chains from them until they agree and are accurate enough, or have to stop."""
     clock = Clock(engine.max_seconds)
-    systems = stack_systems(problem)
     explorer, *generators = rng.spawn(1 + max(engine.chains, MOST_CHAINS))
-    found = explore(systems, engine.swaps, engine.starts, 8 * engine.starts, explorer)
-    target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
-    states = first_states(systems, found, engine.chains, explorer)
+    sample = prepared(engine, stack_systems(problem), clock, explorer, generators)
+    goal, learned = min(engine.sweeps, engine.max_sweeps), 0
+    while True:
+        sample = extended(sample, goal, clock, generators)
+        estimates = estimate(sample.recorded, problem.certain)
+        report = judge(sample, estimates)
+        need, sweeps = longer(engine, report), report.sweeps
+        if need <= 1.0 or clock.is_over or sweeps + sample.warm_up >= engine.max_sweeps:
+            break
+        goal = int(min(max(1.1 * need, 1.25), 2.0) * sweeps)
+        if stuck(report) and 4 * (sweeps + sample.warm_up) <= engine.max_sweeps:
+            sample = relearned(engine, sample, explorer) if learned < LEARN_AGAIN else sample
+            sample = replace(sample, seen=None, warm_up=sample.warm_up + sweeps)
+            learned += 1
+        goal = max(min(goal, engine.max_sweeps - sample.warm_up), 20)
+    return sample, estimates, finished(engine, problem, replace(report, reproducible=not clock.is_over))
+
+
+def prepared(
+    engine: MCMC, systems: Systems, clock: Clock, rng: np.random.Generator, generators: list[np.random.Generator]
+) -> Sample:
+    """Search for modes and warm chains up that start there."""
+    found = explore(systems, engine.swaps, engine.starts, MOST_SEARCHES * engine.starts, rng)
+    states = first_states(systems, found, engine.chains, rng)
     generators = generators[: len(states)]
     sweeps = clock.affordable(max(WARM_UP, engine.sweeps // 4), share=0.25)
-    states, found = without_jumps(systems, states, target, found, sweeps // 2, generators)
+    states, found = without_jumps(systems, engine.swaps, states, found, sweeps // 2, generators)
     target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
     states, dismissed = warmed_up(systems, states, target, sweeps - sweeps // 2, generators)
     clock.count(sweeps)
-    warm_up, goal, learned, seen = sweeps, min(engine.sweeps, engine.max_sweeps), 0, None
-    while True:
-        done = seen.sweeps if seen is not None else 0
-        states, seen = extend(
-            systems, states, target, seen, max(clock.affordable(goal - done), 1 if done else 20), generators
-        )
-        clock.count(seen.sweeps - done)
-        estimates = estimate(seen, problem.certain)
-        report = judge(systems, found, seen, estimates)
-        need = longer(engine, report)
-        if need <= 1.0 or clock.is_over or seen.sweeps + warm_up >= engine.max_sweeps:
-            break
-        goal = int(min(max(1.1 * need, 1.25), 2.0) * seen.sweeps)
-        if stuck(report) and 4 * (seen.sweeps + warm_up) <= engine.max_sweeps:
-            if learned < LEARN_AGAIN:
-                found = learn(systems, engine, found, states, explorer)
-                target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
-                learned += 1
-            warm_up, seen = warm_up + seen.sweeps, None
-        goal = max(min(goal, engine.max_sweeps - warm_up), 20)
-    report = replace(
-        report,
-        converged=agreed(report),
-        warm_up=warm_up,
-        searches=found.starts,
-        modes=len(found.modes),
-        jumps=len(found.jumps),
-        dismissed=dismissed,
-        reproducible=not clock.is_over,
-    )
-    words = convergence_warnings(problem.child, problem.terms, report, engine.target_mcse, seen.tally.least_residual)
-    report = replace(report, warnings=words, remark=standing_remark(report))
-    return Sample(systems, target, seen, found, warm_up, dismissed), estimates, report
+    return Sample(systems, target, found, states, None, sweeps, dismissed)
+
+
+def extended(sample: Sample, goal: int, clock: Clock, generators: list[np.random.Generator]) -> Sample:
+    """Run until `goal` sweeps per chain are recorded, or as many as there is time for."""
+    done = sample.seen.sweeps if sample.seen is not None else 0
+    sweeps = max(clock.affordable(goal - done), 1 if done else 20)
+    generators = generators[: len(sample.states)]
+    states, seen = extend(sample.systems, sample.states, sample.target, sample.seen, sweeps, generators)
+    clock.count(seen.sweeps - done)
+    return replace(sample, states=states, seen=seen)
+
+
+def finished(engine: MCMC, problem: NodeProblem, report: MCMCDiagnostics) -> MCMCDiagnostics:
+    """Add the verdict and the words."""
+    report = replace(report, converged=agreed(report))
+    words = convergence_warnings(problem.child, problem.terms, report, engine.target_mcse)
+    return replace(report, warnings=words, remark=standing_remark(report))
 
 
 def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Generator) -> tuple[State, ...]:
@@ -128,8 +158,8 @@ def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Gen
 
 def without_jumps(
     systems: Systems,
+    swaps: int,
     states: tuple[State, ...],
-    target: Target,
     found: Found,
     sweeps: int,
     generators: list[np.random.Generator],
@@ -137,8 +167,7 @@ def without_jumps(
     """Return states after some plain sweeps, and what was found with only the jumps that these show to be needed."""
     if len(found.jumps) == 0:
         return states, found
-    plain = target._replace(jumps=target.jumps[:0], pattern=target.pattern[:0])
-    states, seen = observe(systems, states, plain, max(sweeps, 2), 1, generators)
+    states, seen = observe(systems, states, flattened(systems, swaps, 1.0), max(sweeps, 2), 1, generators)
     return states, with_needed_jumps(found, seen.sets[:, max(sweeps, 2) // 4 :])
 
 
@@ -165,30 +194,39 @@ def evidence_bounds(seen: Seen, settings: int) -> FloatArray:
     return np.asarray(seen.log_weight.mean(axis=1) + entropy + math.log(settings))
 
 
-def learn(systems: Systems, engine: MCMC, found: Found, states: tuple[State, ...], rng: np.random.Generator) -> Found:
+def relearned(engine: MCMC, sample: Sample, rng: np.random.Generator) -> Sample:
     """Search for jumps between where the chains are, then from heated modes."""
-    found = replace(found, quiet=0)
-    for state in states:
+    systems, found = sample.systems, replace(sample.found, quiet=0)
+    for state in sample.states:
         found = with_mode(systems, engine.swaps, found, settle(systems, engine.swaps, state, rng))
-    return explore_further(systems, engine.swaps, found, engine.starts, found.starts + 2 * engine.starts, rng)
+    found = explore_further(systems, engine.swaps, found, engine.starts, found.starts + 2 * engine.starts, rng)
+    return replace(sample, found=found, target=posterior_target(systems, engine.swaps, found.jumps, found.pattern))
 
 
 # -- judging ----------------------------------------------------------------------------------------------------------
 
 
-def judge(systems: Systems, found: Found, seen: Seen, estimates: Estimates) -> MCMCDiagnostics:
-    """Return errors and R-hats, and whether a known mode is missing."""
-    report = diagnose(seen, estimates, systems.certain, reach(systems))
-    return replace(report, missed=missed_share(systems, found, seen), jumps=len(found.jumps))
+def judge(sample: Sample, estimates: Estimates) -> MCMCDiagnostics:
+    """Return errors and R-hats, what was done about modes, and whether a known one is missing."""
+    systems, found = sample.systems, sample.found
+    return replace(
+        diagnose(sample.recorded, estimates, systems.certain, reach(systems)),
+        missed=missed_share(systems, found, sample.recorded),
+        warm_up=sample.warm_up,
+        searches=found.starts,
+        modes=len(found.modes),
+        jumps=len(found.jumps),
+        dismissed=sample.dismissed,
+    )
 
 
 def reach(systems: Systems) -> FloatArray:
     """Return the coefficient each parent would have if it explained the child alone, shape (k,)."""
-    return np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY))
+    return np.asarray(np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY)))
 
 
 def missed_share(systems: Systems, found: Found, seen: Seen) -> float:
-    """Return the weight of the heaviest known mode that should have been visited and was not, relative to those that were.
+    """Return the weight of the heaviest known mode that should have been visited and was not, relative to the others.
 
     Parent sets are compared by their weights summed over settings; only modes whose expected number of visits, given
     those of the most visited mode, is at least 20 are missed.
@@ -229,10 +267,10 @@ def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
     else:
         draws = float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
         need = EFFECTIVE_DRAWS / max(draws, 1.0)
-    presence = INCLUSION_ERROR_OF_MODES if report.jumps else INCLUSION_ERROR
+    presence = INCLUSION_ERROR_OF_MODES if report.modes > 1 else INCLUSION_ERROR
     need = max(need, (report.max_inclusion_mcse / presence) ** 2)
     if report.sweeps * report.mcse.size < SD_WORK:
-        need = max(need, (report.relative_sd_error / (SD_ERROR_OF_MODES if report.jumps else SD_ERROR)) ** 2)
+        need = max(need, (report.relative_sd_error / (SD_ERROR_OF_MODES if report.modes > 1 else SD_ERROR)) ** 2)
     apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
     return max(need, 2.0) if apart else need
 

@@ -254,7 +254,7 @@ def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> 
 def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
     """Return the log weight of a parent set, (k,), under a setting.
 
-    Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), and ``U'^-1 b`` in `center`.
+    Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), ``U'^-1 b`` in `center`.
     """
     p = 0
     value, q = systems.constant[setting], 0.0

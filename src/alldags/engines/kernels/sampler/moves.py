@@ -1,8 +1,8 @@
 """Moves of the sampler of parent sets: Gibbs sweeps, swaps, jumps between modes, and changes of the setting.
 
-All of them leave ``w(P, g)^beta r(P, g)^(1 - beta)`` invariant, where ``w`` is the posterior weight of a parent set and a
-setting and ``r`` a *reference* in which parents and setting are independent. The posterior has ``beta = 1``; a small beta
-flattens it towards the reference, a large one turns sweeps into a search for the nearest best set.
+All of them leave ``w(P, g)^beta r(P, g)^(1 - beta)`` invariant, where ``w`` is the posterior weight of a parent set and
+a setting, and ``r`` a *reference* in which parents and setting are independent. The posterior has ``beta = 1``; a small
+beta flattens it towards the reference, a large one turns sweeps into a search for the nearest best set.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def _over_settings(
 def _note_moments(
     systems: Systems, chain: Chain, present: BoolArray, weights: FloatArray, total: float, share: float, out: FloatArray
 ) -> None:
-    """Add `share` times what a trace holds, given a parent set, to `out` (4, k); `weights` (G,) have the log sum `total`."""
+    """Add `share` times what a trace holds, given a parent set, to `out` (4, k); `total` is the log sum of weights."""
     for g in range(weights.shape[0]):
         weight = math.exp(weights[g] - total)
         if weight > NEGLIGIBLE:
@@ -264,7 +264,7 @@ def jump(
 ) -> None:
     """Propose every jump once, with the settings summed over, then draw the setting given the parent set.
 
-    A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
+    A jump flips all parents of one of the target's sets at once. It is its own inverse, and is proposed only where at
     most one of these parents looks different from one of the two modes it joins, which holds there and back. `now`
     (4, k) gets `share` times the difference that averaging over both ends of each makes: its expectation is zero, and
     modes too light to be visited come in by it. `values` (2, 2, G) is scratch.
@@ -316,7 +316,7 @@ def run_chain(
     record: Record,
     generator: np.random.Generator,
 ) -> None:
-    """Run ``batches * batch`` sweeps from a parent set (k,) and setting, each with swaps, jumps, now and then a setting."""
+    """Run ``batches * batch`` sweeps, with swaps, jumps and draws of the setting, from a parent set and a setting."""
     start(systems, chain, present, setting)
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0

@@ -21,7 +21,7 @@ def greedy_path(
     path: IntArray,
     weights: FloatArray,
 ) -> int:
-    """From a parent set (k,), flip each of the uncertain parents `left` once, always the one that gives the heaviest set.
+    """From a parent set, flip each of the uncertain parents `left` once, always the one that gives the heaviest set.
 
     `path` (k,) gets the order and `weights` (k + 1,) the log weights from the start on. Returns the number of flips; it
     ends early if the last `patience` sets were no heavier than one before. `left` is overwritten.
