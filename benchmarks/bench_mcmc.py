@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import warnings
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +21,6 @@ from alldags.datasets.public import lbidd_sets
 from alldags.engines.mcmc import MCMC
 from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_data
 from alldags.priors.grid import Setting
-from benchmarks.problems import regression_of
 from benchmarks.report import Row, cpu_seconds
 
 
@@ -39,49 +37,32 @@ def fit_all(problems: list[NodeProblem], engine: MCMC, seed: int) -> list[NodePo
     return [engine(problem, rng) for problem, rng in zip(problems, np.random.default_rng(seed).spawn(31), strict=True)]
 
 
-LARGE_BAR, ERROR_BAR = 0.25, 0.005
+LARGE_BAR, ERROR_BAR = 0.6, 0.01
 
 
-def large_rows(first: int = 280, data_sets: int = 32) -> list[Row]:
-    # Two short chains without swaps, and these limits: chosen on data sets 20 to 115, therefore measured on others.
-    # The default engine, four chains with swaps for correlated candidates, takes about twice the time.
-    engine = MCMC(chains=2, sweeps=80, swaps=0, target_mcse=0.002, max_sweeps=4500)
+def large_rows(first: int = 700, data_sets: int = 16) -> list[Row]:
+    """Return cost and accuracy of the default engine on data sets that chose nothing."""
+    engine = MCMC()
     fit_all(large_problems(0)[:1] * 31, engine, 0)  # compiles
-    seconds, errors, short = np.zeros(data_sets), np.zeros(data_sets), 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ad.AlldagsWarning)  # on nodes short of the target, which are counted
-        for number in range(data_sets):
-            problems = large_problems(first + number)
-            seconds[number] = cpu_seconds(lambda p=problems: fit_all(p, engine, 1))
-            nodes = fit_all(problems, engine, 1)
-            errors[number] = max(_error_against_longer(engine, node) for node in nodes)
-            short += any(node.diagnostics.warnings for node in nodes)
-    both = int(((seconds <= LARGE_BAR) & (errors <= ERROR_BAR)).sum())
-    quick, close = int((seconds <= LARGE_BAR).sum()), int((errors <= ERROR_BAR).sum())
+    seconds, errors, warned = np.zeros(data_sets), [], 0
+    for number in range(data_sets):
+        problems = large_problems(first + number)
+        seconds[number] = cpu_seconds(lambda p=problems: fit_all(p, engine, 1), repeats=1)
+        nodes = fit_all(problems, engine, 1)
+        warned += sum(not node.diagnostics.converged for node in nodes)
+        errors += [_error_against_longer(engine, node) for node in nodes] if number < 4 else []
+    spread = f"mean of {data_sets} data sets, {seconds.min():.2f} to {seconds.max():.2f} s"
+    within = f"largest of {len(errors)} nodes, against runs 50 times as long; {np.mean(np.array(errors) < ERROR_BAR):.0%} within"
     return [
-        Row(
-            "large graph, all 31 nodes",
-            float(np.median(seconds)),
-            "s",
-            LARGE_BAR,
-            "<=",
-            f"median of {data_sets} data sets, {seconds.min():.2f} to {seconds.max():.2f} s; {quick} within the bar",
-        ),
-        Row(
-            "  largest error of a mean",
-            float(np.median(errors)),
-            "",
-            ERROR_BAR,
-            "<=",
-            f"median, up to {errors.max():.4f}, against runs 50 times as long; {close} within, {both} within both; "
-            f"{short} say that a node is short of its target",
-        ),
+        Row("large graph, all 31 nodes", float(seconds.mean()), "s", LARGE_BAR, "<=", spread),
+        Row("  nodes that warn", 100 * warned / (31 * data_sets), "%", 2, "<="),
+        Row("  largest error of a mean", max(errors), "", ERROR_BAR, "<=", within),
     ]
 
 
 def _error_against_longer(engine: MCMC, node: NodePosterior) -> float:
     sweeps = 50 * node.diagnostics.sweeps
-    longer = replace(engine, sweeps=sweeps, max_sweeps=sweeps, target_mcse=None)
+    longer = replace(engine, sweeps=sweeps, max_sweeps=sweeps + 100)
     return float(np.abs(node.mean - longer(node.problem, np.random.default_rng(99)).mean).max())
 
 
@@ -91,6 +72,12 @@ def regression(k: int = 60, n: int = 200, seed: int = 0) -> tuple[np.ndarray, np
     x = np.sqrt(0.7) * rng.normal(size=(n, k)) + np.sqrt(0.3) * rng.normal(size=(n, 1))
     y = x[:, :15] @ rng.normal(scale=0.3, size=15) + rng.normal(size=n)
     return x - x.mean(axis=0), y - y.mean()
+
+
+def regression_problem(x: np.ndarray, y: np.ndarray, setting: Setting) -> NodeProblem:
+    n, k = x.shape
+    names = tuple(f"x{i}" for i in range(k))
+    return NodeProblem("y", names, x.T @ x, x.T @ y, float(y @ y), n - 1, np.full(k, 0.5), (setting,))
 
 
 BMS_SCRIPT = """
@@ -119,7 +106,7 @@ def bms_rows(iterations: int = 200_000) -> list[Row]:
     if done.returncode != 0:  # R without BMS
         return []
     bms_seconds, *bms = (float(word) for word in done.stdout.split())
-    problem = regression_of(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
+    problem = regression_problem(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
     truth = MCMC(sweeps=40_000, max_sweeps=40_000)(problem, np.random.default_rng(0)).inclusion
     engine = MCMC(sweeps=500, max_sweeps=500)
     engine(problem, np.random.default_rng(0))
@@ -133,7 +120,7 @@ def bms_rows(iterations: int = 200_000) -> list[Row]:
 
 
 def own_draws_per_second(x: np.ndarray, y: np.ndarray) -> float:
-    problem = regression_of(x, y, Setting(1.0, ad.UnknownNoise()))
+    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
     engine = MCMC(sweeps=1000, max_sweeps=1000)
     engine(problem, np.random.default_rng(0))
     seconds = cpu_seconds(lambda: engine(problem, np.random.default_rng(1)))
@@ -215,13 +202,11 @@ def lbidd_rows() -> list[Row]:
 
 def thousand_rows(k: int = 1000, n: int = 500) -> list[Row]:
     x, y = regression(k, n)
-    problem = regression_of(x, y, Setting(1.0, ad.UnknownNoise()))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        start = time.process_time()
-        found = MCMC(sweeps=500, max_sweeps=1000)(problem, np.random.default_rng(0)).diagnostics
+    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    start = time.process_time()
+    found = MCMC(sweeps=500, max_sweeps=1000)(problem, np.random.default_rng(0)).diagnostics
     seconds = time.process_time() - start
-    note = f"{found.sweeps} sweeps, R-hat {found.max_r_hat:.3f}, error {found.max_mcse:.2g}, {len(caught)} warnings"
+    note = f"{found.sweeps} sweeps, R-hat {found.max_r_hat:.3f}, error {found.max_mcse:.2g}, {found.modes} modes, {len(found.warnings)} warnings"
     return [Row("k = 1000, n = 500", seconds, "s", 300.0, "<=", note)]
 
 
