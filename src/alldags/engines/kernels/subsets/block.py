@@ -14,6 +14,7 @@ are weighted: ``w``, ``sum w E[theta]``, ``sum w E[theta] E[theta]'``, ``sum w C
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -100,18 +101,25 @@ def make_block(width: int, log_factor: FloatArray) -> Block:
 def allocate_block(width: int, log_factor: FloatArray) -> Block:
     """Do what `make_block` does, in plain Python."""
     lanes = 1 << width
-    rest = width - np.arange(width + 1)
-    offset_a = np.concatenate([[0], np.cumsum(rest * (rest + 1) // 2 << np.arange(width + 1))])
-    offset_b = np.concatenate([[0], np.cumsum(rest << np.arange(width + 1))])
-    present = np.arange(lanes)[:, None] >> np.arange(width) & 1
-    lane_size = present.sum(axis=1)
-    pairs, singles = int(offset_a[-1]), int(offset_b[-1])
+    present, lane_size, lane_count, offset_a, offset_b = _layout(width)
+    pairs, singles = offset_a[-1], offset_b[-1]
     return Block(
         np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
         np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
         np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
-        present @ log_factor[:width][::-1], lane_size, lane_size.astype(np.float64), offset_a, offset_b,
+        present @ log_factor[:width], lane_size, lane_count, offset_a, offset_b,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=WIDTH + 8)
+def _layout(width: int) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
+    """Return which variables are present in each lane (lanes, width), how many (twice), and the offsets of levels."""
+    rest, levels = width - np.arange(width + 1), np.arange(width + 1)
+    present = np.arange(1 << width)[:, None] >> np.arange(width - 1, -1, -1) & 1
+    size = present.sum(axis=1)
+    offset_a = np.concatenate([[0], np.cumsum(rest * (rest + 1) // 2 << levels)])
+    offset_b = np.concatenate([[0], np.cumsum(rest << levels)])
+    return present.astype(float), size, size.astype(float), offset_a, offset_b
 
 
 def allocate_sums(f: int, second: bool) -> Sums:
