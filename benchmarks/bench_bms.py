@@ -15,7 +15,8 @@ import numpy as np
 
 import alldags as ad
 from alldags.engines.exact import ExactPosterior
-from alldags.nodes import NodeProblem, node_problem, working_data
+from alldags.nodes import NodeProblem
+from benchmarks.problems import node_under
 from benchmarks.report import Row, wall_seconds
 
 SCRIPT = """
@@ -42,11 +43,7 @@ def table(k: int, n: int = 200) -> np.ndarray:
 
 
 def problem(rows: np.ndarray) -> NodeProblem:
-    names = ["y", *(f"x{i}" for i in range(1, rows.shape[1]))]
-    graph = ad.CandidateGraph.from_edges({(name, "y"): 0.5 for name in names[1:]}, variables=names)
-    prior = ad.Prior(slab=ad.GPrior(SLAB), units="raw")
-    working = working_data(ad.Moments.from_table(rows, names=names), prior, names)
-    return node_problem(working, graph, prior, "y")
+    return node_under(ad.Prior(slab=ad.GPrior(SLAB), units="raw"), rows, 0)
 
 
 def bms(rows: np.ndarray) -> tuple[float, np.ndarray]:

@@ -17,7 +17,7 @@ from numba import njit
 import alldags as ad
 from alldags.engines.conjugate.free import free_moments, free_system
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.nodes import node_problem, working_data
+from benchmarks.problems import node_under
 from benchmarks.report import Row, cpu_seconds
 
 
@@ -33,10 +33,7 @@ def make_problem(k: int, prior: ad.Prior, n: int = 200):
     rng = np.random.default_rng(k)
     x = rng.normal(size=(n, k + 1)) + 0.5 * rng.normal(size=(n, 1))
     x[:, k] += x[:, :3].sum(axis=1) * 0.3
-    names = [f"v{i}" for i in range(k + 1)]
-    graph = ad.CandidateGraph.from_edges({(name, names[-1]): 0.5 for name in names[:-1]}, variables=names)
-    working = working_data(ad.Moments.from_table(x, names=names), prior, names)
-    return node_problem(working, graph, prior, names[-1])
+    return node_under(prior, x, k)
 
 
 def make_system(k: int, prior: ad.Prior):

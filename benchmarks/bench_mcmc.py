@@ -22,6 +22,7 @@ from alldags.datasets.public import lbidd_sets
 from alldags.engines.mcmc import MCMC
 from alldags.nodes import NodePosterior, NodeProblem, node_problem, working_data
 from alldags.priors.grid import Setting
+from benchmarks.problems import regression_of
 from benchmarks.report import Row, cpu_seconds
 
 
@@ -92,12 +93,6 @@ def regression(k: int = 60, n: int = 200, seed: int = 0) -> tuple[np.ndarray, np
     return x - x.mean(axis=0), y - y.mean()
 
 
-def regression_problem(x: np.ndarray, y: np.ndarray, setting: Setting) -> NodeProblem:
-    n, k = x.shape
-    names = tuple(f"x{i}" for i in range(k))
-    return NodeProblem("y", names, x.T @ x, x.T @ y, float(y @ y), n - 1, np.full(k, 0.5), (setting,))
-
-
 BMS_SCRIPT = """
 suppressMessages(library(BMS))
 args <- commandArgs(TRUE)
@@ -124,7 +119,7 @@ def bms_rows(iterations: int = 200_000) -> list[Row]:
     if done.returncode != 0:  # R without BMS
         return []
     bms_seconds, *bms = (float(word) for word in done.stdout.split())
-    problem = regression_problem(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
+    problem = regression_of(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
     truth = MCMC(sweeps=40_000, max_sweeps=40_000)(problem, np.random.default_rng(0)).inclusion
     engine = MCMC(sweeps=500, max_sweeps=500)
     engine(problem, np.random.default_rng(0))
@@ -138,7 +133,7 @@ def bms_rows(iterations: int = 200_000) -> list[Row]:
 
 
 def own_draws_per_second(x: np.ndarray, y: np.ndarray) -> float:
-    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    problem = regression_of(x, y, Setting(1.0, ad.UnknownNoise()))
     engine = MCMC(sweeps=1000, max_sweeps=1000)
     engine(problem, np.random.default_rng(0))
     seconds = cpu_seconds(lambda: engine(problem, np.random.default_rng(1)))
@@ -220,7 +215,7 @@ def lbidd_rows() -> list[Row]:
 
 def thousand_rows(k: int = 1000, n: int = 500) -> list[Row]:
     x, y = regression(k, n)
-    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    problem = regression_of(x, y, Setting(1.0, ad.UnknownNoise()))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()

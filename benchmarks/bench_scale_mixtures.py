@@ -12,9 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from alldags import engines
-from alldags.nodes import NodeProblem, Setting
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import FloatArray
+from benchmarks.problems import node_of
 from benchmarks.report import Row, cpu_seconds
 
 CLOSE = 1e-4
@@ -46,24 +47,11 @@ def all_nodes() -> list[tuple[list[int], int]]:
     return [([*from_w, 30], 31 + i) for i in range(30)] + [([*from_w, *range(31, 61)], 61)]
 
 
-def node(scatter: FloatArray, n: int, parents: list[int], child: int, noise: KnownNoise | UnknownNoise) -> NodeProblem:
-    return NodeProblem(
-        child=str(child),
-        terms=tuple(map(str, parents)),
-        gram=scatter[np.ix_(parents, parents)],
-        cross=scatter[parents, child],
-        total=float(scatter[child, child]),
-        n=float(n),
-        probability=np.full(len(parents), 0.5),
-        settings=(Setting(1.0, noise),),
-    )
-
-
 def vb(rows: FloatArray, nodes: list[tuple[list[int], int]], tolerance: float) -> list[FloatArray]:
     """Fit nodes from rows: one matrix of cross-products, one call."""
     scatter = rows.T @ rows
-    problems = [node(scatter, len(rows), parents, child, UnknownNoise()) for parents, child in nodes]
-    fits = engines.Variational(tolerance=tolerance, max_rounds=5000).fit_many(problems)
+    problems = [node_of(scatter, len(rows), parents, child, Setting(1.0, UnknownNoise())) for parents, child in nodes]
+    fits = engines.VB(tolerance=tolerance, max_rounds=5000).fit_many(problems)
     return [fit.mean for fit in fits]
 
 
@@ -107,8 +95,8 @@ def rounds_row(n: int, sets: int = 50) -> Row:
     problems = []
     for seed in range(sets):
         rows = large_graph(np.random.default_rng([n, seed]), n)
-        problems.append(node(rows.T @ rows, n, list(range(61)), 61, KnownNoise(1.0)))
-    rounds = np.array([fit.diagnostics.rounds for fit in engines.Variational().fit_many(problems)])  # type: ignore[attr-defined]
+        problems.append(node_of(rows.T @ rows, n, range(61), 61, Setting(1.0, KnownNoise(1.0))))
+    rounds = np.array([fit.diagnostics.rounds for fit in engines.VB().fit_many(problems)])  # type: ignore[attr-defined]
     note = f"mean {rounds.mean():.0f}, most {rounds.max()}, {100 * (rounds >= 60).mean():.0f}% at 60 or more"
     what = f"rounds, k = 61, n = {n}: 95th percentile of {sets}"
     return Row(what, float(np.quantile(rounds, 0.95)), "", 60.0, "<=", note)
@@ -120,9 +108,9 @@ def wide_row() -> Row:
     x = rng.standard_normal((200, 2000))
     y = x[:, :10] @ rng.standard_normal(10) + rng.standard_normal(200)
     rows = np.column_stack([x, y])
-    problem = node(rows.T @ rows, 200, list(range(2000)), 2000, KnownNoise(1.0))
+    problem = node_of(rows.T @ rows, 200, range(2000), 2000, Setting(1.0, KnownNoise(1.0)))
     fits = []
-    seconds = cpu_seconds(lambda: fits.append(engines.Variational().fit_many([problem])[0]), 1)
+    seconds = cpu_seconds(lambda: fits.append(engines.VB().fit_many([problem])[0]), 1)
     note = f"{fits[0].diagnostics.rounds} rounds"
     return Row("k = 2,000, n = 200: one node", seconds, "s CPU", 10.0, "<=", note)
 

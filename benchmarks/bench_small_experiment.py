@@ -15,9 +15,10 @@ from alldags import engines
 from alldags.nodes import NodeProblem, Setting
 from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
+from benchmarks.problems import node_of
 from benchmarks.report import Row
 
-SETTINGS = (Setting(1.0, KnownNoise(1.0)),)
+SETTING = Setting(1.0, KnownNoise(1.0))
 RNG = np.random.default_rng(0)  # the engines compared use no random numbers
 Means = Callable[[list[NodeProblem]], list[FloatArray]]
 
@@ -45,21 +46,9 @@ def problems(table: FloatArray) -> list[NodeProblem]:
     scatter = table.T @ table
     n = float(len(table))
     return [
-        _problem(scatter, n, child, parents) for child, parents in ((3, [0, 1, 2]), (4, [0, 1, 2]), (5, [0, 1, 3, 4]))
+        node_of(scatter, n, parents, child, SETTING)
+        for child, parents in ((3, [0, 1, 2]), (4, [0, 1, 2]), (5, [0, 1, 3, 4]))
     ]
-
-
-def _problem(scatter: FloatArray, n: float, child: int, parents: list[int]) -> NodeProblem:
-    return NodeProblem(
-        child=str(child),
-        terms=tuple(map(str, parents)),
-        gram=scatter[np.ix_(parents, parents)],
-        cross=scatter[parents, child],
-        total=float(scatter[child, child]),
-        n=n,
-        probability=np.full(len(parents), 0.5),
-        settings=SETTINGS,
-    )
 
 
 def effects(means: list[FloatArray]) -> FloatArray:
@@ -72,7 +61,7 @@ def one_by_one(engine: engines.Exact | engines.K2 | engines.Full) -> Means:
     return lambda nodes: [engine(node, RNG).mean for node in nodes]
 
 
-def all_at_once(engine: engines.Variational) -> Means:
+def all_at_once(engine: engines.VB) -> Means:
     return lambda nodes: [fit.mean for fit in engine.fit_many(nodes)]
 
 
@@ -93,7 +82,7 @@ def run() -> list[Row]:
     replicates = int(os.environ.get("ALLDAGS_REPLICATES", "10000"))
     methods = {
         "exact": one_by_one(engines.Exact()),
-        "vb": all_at_once(engines.Variational()),
+        "vb": all_at_once(engines.VB()),
         "k2": one_by_one(engines.K2()),
         "full": one_by_one(engines.Full()),
     }

@@ -1,4 +1,4 @@
-"""Which moves mix best among correlated candidates? The measurements behind the decision record on MCMC moves.
+"""Which moves mix best among correlated candidates? With what error per second of CPU time?
 
 Run ``python -m benchmarks.mcmc_moves``. Each line is one design; the figures are independent posterior draws per second
 of CPU time (the worst coefficient with an inclusion probability above 0.01), for Gibbs sweeps alone, with 1 or 4 swap
@@ -24,6 +24,7 @@ from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import UnknownNoise
 from benchmarks.bench_mcmc import large_problems
+from benchmarks.problems import regression_of
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -113,16 +114,7 @@ def blocks(k: int, size: int, correlation: float, n: int, seed: int, probability
     y -= y.mean()
     x /= x.std(axis=0)
     y /= y.std()
-    return NodeProblem(
-        "y",
-        tuple(f"x{i}" for i in range(k)),
-        x.T @ x,
-        x.T @ y,
-        float(y @ y),
-        n - 1,
-        np.full(k, probability),
-        (Setting(1.0, UnknownNoise()),),
-    )
+    return regression_of(x, y, Setting(1.0, UnknownNoise()), probability=probability)
 
 
 DESIGNS: dict[str, Callable[[], NodeProblem]] = {

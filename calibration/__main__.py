@@ -29,7 +29,10 @@ def main() -> None:
     options = parser.parse_args()
     chosen = [i for i, cell in enumerate(CELLS) if options.only in cell.key]
     outcomes = _run(chosen, range(options.first_seed, options.first_seed + options.sets), options.n_jobs)
-    print(table(outcomes))
+    text = table(outcomes)
+    print(text)
+    if not options.only:
+        write_text(FOLDER / "confounders.md", text + "\n")
 
 
 def _run(chosen: Sequence[int], seeds: range, n_jobs: int) -> list[Outcome]:
@@ -67,15 +70,23 @@ def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return the results in Markdown."""
+    """Return the results in Markdown: cells, and pooled coverage where candidates are fewer than half the rows."""
     lines = [
-        "| design | sets | rmse | rmse / least squares | covered | least squares covered | width | noted |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| design (covariates x rows) | sets | error | over least squares | covered | by least squares | width |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for cell in CELLS:
-        items = [item for item in outcomes if item.cell == cell.key]
-        if items:
-            lines.append(_row(cell, items))
+    by_cell = {cell: [item for item in outcomes if item.cell == cell.key] for cell in CELLS}
+    lines += [_row(cell, items) for cell, items in by_cell.items() if items]
+    for words, wanted in (("with an effect", True), ("without an effect", False)):
+        pooled = [
+            item
+            for cell, items in by_cell.items()
+            if bool(cell.effect) == wanted and 2 * cell.covariates + 2 < cell.rows
+            for item in items
+        ]
+        if pooled:
+            share = np.mean([item.covered for item in pooled])
+            lines.append(f"| *all {words}, candidates below half the rows* | {len(pooled)} | | | {share:.3f} | | |")
     return "\n".join(lines)
 
 
@@ -84,13 +95,12 @@ def _row(cell: Cell, items: Sequence[Outcome]) -> str:
         float(np.sqrt(np.mean((np.array([getattr(item, name) for item in items]) - cell.effect) ** 2)))
         for name in ("estimate", "plain")
     )
-    covered, plain_covered, noted = (
-        float(np.mean([getattr(item, name) for item in items])) for name in ("covered", "plain_covered", "noted")
+    covered, plain_covered, width = (
+        float(np.mean([getattr(item, name) for item in items])) for name in ("covered", "plain_covered", "width")
     )
-    width = float(np.mean([item.width for item in items]))
     return (
         f"| {cell.key} | {len(items)} | {rmse:.3f} | {rmse / plain:.2f} | {covered:.3f} | {plain_covered:.3f} | "
-        f"{width:.3f} | {noted:.2f} |"
+        f"{width:.3f} |"
     )
 
 

@@ -36,7 +36,7 @@ def resolve_short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, t
     """Link `Effect.mean` and the like from docstrings of any module."""
     if node.get("refdomain") != "py":
         return None
-    for module in ("alldags", "alldags.engines", "alldags.nodes", "alldags.engines.mixtures.prior"):
+    for module in ("alldags", "alldags.engines", "alldags.nodes"):
         target = f"{module}.{node['reftarget']}"
         link = env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", target, node, text)
         if link is not None:

@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import alldags as ad
-import naive
-from alldags.nodes import NodeProblem, node_problem, working_data
-from alldags.priors.grid import Setting
+from alldags.nodes import NodeProblem, Setting, node_problem, working_data
+from naive import effects as naive
 
 NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
+UNKNOWN = (Setting(1.0, ad.UnknownNoise()),)
+
+
+def make_problem(
+    x: np.ndarray,
+    y: np.ndarray,
+    prior: ad.Prior | None = None,
+    *,
+    probability: float | Sequence[float] | np.ndarray = 0.5,
+    certain: Sequence[int] = (),
+    settings: tuple[Setting, ...] = UNKNOWN,
+    log_size: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+) -> NodeProblem:
+    """Make the problem of regressing `y` (n,) on the columns of `x` (n, k); the one builder of all tests.
+
+    With a prior it is made as `fit` makes it. Without one the rows count as they are (no intercept, no units), under
+    the `settings` and the prior `log_size` of the number of parents. The last of `names` is the child's.
+    """
+    n, k = x.shape
+    chances = np.broadcast_to(np.asarray(probability, dtype=float), (k,)).copy()
+    chances[list(certain)] = 1.0
+    names = (*(f"x{i}" for i in range(k)), "y") if names is None else tuple(names)
+    if prior is None:
+        return NodeProblem(names[k], names[:k], x.T @ x, x.T @ y, float(y @ y), float(n), chances, settings, log_size)
+    edges = {(name, names[k]): float(p) for name, p in zip(names, chances, strict=False)}
+    graph = ad.CandidateGraph.from_edges(edges, variables=names)
+    moments = ad.Moments.from_table(np.column_stack([x, y]), names=names)
+    return node_problem(working_data(moments, prior, names), graph, prior, names[k])
 
 
 @dataclass
@@ -86,9 +115,7 @@ def random_node(seed: int, prior: ad.Prior, k: int, rows: int = 30, certain: int
     probability[:k, k] = rng.uniform(0.1, 0.9, size=k)
     probability[:certain, k] = 1.0
     world = World(x, probability, prior)
-    moments = ad.Moments.from_table(x, names=world.names)
-    working = working_data(moments, prior, world.names)
-    return node_problem(working, world.graph, prior, world.names[k]), world
+    return make_problem(x[:, :k], x[:, k], prior, probability=probability[:k, k], names=world.names), world
 
 
 KINDS = ["known", "unknown", "g", "g known", "sizes", "sizes unknown"]
@@ -108,17 +135,24 @@ def random_kind(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -
         probability[:] = 0.5
         log_size = ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
     probability[:certain] = 1.0
-    return NodeProblem(
-        child="y",
-        terms=tuple(f"x{i}" for i in range(k)),
-        gram=x.T @ x,
-        cross=x.T @ y,
-        total=float(y @ y),
-        n=float(n),
-        probability=probability,
-        settings=(Setting(float(rng.uniform(0.3, 20)), noise, slab),),  # type: ignore[arg-type]
-        log_size=log_size,
-    )
+    settings = (Setting(float(rng.uniform(0.3, 20)), noise, slab),)  # type: ignore[arg-type]
+    return make_problem(x, y, probability=probability, settings=settings, log_size=log_size)
+
+
+def correlated_problem(
+    rng: np.random.Generator,
+    n: int,
+    k: int,
+    noise: ad.KnownNoise | ad.UnknownNoise,
+    certain: Sequence[int] = (),
+    signal: float = 1.0,
+    correlation: float = 0.5,
+) -> NodeProblem:
+    """Correlated parents, half of the coefficients zero."""
+    common = rng.standard_normal((n, 1))
+    x = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.standard_normal((n, k))
+    theta = signal * rng.standard_normal(k) * (rng.random(k) < 0.5)
+    return make_problem(x, x @ theta + rng.standard_normal(n), certain=certain, settings=(Setting(1.0, noise),))
 
 
 def nine_settings(problem: NodeProblem) -> NodeProblem:

@@ -59,7 +59,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
 def test_a_picture_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
-    from alldags.results.plot import save_figure
+    from alldags.show.plots.save import save_figure
 
     axes = ad.CandidateGraph.from_order(["a", "b"]).plot()
     save_figure(axes, tmp_path / "a.PNG")

@@ -16,7 +16,9 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.errors import PriorError
 from alldags.nodes import NodeProblem, node_problem, working_data
 from alldags.priors.grid import shared_grid
-from naive_hyper import all_sets, brute_force, log_gamma_density, log_likelihood
+from naive.hyper import log_gamma_density, log_likelihood
+from naive.sets import all_sets, brute_force
+from problems import make_problem
 
 N, K = 30, 3
 NAMES = ("a", "b", "c", "y")
@@ -32,9 +34,8 @@ def make_moments(rows: np.ndarray) -> ad.Moments:
     return ad.Moments(len(rows), mean, (rows - mean).T @ (rows - mean), NAMES)
 
 
-def make_problem(rows: np.ndarray, prior: ad.Prior, probability: float = 0.4) -> NodeProblem:
-    graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["y"]], probability)
-    return node_problem(working_data(make_moments(rows), prior, NAMES), graph, prior, "y")
+def node(rows: np.ndarray, prior: ad.Prior, probability: float = 0.4) -> NodeProblem:
+    return make_problem(rows[:, :K], rows[:, K], prior, probability=probability, names=NAMES)
 
 
 RAW = {"units": "raw", "intercept": False}
@@ -102,7 +103,7 @@ def log_zellner_siow(t: float) -> float:
 @pytest.mark.parametrize("noise", [ad.UnknownNoise(), ad.KnownNoise(2.0)], ids=["unknown", "known"])
 @pytest.mark.parametrize("present", [(), (0,), (0, 1, 2)], ids=["none", "one", "all"])
 def test_slab_grids_match_one_dimensional_integrals(rng, slab, log_density, low, high, noise, present):
-    problem = make_problem(make_rows(rng), ad.Prior(slab=slab, noise=noise))
+    problem = node(make_rows(rng), ad.Prior(slab=slab, noise=noise))
     mask = np.zeros(K, dtype=bool)
     mask[list(present)] = True
     # the lumps at the ends of the grid leave up to a few 1e-4 of the prior's tails
@@ -112,8 +113,8 @@ def test_slab_grids_match_one_dimensional_integrals(rng, slab, log_density, low,
 @pytest.mark.parametrize("slab", [ad.HyperG, ad.ZellnerSiow])
 def test_more_points_change_nothing_much(rng, slab):
     rows = make_rows(rng)
-    usual = brute_force(make_problem(rows, ad.Prior(slab=slab())))
-    fine = brute_force(make_problem(rows, ad.Prior(slab=slab(points=201))))
+    usual = brute_force(node(rows, ad.Prior(slab=slab())))
+    fine = brute_force(node(rows, ad.Prior(slab=slab(points=201))))
     np.testing.assert_allclose(usual[1], fine[1], atol=1e-3)
     np.testing.assert_allclose(usual[2], fine[2], atol=1e-3)
 
@@ -183,7 +184,7 @@ def test_noise_grid_matches_the_integral_over_the_precision(rng, noise, n):
     shape, rate = noise
     rows = make_rows(rng, n)
     prior = ad.Prior(slab_variance=0.7, noise=ad.UnknownNoise(shape, rate, scales_slab=False), **RAW)
-    problem = make_problem(rows, prior)
+    problem = node(rows, prior)
     center = math.log(n / (rows[:, 3] @ rows[:, 3]))
 
     def log_joint(u: float, mask: np.ndarray) -> float:
@@ -215,7 +216,7 @@ def test_noise_grid_matches_the_integral_over_the_precision(rng, noise, n):
 def test_noise_grid_stays_small_and_covers_a_nearly_perfect_fit(rng):
     x = rng.standard_normal((200, K))
     rows = np.column_stack([x, x @ np.array([1.0, 2.0, -1.0]) + 1e-3 * rng.standard_normal(200)])
-    problem = make_problem(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
+    problem = node(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
     assert len(problem.settings) < 60
     single = [brute_force(problem.with_setting(setting))[0] + setting.log_weight for setting in problem.settings]
     weight = np.exp(np.array(single) - max(single))
@@ -226,8 +227,8 @@ def test_noise_grid_stays_small_and_covers_a_nearly_perfect_fit(rng):
 def test_separate_slab_needs_a_proper_noise_prior_without_residual(rng):
     rows = make_rows(rng, 3)
     with pytest.raises(PriorError, match="without residual"):
-        make_problem(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
-    proper = make_problem(rows, ad.Prior(noise=ad.UnknownNoise(2.0, 1.0, scales_slab=False), **RAW))
+        node(rows, ad.Prior(noise=ad.UnknownNoise(scales_slab=False), **RAW))
+    proper = node(rows, ad.Prior(noise=ad.UnknownNoise(2.0, 1.0, scales_slab=False), **RAW))
     assert math.isfinite(brute_force(proper)[0])
 
 
@@ -241,9 +242,9 @@ def test_beta_binomial_sums_to_one_over_sets():
 
 def test_beta_binomial_is_the_average_over_edge_probabilities(rng):
     rows = make_rows(rng)
-    learned = brute_force(make_problem(rows, ad.Prior(edges=ad.BetaBinomial(2.0, 3.0))))
+    learned = brute_force(node(rows, ad.Prior(edges=ad.BetaBinomial(2.0, 3.0))))
     pairs = ad.BetaBinomial(2.0, 3.0).fixed_parts()
-    parts = [(w, brute_force(make_problem(rows, ad.Prior(edges=edge)))) for w, edge in pairs]
+    parts = [(w, brute_force(node(rows, ad.Prior(edges=edge)))) for w, edge in pairs]
     log_weight = np.array([w + part[0] for w, part in parts])
     log_evidence = np.logaddexp.reduce(log_weight)
     assert learned[0] == pytest.approx(log_evidence, abs=1e-9)
@@ -261,13 +262,13 @@ def test_shared_edges_integrate_polynomials_exactly():
 def test_beta_binomial_does_not_depend_on_the_common_probability(rng):
     rows = make_rows(rng)
     prior = ad.Prior(edges=ad.BetaBinomial())
-    assert brute_force(make_problem(rows, prior, 0.2))[0] == brute_force(make_problem(rows, prior, 0.9))[0]
+    assert brute_force(node(rows, prior, 0.2))[0] == brute_force(node(rows, prior, 0.9))[0]
 
 
 def test_equal_edges_replace_the_graph_probability(rng):
     rows = make_rows(rng)
-    a = brute_force(make_problem(rows, ad.Prior(edges=ad.EqualEdges(0.3)), 0.8))
-    b = brute_force(make_problem(rows, ad.Prior(), 0.3))
+    a = brute_force(node(rows, ad.Prior(edges=ad.EqualEdges(0.3)), 0.8))
+    b = brute_force(node(rows, ad.Prior(), 0.3))
     assert a[0] == pytest.approx(b[0], abs=1e-12)
 
 
@@ -304,22 +305,22 @@ def test_shared_grid_leaves_other_priors_alone():
 
 def test_one_node_cannot_tell_shared_from_own(rng):
     rows = make_rows(rng)
-    own = brute_force(make_problem(rows, ad.Prior(slab=ad.LearnedSlab(points=9))))
+    own = brute_force(node(rows, ad.Prior(slab=ad.LearnedSlab(points=9))))
     pairs = shared_grid(ad.Prior(slab=ad.LearnedSlab(points=9, shared=True)))
-    outer = np.logaddexp.reduce([w + brute_force(make_problem(rows, part))[0] for w, part in pairs])
+    outer = np.logaddexp.reduce([w + brute_force(node(rows, part))[0] for w, part in pairs])
     assert own[0] == pytest.approx(outer, abs=1e-10)
 
 
 def test_shared_hyperparameters_are_refused_node_by_node(rng):
     with pytest.raises(PriorError, match=r"expand the prior with shared_grid"):
-        make_problem(make_rows(rng), ad.Prior(slab=ad.LearnedSlab(shared=True)))
+        node(make_rows(rng), ad.Prior(slab=ad.LearnedSlab(shared=True)))
 
 
 # -- g-priors and validation -----------------------------------------------------------------------------------------
 
 
 def test_unit_information_counts_all_rows(rng):
-    assert make_problem(make_rows(rng), ad.Prior(slab=ad.GPrior())).settings[0].slab_variance == N
+    assert node(make_rows(rng), ad.Prior(slab=ad.GPrior())).settings[0].slab_variance == N
 
 
 def test_g_prior_does_not_depend_on_the_basis(rng):
@@ -328,8 +329,7 @@ def test_g_prior_does_not_depend_on_the_basis(rng):
     mixed[:, :3] = rows[:, :3] @ np.array([[2.0, 1.0, 0.0], [0.0, 0.5, 1.0], [0.0, 0.0, 3.0]])
     full = np.ones(K, dtype=bool)
     a, b = (
-        summarize_set(conjugate_system(make_problem(r, ad.Prior(slab=ad.GPrior(20.0)))), full, ~full)
-        for r in (rows, mixed)
+        summarize_set(conjugate_system(node(r, ad.Prior(slab=ad.GPrior(20.0)))), full, ~full) for r in (rows, mixed)
     )
     assert a.log_weight == pytest.approx(b.log_weight, abs=1e-7)  # the ridge is 1e-10
 
@@ -339,7 +339,7 @@ def test_g_prior_does_not_depend_on_the_basis(rng):
     [
         (lambda: ad.GPrior(-1.0), "GPrior g must be a positive finite number, got -1.0"),
         (lambda: ad.GPrior("rows"), "must be a positive number or 'n', got 'rows'"),
-        (lambda: ad.HyperG(2.0), "above 2, otherwise the prior is not proper; got 2.0"),
+        (lambda: ad.HyperG(2.0), "HyperG a must be a finite number above 2, got 2.0"),
         (lambda: ad.HyperG(points=2), "HyperG points must be a whole number of at least 3, got 2"),
         (lambda: ad.LearnedSlab(median=0.0), "LearnedSlab median must be a positive"),
         (lambda: ad.BetaBinomial(0.0, 1.0), "BetaBinomial a must be a positive"),

@@ -7,8 +7,9 @@ import pytest
 
 import alldags as ad
 from alldags.engines import MCMC, Certified, Exact
-from alldags.nodes import NodeProblem, node_problem, working_data
-from naive_hyper import brute_force
+from alldags.nodes import NodeProblem
+from naive.sets import brute_force
+from problems import make_problem
 
 PRIORS = {
     "learned slab": ad.Prior(slab=ad.LearnedSlab(points=9)),
@@ -30,11 +31,7 @@ def problem(request) -> NodeProblem:
     rng = np.random.default_rng(5)
     x = rng.standard_normal((40, 5)) @ (np.eye(5) + 0.3)
     y = x @ np.array([0.5, 0.0, 0.0, -0.25, 0.1]) + rng.standard_normal(40)
-    names = ("a", "b", "c", "d", "e", "y")
-    graph = ad.CandidateGraph.from_tiers([names[:-1], names[-1:]], 0.5).with_edge("e", "y", 1.0)
-    prior = PRIORS[request.param]
-    moments = ad.Moments.from_table(np.column_stack([x, y]), names=names)
-    return node_problem(working_data(moments, prior, names), graph, prior, "y")
+    return make_problem(x, y, PRIORS[request.param], certain=[4])
 
 
 def test_exact_equals_sets_times_settings(problem, rng):

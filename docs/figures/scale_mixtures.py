@@ -15,13 +15,14 @@ sys.path.insert(0, str(HERE.parents[1]))
 from benchmarks.bench_small_experiment import all_at_once, effects, one_by_one, problems, simulate  # noqa: E402
 
 from alldags import engines  # noqa: E402
-from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density  # noqa: E402
 from alldags.nodes import NodeProblem, Setting  # noqa: E402
+from alldags.priors.mixtures import NEG, Horseshoe, Laplace, ScaleMixture, StudentT  # noqa: E402
 from alldags.priors.noise import KnownNoise  # noqa: E402
 
 OUT = HERE.parent / "_static"
 NAMES = {"neg": "NEG (paper)", "laplace": "Laplace", "student-t": "Student-t", "horseshoe": "horseshoe"}
 COLOURS = {"neg": "#0072B2", "laplace": "#E69F00", "student-t": "#009E73", "horseshoe": "#CC79A7", "exact": "#000000"}
+PRIORS = {"neg": NEG(), "laplace": Laplace(), "student-t": StudentT(), "horseshoe": Horseshoe(learn_global=False)}
 RNG = np.random.default_rng(0)
 
 
@@ -40,8 +41,8 @@ def densities() -> None:
             theta, 0.5 * np.exp(-0.5 * theta**2) / np.sqrt(2 * np.pi), color="black", label="slab: half of N(0, 1)"
         )
         for mixing, colour in COLOURS.items():
-            if mixing != "exact":
-                density = np.exp(log_prior_density(theta, _drawable(mixing)))
+            if mixing != "exact":  # at kappa = nu = 1e-6 NEG spreads over so many magnitudes that nothing would be seen
+                density = np.exp((NEG(0.2, 0.01) if mixing == "neg" else PRIORS[mixing]).log_density(theta))
                 axis.plot(theta, density, color=colour, label=labels[mixing])
         axis.set_xlabel(r"coefficient $\theta$")
     near.annotate("", (0, 2.2), (0, 0), arrowprops={"arrowstyle": "-|>", "lw": 2, "color": "black"})
@@ -52,16 +53,7 @@ def densities() -> None:
     save(figure, "priors")
 
 
-def _drawable(mixing: str) -> ScaleMixture:
-    # at kappa = nu = 1e-6 the density is so spread over orders of magnitude that nothing would be seen
-    return ScaleMixture("neg", kappa=0.2, nu=0.01) if mixing == "neg" else ScaleMixture(mixing, **_fixed(mixing))
-
-
-def _fixed(mixing: str) -> dict[str, bool]:
-    return {"learn_global": False} if mixing == "horseshoe" else {}
-
-
-def _one_parent(estimate: float, precision: float) -> NodeProblem:
+def _one_parent(estimate: float, precision: float, prior: ScaleMixture | None = None) -> NodeProblem:
     """A node with one candidate parent whose least-squares estimate and its precision are given."""
     return NodeProblem(
         child="y",
@@ -71,7 +63,7 @@ def _one_parent(estimate: float, precision: float) -> NodeProblem:
         total=precision * estimate**2 + precision,
         n=precision,
         probability=np.array([0.5]),
-        settings=(Setting(1.0, KnownNoise(1.0)),),
+        settings=(Setting(1.0, KnownNoise(1.0), coefficients=prior),),
     )
 
 
@@ -83,13 +75,14 @@ def profiles(precision: float = 50.0) -> None:
     nodes = [_one_parent(value * error, precision) for value in z]
     exact = [engines.Exact()(node, RNG).mean[0] / error for node in nodes]
     for axis, engine, title in (
-        (axes[0], engines.Variational, "variational Bayes"),
+        (axes[0], engines.VB, "variational Bayes"),
         (axes[1], engines.EM, "EM (mode)"),
     ):
         axis.plot(z, z, color="0.7", lw=1, ls=":")
         axis.plot(z, exact, color="black", lw=2, label="exact average")
         for mixing, name in NAMES.items():
-            fits = [engine(mixing=mixing, **_fixed(mixing))(node, RNG).mean[0] / error for node in nodes]
+            nodes = [_one_parent(value * error, precision, PRIORS[mixing]) for value in z]
+            fits = [engine()(node, RNG).mean[0] / error for node in nodes]
             axis.plot(z, fits, color=COLOURS[mixing], label=name)
         axis.set(title=title, xlabel="least-squares estimate / its standard error")
     axes[0].set_ylabel("posterior mean / standard error")
@@ -102,7 +95,7 @@ def small_experiment(replicates: int = 3000) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.4))
     methods = {
         "exact": one_by_one(engines.Exact()),
-        "VB": all_at_once(engines.Variational()),
+        "VB": all_at_once(engines.VB()),
         "K2": one_by_one(engines.K2()),
         "full": one_by_one(engines.Full()),
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from alldags.lazy import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.priors.edges import BetaBinomial, EqualEdges
+    from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
     from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
@@ -39,12 +40,16 @@ _HOME = {
     "EqualEdges": "alldags.priors.edges",
     "EquivalentNoise": "alldags.priors.noise",
     "GPrior": "alldags.priors.slabs",
+    "Horseshoe": "alldags.priors.mixtures",
     "HyperG": "alldags.priors.slabs",
     "KnownNoise": "alldags.priors.noise",
+    "Laplace": "alldags.priors.mixtures",
     "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
+    "NEG": "alldags.priors.mixtures",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
+    "StudentT": "alldags.priors.mixtures",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
     "fit": "alldags.fitting",
@@ -55,6 +60,7 @@ _HOME = {
 }
 
 __all__ = [
+    "NEG",
     "AlldagsError",
     "AlldagsWarning",
     "BetaBinomial",
@@ -63,12 +69,15 @@ __all__ = [
     "EqualEdges",
     "EquivalentNoise",
     "GPrior",
+    "Horseshoe",
     "HyperG",
     "KnownNoise",
+    "Laplace",
     "LearnedSlab",
     "Moments",
     "Posterior",
     "Prior",
+    "StudentT",
     "UnknownNoise",
     "ZellnerSiow",
     "__version__",

@@ -80,15 +80,7 @@ def _prior(options: FitOptions) -> Prior:
     return Prior(options.slab_variance, noise, link=options.link)
 
 
-def _say_compiling() -> None:
-    """Tell a person at a terminal why the very first run takes long."""
-    cache = Path(__file__).parent / "engines" / "kernels" / "__pycache__"
-    if sys.stderr.isatty() and not any(cache.glob("*.nbi")):
-        print("compiling, this first time only: about half a minute ...", file=sys.stderr)
-
-
 def _fit(data: Path, options: FitOptions) -> Posterior:
-    _say_compiling()
     return alldags.fit(
         data,
         alldags.read_graph(options.graph),
@@ -116,7 +108,6 @@ def demo() -> None:
     """Run the built-in example: the answer in words, and why."""
     from alldags.demo import demo_text
 
-    _say_compiling()
     print(demo_text())
 
 

@@ -6,8 +6,6 @@ and the fix.
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -38,20 +36,6 @@ class MissingExtraError(AlldagsError, ImportError):
 
 class AlldagsWarning(UserWarning):
     """Something the user can act on."""
-
-
-def finite_number(what: str, value: object) -> float:
-    """Return `value` as a float, or say that it is not a finite number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise AlldagsError(f"{what} must be a finite number, got {value!r}")
-    return float(value)
-
-
-def whole_number(what: str, value: object, least: int) -> int:
-    """Return `value` as an int, or say that it is not a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise AlldagsError(f"{what} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.data.source import ignored_columns_note, open_source
 from alldags.engines import resolve
-from alldags.errors import AlldagsError, GraphError, finite_number, whole_number
+from alldags.engines.auto import Auto
+from alldags.engines.suits import check_suits
+from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
+from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
-from alldags.nodes.posterior import Engine
+from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
@@ -74,17 +78,27 @@ def fit(
     graphs = _graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
-    _check_options(prior, n_jobs, drop_missing)
+    _check_options(prior, n_jobs, drop_missing, progress)
     made = resolve(engine)
+    check_suits(made, prior)
     variables = graphs[0].variables
     source = open_source(table, names)
     moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     data = working_data(moments, prior, variables)
     node_seed, draw_seed = _seed(rng).spawn(2)
-    store = NodeStore(made, node_seed, variables, n_jobs, progress)
+    searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
+    store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
     notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
     return Posterior(models, store, draw_seed, notes)
+
+
+def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
+    """Return the engine with its budget shared out over the nodes of all graphs, whatever will be asked."""
+    if not isinstance(engine, GraphEngine):
+        return engine
+    nodes = {linear_terms(graph, child) for graph in graphs for child in graph.variables}
+    return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
 
 
 def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:
@@ -98,13 +112,13 @@ def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str
     )
 
 
-def _check_options(prior: object, n_jobs: object, drop_missing: object) -> None:
+def _check_options(prior: object, n_jobs: object, drop_missing: object, progress: object) -> None:
     if not isinstance(prior, Prior):
         raise AlldagsError(f"prior must be a Prior such as Prior() or Prior.paper(), got {prior!r}")
-    if n_jobs != -1 and whole_number("n_jobs", n_jobs, least=1) > _MOST_THREADS:
+    if n_jobs != -1 and checks.whole("n_jobs", n_jobs, least=1) > _MOST_THREADS:
         raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
-    if not isinstance(drop_missing, bool):
-        raise AlldagsError(f"drop_missing must be True or False, got {drop_missing!r}")
+    checks.flag("drop_missing", drop_missing)
+    checks.flag("progress", progress)
 
 
 def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
@@ -137,7 +151,7 @@ def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if len(weights) != count:
         raise GraphError(f"{count} candidate graphs need {count} graph_weights, got {len(weights)}")
     for weight in weights:
-        if not 0 < finite_number("a candidate graph's weight", weight) < 1e100:
+        if not 0 < checks.finite("a candidate graph's weight", weight) < 1e100:
             raise GraphError(f"graph_weights must be positive, got {weight!r}; leave that graph out")
     return [weight / math.fsum(weights) for weight in weights]
 

@@ -6,31 +6,35 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive_scale_mixtures as naive
-from alldags.engines.gibbs import ScaleMixtureGibbs, sample
+import alldags as ad
+from alldags.engines.gibbs import Gibbs, sample
 from alldags.engines.mixtures.node import node_arrays
+from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
+from naive import scale_mixtures as naive
+from problems import make_problem
 
 # proper hyperparameters: at the paper's kappa = nu = 1e-6 the prior cannot be simulated
 PRIORS = {
-    "neg": {"mixing": "neg", "kappa": 2.0, "nu": 2.0},
-    "laplace": {"mixing": "laplace", "alpha": 2.0},
-    "student-t": {"mixing": "student-t", "shape": 2.0, "rate": 1.0},
-    "horseshoe": {"mixing": "horseshoe", "global_scale": 0.5, "learn_global": False},
-    "horseshoe-learned": {"mixing": "horseshoe", "global_scale": 0.5},
+    "neg": ad.NEG(2.0, 2.0),
+    "laplace": ad.Laplace(2.0),
+    "student-t": ad.StudentT(2.0, 1.0),
+    "horseshoe": ad.Horseshoe(0.5, learn_global=False),
+    "horseshoe-learned": ad.Horseshoe(0.5),
 }
 DRAWS, BINS = 49, 10  # per chain, two chains: ranks 0 to 98 of 99 thinned draws
 
 
-def one_rank(engine, noise, rng, n=8, k=3):
+def one_rank(engine, prior, noise, rng, n=8, k=3):
     """Ranks of two coefficients and of the noise precision."""
     s = noise.precision if isinstance(noise, KnownNoise) else rng.gamma(noise.shape, 1 / noise.rate)
     unit = 1.0 if isinstance(noise, KnownNoise) else s
-    theta = rng.standard_normal(k) * np.sqrt(naive.draw_mixing(rng, engine, k) / unit)
+    theta = rng.standard_normal(k) * np.sqrt(naive.draw_mixing(rng, prior, k) / unit)
     theta[2] = rng.standard_normal() / np.sqrt(unit)  # a certain edge, with the slab
     x = rng.standard_normal((n, k)) @ np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.3], [0.0, 0.0, 0.9]])
-    problem = naive.problem_from_rows(x, x @ theta + rng.standard_normal(n) / np.sqrt(s), noise, certain=(2,))
-    chains = sample(engine, problem, node_arrays(problem), rng)
+    y = x @ theta + rng.standard_normal(n) / np.sqrt(s)
+    problem = make_problem(x, y, settings=(Setting(1.0, noise),), certain=(2,))
+    chains = sample(engine, naive.under(problem, prior), node_arrays(problem), rng)
     draws = chains.theta.reshape(-1, k)
     precision = chains.noise[..., 0].ravel()
     return [(draws[:, 0] < theta[0]).sum(), (abs(draws[:, 1]) < abs(theta[1])).sum(), (precision < s).sum()]
@@ -39,10 +43,10 @@ def one_rank(engine, noise, rng, n=8, k=3):
 @pytest.mark.parametrize("noise", [KnownNoise(1.5), UnknownNoise(3.0, 2.0)], ids=["known", "unknown"])
 @pytest.mark.parametrize("name", PRIORS)
 def test_ranks_are_uniform(name, noise, calibrate_scale):
-    engine = ScaleMixtureGibbs(**PRIORS[name], chains=2, warmup=200, draws=DRAWS, thin=8)
+    engine = Gibbs(chains=2, warmup=200, draws=DRAWS, thin=8)
     rng = np.random.default_rng([2021, list(PRIORS).index(name), isinstance(noise, KnownNoise)])
     size = 250 * calibrate_scale
-    ranks = np.array([one_rank(engine, noise, rng) for _ in range(size)])
+    ranks = np.array([one_rank(engine, PRIORS[name], noise, rng) for _ in range(size)])
     for column in range(2 if isinstance(noise, KnownNoise) else 3):
         # 99 possible ranks (0 to 98) in bins of unequal size only at the end: use the exact expected counts
         counts, edges = np.histogram(ranks[:, column], bins=np.linspace(-0.5, 2 * DRAWS + 0.5, BINS + 1))

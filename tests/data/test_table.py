@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from alldags import Moments
 from alldags.data import accumulate
 from alldags.data.accumulate import PART_ROWS
-from naive_moments import exact_moments
+from naive.moments import exact_moments
 
 NAMES = ["a", "b", "c"]
 EPS = np.finfo(float).eps

@@ -15,9 +15,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md", "docs/explanation/factorisation.md")
+PAGES = ("README.md", "docs/quickstart.md", "docs/explanation/factorisation.md", "docs/how-to/add-your-own.md")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -34,7 +35,8 @@ class Output:
 
 def run_page(text: str) -> list[Output]:
     """Run all code of a page."""
-    names: dict[str, object] = {}
+    module = sys.modules["page"] = ModuleType("page")  # dataclasses look up the module of their class
+    names = vars(module)
     printed, outputs = "", []
     for block in _BLOCK.finditer(text):
         language, body = block.groups()
@@ -48,6 +50,15 @@ def run_page(text: str) -> list[Output]:
             start = block.start(2) + len(command) + 1
             outputs.append(Output(start, block.end(2), shown, run_command(command[2:])))
     return outputs
+
+
+def page_module(path: Path, name: str) -> ModuleType:
+    """Return what the code of a page defines, as a module that can be imported by name."""
+    module = sys.modules[name] = ModuleType(name)
+    for block in _BLOCK.finditer(path.read_text(encoding="utf-8")):
+        if block.group(1) == "python":
+            run_python(block.group(2), vars(module))
+    return module
 
 
 def run_python(code: str, names: dict[str, object]) -> str:

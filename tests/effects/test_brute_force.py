@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-import naive
+from naive import effects as naive
 from problems import PRIORS, random_world
 
 CASES = [(seed, name) for name in PRIORS for seed in range(5)]

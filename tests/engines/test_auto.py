@@ -20,7 +20,7 @@ def test_chooses_by_size_and_budget(rng):
     hopeless = Auto(certified=Certified(max_subsets=1, tolerance=1e-9))
     assert hopeless(hard, rng).diagnostics.engine == "mcmc"
     assert Auto(max_exact=4, max_certified=5)(small, rng).diagnostics.engine == "mcmc"
-    with pytest.raises(ad.AlldagsError, match="max_exact must lie between 0 and 40, got 41"):
+    with pytest.raises(ad.AlldagsError, match="max_exact must be a whole number from 0 to 40, got 41"):
         Auto(max_exact=41)
 
 

@@ -20,8 +20,8 @@ from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
-from naive_hyper import all_sets
-from problems import KINDS, random_kind
+from naive.sets import all_sets
+from problems import KINDS, make_problem, random_kind
 
 pytestmark = pytest.mark.kernels
 
@@ -129,16 +129,13 @@ def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNo
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, k))
     y = x @ (rng.standard_normal(k) * (rng.random(k) < 0.5)) + rng.standard_normal(n)
-    return NodeProblem(
-        "y", tuple(f"x{i}" for i in range(k)), x.T @ x, x.T @ y, float(y @ y), float(n), np.full(k, 0.5),
-        (Setting(1.0, noise),),
-    )  # fmt: skip
+    return make_problem(x, y, settings=(Setting(1.0, noise),))
 
 
 @pytest.fixture
 def many() -> int:
     """More candidates than can be enumerated; fewer where the walk is not compiled."""
-    return 16 if config.DISABLE_JIT else 31
+    return 20 if config.DISABLE_JIT else 31
 
 
 @pytest.mark.parametrize("noise", [ad.KnownNoise(1.0), ad.UnknownNoise()], ids=["known", "unknown"])
@@ -183,7 +180,7 @@ def test_few_or_no_candidates(k):
     ("make", "message"),
     [
         (lambda: Certified(max_subsets=0), "max_subsets must be a whole number of at least 1, got 0"),
-        (lambda: Certified(tolerance=0.0), "tolerance must lie strictly between 0 and 1, got 0.0"),
+        (lambda: Certified(tolerance=0.0), "tolerance must be strictly between 0 and 1, got 0.0"),
     ],
 )
 def test_mistakes_are_named(make, message):

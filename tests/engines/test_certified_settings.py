@@ -13,7 +13,7 @@ from alldags.engines.certified import Certified, CertifiedMixture, certify
 from alldags.engines.exact import Exact
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
-from naive_hyper import brute_force
+from naive.sets import brute_force
 from problems import KINDS, nine_settings, random_kind
 
 EASY = Certified(tolerance=1e-10)

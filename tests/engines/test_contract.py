@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +17,28 @@ from alldags.nodes import NodePosterior
 from problems import PRIORS, random_node
 
 ENGINES = sorted(engines._NAMES)
+OWN = "the one of docs/how-to/add-your-own.md"
+
+ROOT = Path(__file__).parents[2]
 
 # a chain that is a hair above its R-hat limit says so; whether it should is tested with the engine
 pytestmark = pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(scope="module")
+def own_page():
+    """What the page "Add your own" defines, run as it stands."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "tests" / "docs" / "pages.py")
+    pages = importlib.util.module_from_spec(spec)
+    sys.modules["pages"] = pages
+    spec.loader.exec_module(pages)
+    return pages.page_module(ROOT / "docs" / "how-to" / "add-your-own.md", "add_your_own")
+
+
+@pytest.fixture(params=[*ENGINES, OWN])
 def engine(request):
+    if request.param == OWN:
+        return request.getfixturevalue("own_page").SmallSets()
     return engines.resolve(request.param)
 
 
@@ -72,7 +90,8 @@ def _check_draws(posterior, k):
     assert coefficients.shape == (4000, k)
     assert variance.shape == (4000,)
     assert (variance > 0).all()
-    sd = coefficients.std(axis=0)
+    spread = np.diag(posterior.second_moment) - posterior.mean**2  # that of a rare edge may not show in the draws
+    sd = np.maximum(coefficients.std(axis=0), np.sqrt(np.maximum(spread, 0.0)))
     # draws of sampling engines are correlated and their means carry Monte-Carlo error: a loose bound for a contract
     assert (np.abs(coefficients.mean(axis=0) - posterior.mean) < 0.25 * sd + 1e-9).all()
     again, _ = posterior.draw(4000, np.random.default_rng(2))
@@ -108,3 +127,29 @@ def test_unknown_engine_names_the_close_one():
         engines.resolve("exat")
     with pytest.raises(ad.AlldagsError, match="name or an engine object, got 3"):
         engines.resolve(3)
+
+
+def test_the_page_s_engine_is_exact_once_its_sets_are_all_sets(own_page, rng):
+    problem, _ = random_node(3, PRIORS["unknown"], 4, rows=60, certain=1)
+    own, exact = own_page.SmallSets(most=3)(problem, rng), engines.Exact()(problem, rng)
+    np.testing.assert_allclose(own.mean, exact.mean, rtol=1e-9)
+    np.testing.assert_allclose(own.second_moment, exact.second_moment, rtol=1e-9)
+    assert own.log_evidence == pytest.approx(exact.log_evidence, rel=1e-9)
+    with pytest.raises(ad.AlldagsError, match="SmallSets most must be a whole number of at least 0, got -1"):
+        own_page.SmallSets(most=-1)
+
+
+def test_the_page_s_slab_is_a_proper_prior_and_refuses_nonsense(own_page):
+    values, log_weights = own_page.HalfCauchySlab(scale=0.5, points=2001).values(rows=10)
+    weights = np.exp(log_weights)
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    inside = weights[np.sqrt(values) < 0.5].sum()  # half of a half-Cauchy lies below its scale
+    assert inside == pytest.approx(0.5, abs=2e-3)
+    with pytest.raises(ad.AlldagsError, match="HalfCauchySlab scale must be a positive finite number, got 0"):
+        own_page.HalfCauchySlab(scale=0)
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a,b", "b -> c"), ('"', "[]"), ("x\ny", " ")])
+def test_the_page_s_format_returns_what_it_wrote(own_page, names):
+    graph = ad.CandidateGraph.from_edges({names: 0.3}, variables=[*names, "alone"])
+    assert own_page.parse(own_page.write(graph), 0.5) == graph

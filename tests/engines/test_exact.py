@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import alldags as ad
-import naive
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import Exact, ExactPosterior
 from alldags.nodes import Setting
-from problems import PRIORS, nine_settings, random_kind, random_node
+from naive import effects as naive
+from problems import PRIORS, make_problem, nine_settings, random_kind, random_node
 
 pytestmark = pytest.mark.kernels
 
@@ -170,8 +170,7 @@ def test_weights_hundreds_of_nats_above_the_greedy_set(rng):
     a = shared + 0.01 * left
     b = shared + 0.01 * right
     y = 300.0 * (a - b) + rng.normal(size=n)
-    x = np.column_stack([a, b, y])
-    problem = _problem(x, 3, ad.Prior(1e6, ad.KnownNoise(1.0), "raw", intercept=False), 0.5)
+    problem = make_problem(np.column_stack([a, b]), y, ad.Prior(1e6, ad.KnownNoise(1.0), "raw", intercept=False))
     assert_matches_enumeration(problem, Exact()(problem, rng))
 
 
@@ -180,14 +179,14 @@ def test_weights_hundreds_of_nats_above_the_greedy_set(rng):
 def test_extreme_scales_and_odds(scale, probability, rng):
     x = rng.normal(size=(50, 5))
     x[:, 4] = scale * (x[:, 0] - x[:, 1]) + rng.normal(size=50)
-    problem = _problem(x, 5, ad.Prior(1.0, ad.UnknownNoise(), "raw"), probability)
+    problem = make_problem(x[:, :4], x[:, 4], ad.Prior(1.0, ad.UnknownNoise(), "raw"), probability=probability)
     assert_matches_enumeration(problem, Exact()(problem, rng))
 
 
 def test_duplicated_columns_and_fewer_rows_than_parents(rng):
     x = rng.normal(size=(6, 12))
     x[:, 1] = x[:, 0]
-    problem = _problem(x, 12, ad.Prior(1.0, ad.KnownNoise(1.0), "raw", intercept=False), 0.5)
+    problem = make_problem(x[:, :11], x[:, 11], ad.Prior(1.0, ad.KnownNoise(1.0), "raw", intercept=False))
     posterior = Exact()(problem, rng)
     assert_matches_enumeration(problem, posterior)
     assert posterior.inclusion[0] == pytest.approx(posterior.inclusion[1], rel=1e-9)
@@ -200,15 +199,6 @@ def test_ten_million_rows_by_moments(rng):
     effect = ad.fit(moments, graph, engine="exact", rng=0).effect("x", "y")
     assert effect.mean == pytest.approx(0.5, abs=1e-5)
     assert effect.sd == pytest.approx(math.sqrt((1 - 0.5**2) / 1e7), rel=0.01)
-
-
-def _problem(x, m, prior, probability):
-    from alldags.nodes import node_problem, working_data
-
-    names = [f"v{i}" for i in range(x.shape[1])]
-    graph = ad.CandidateGraph.from_edges({(name, names[-1]): probability for name in names[:-1]}, variables=names)
-    moments = ad.Moments.from_table(x, names=names)
-    return node_problem(working_data(moments, prior, names), graph, prior, names[m - 1])
 
 
 def test_two_degrees_of_freedom_have_no_variance(rng):
@@ -230,9 +220,9 @@ def test_refuses_too_many_parents_and_says_the_cost(rng):
     problem, _ = random_node(0, PRIORS["known"], 24, rows=30)
     with pytest.raises(ad.AlldagsError, match=r"24 uncertain .* max_parents=12.*2\^24.*Exact\(max_parents=24\)"):
         Exact(max_parents=12)(problem, rng)
-    with pytest.raises(ad.AlldagsError, match="between 0 and 40, got 41"):
+    with pytest.raises(ad.AlldagsError, match="a whole number from 0 to 40, got 41"):
         Exact(max_parents=41)
-    with pytest.raises(ad.AlldagsError, match="threads must be at least 1"):
+    with pytest.raises(ad.AlldagsError, match="Exact threads must be a whole number of at least 1"):
         Exact(threads=0)
 
 

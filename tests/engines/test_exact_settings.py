@@ -12,7 +12,7 @@ from alldags.engines.conjugate.settings import LEAST
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import Exact
 from alldags.nodes import NodeProblem
-from naive_hyper import all_sets, brute_force
+from naive.sets import all_sets, brute_force
 from problems import KINDS, nine_settings, random_kind
 
 

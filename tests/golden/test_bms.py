@@ -11,24 +11,20 @@ import pytest
 import alldags as ad
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.nodes import node_problem, working_data
-from naive_hyper import all_sets
+from naive.sets import all_sets
+from problems import make_problem
 
 GOLDEN = json.loads((Path(__file__).parent / "bms.json").read_text())
-NAMES = tuple(f"x{j}" for j in range(GOLDEN["k"]))
 DIGITS = 5e-7  # 6 digits
 
 
 def solve(case: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return inclusion, mean, sd of the coefficients, and the probabilities of the best five sets."""
-    rows = np.column_stack([np.reshape(GOLDEN["x"], (GOLDEN["k"], GOLDEN["n"])).T, GOLDEN["y"]])
-    mean = rows.mean(axis=0)
-    moments = ad.Moments(len(rows), mean, (rows - mean).T @ (rows - mean), (*NAMES, "y"))
+    x = np.reshape(GOLDEN["x"], (GOLDEN["k"], GOLDEN["n"])).T
     own = case["mprior"] == "pip"
-    probability = GOLDEN["probability"] if own else [0.5] * GOLDEN["k"]
-    graph = ad.CandidateGraph.from_edges({(x, "y"): p for x, p in zip(NAMES, probability, strict=True)})
+    probability = GOLDEN["probability"] if own else 0.5
     prior = ad.Prior(slab=ad.GPrior(case["g"]), units="raw", edges=None if own else ad.BetaBinomial(1.0, 1.0))
-    problem = node_problem(working_data(moments, prior, (*NAMES, "y")), graph, prior, "y")
+    problem = make_problem(x, np.array(GOLDEN["y"]), prior, probability=probability)
     masks, system = all_sets(problem), conjugate_system(problem)
     parts = [summarize_set(system, mask, problem.certain) for mask in masks]
     log_weight = np.array([part.log_weight for part in parts])

@@ -136,7 +136,7 @@ def test_models_of_one_store_share_what_they_have_in_common(rng):
     study = ad.datasets.example()
     prior = ad.Prior()
     data = working_data(ad.Moments.from_table(study.table), prior, study.graph.variables)
-    store = NodeStore(resolve("exact"), np.random.SeedSequence(0), study.graph.variables, 1, False)
+    store = NodeStore(resolve("exact"), resolve("exact"), np.random.SeedSequence(0), study.graph.variables)
     first, second = fitted_mixture(
         [study.graph, study.graph.without_edge("age", "risk")], [0.5, 0.5], prior, data, store
     ).items

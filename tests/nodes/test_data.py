@@ -51,7 +51,7 @@ def test_an_intervention_uses_each_nodes_own_intercept(rng):
     data = working_data(
         moments(np.concatenate([observed, moved])), PRIOR, NAMES, own={"m": moments(observed), "x": moments(observed)}
     )
-    store = NodeStore(resolve("exact"), np.random.SeedSequence(0), NAMES, 1, False)
+    store = NodeStore(resolve("exact"), resolve("exact"), np.random.SeedSequence(0), NAMES)
     models = fitted_mixture([GRAPH], [1.0], PRIOR, data, store)
     found = outcome_distribution(models, "x", "y", 2.0, 4000, np.random.default_rng(0))
     truth = 2.0 - (1.0 + 0.5 * 2.0) + 0.25 * 2.0
@@ -61,7 +61,7 @@ def test_an_intervention_uses_each_nodes_own_intercept(rng):
     assert np.sqrt(np.mean(found.spreads**2) + found.centers.var()) == pytest.approx(found.sd, rel=0.01)
     pooled = working_data(moments(np.concatenate([observed, moved])), PRIOR, NAMES)
     wrong = fitted_mixture(
-        [GRAPH], [1.0], PRIOR, pooled, NodeStore(store.engine, np.random.SeedSequence(0), NAMES, 1, False)
+        [GRAPH], [1.0], PRIOR, pooled, NodeStore(store.engine, store.engine, np.random.SeedSequence(0), NAMES)
     )
     assert abs(outcome_distribution(wrong, "x", "y", 2.0, 10, np.random.default_rng(0)).mean - truth) > 1.0
 
@@ -70,7 +70,7 @@ def test_moments_of_an_intervention_are_those_of_simulated_units(rng):
     observed, moved = rows_of_two_kinds(rng, 20)
     data = working_data(moments(np.concatenate([observed, moved])), PRIOR, NAMES, own={"m": moments(observed)})
     graph = ad.CandidateGraph.from_order(NAMES, 0.5)
-    store = NodeStore(resolve("exact"), np.random.SeedSequence(0), NAMES, 1, False)
+    store = NodeStore(resolve("exact"), resolve("exact"), np.random.SeedSequence(0), NAMES)
     found = outcome_distribution(
         fitted_mixture([graph], [1.0], PRIOR, data, store), "x", "y", 6.0, 200_000, np.random.default_rng(0)
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from alldags.data.bad_values import bad_values
 from alldags.data.columns import Column, Columns, check_rows
-from alldags.data.moments import Moments, merge
+from alldags.data.record import MomentsRecord, merge
 from alldags.errors import DataError
 from alldags.parallel import map_threads
 from alldags.typing import FloatArray
@@ -27,7 +27,7 @@ PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
 
 
-def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
+def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows, or an error that names the values which stand in the way."""
     check_rows(columns.rows)
     if n_jobs == 0:
@@ -40,15 +40,15 @@ def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mom
     return moments
 
 
-def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Moments:
+def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows; not finite where a value is missing, infinite or too large to square."""
     origin = first_finite(columns)
     job = partial(_part_moments, columns, origin, drop_missing)
     total = reduce(merge, _map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
-    return Moments(total.n, origin + total.mean, total.scatter, total.names)
+    return MomentsRecord(total.n, origin + total.mean, total.scatter, total.names)
 
 
-def _map_parts(job: Callable[[int], Moments], starts: Sequence[int], n_jobs: int) -> Iterator[Moments]:
+def _map_parts(job: Callable[[int], MomentsRecord], starts: Sequence[int], n_jobs: int) -> Iterator[MomentsRecord]:
     """Yield the moments of each part, in order."""
     if len(starts) == 1:
         yield job(starts[0])
@@ -76,13 +76,13 @@ def first_finite(columns: Columns) -> FloatArray:
     return np.array([head[0] if head.size else 0.0 for head in finite])
 
 
-def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, start: int) -> Moments:
+def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, start: int) -> MomentsRecord:
     """Return the moments of the part that begins at row `start`, means relative to `origin`."""
     block = columns.read(start, min(columns.rows, start + PART_ROWS))
     m, rows = len(block), len(block[0])
     size = min(rows, max(1, CHUNK_VALUES // m))
     load = _loader(block, size)
-    total = Moments(0, np.zeros(m), np.zeros((m, m)), columns.names)
+    total = MomentsRecord(0, np.zeros(m), np.zeros((m, m)), columns.names)
     shift = _first_row(block, origin)
     with np.errstate(all="ignore"):  # bad values are looked for in the result, once, instead of in every step
         for first in range(0, rows, size):
@@ -91,7 +91,7 @@ def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, star
     return total
 
 
-def _chunk_moments(values: FloatArray, offset: FloatArray, names: tuple[str, ...], drop_missing: bool) -> Moments:
+def _chunk_moments(values: FloatArray, offset: FloatArray, names: tuple[str, ...], drop_missing: bool) -> MomentsRecord:
     """Return the moments of shifted values, shape (m, rows), with `offset` added to the means."""
     sums = values @ np.ones(values.shape[1])
     if drop_missing and not np.isfinite(sums).all():
@@ -99,7 +99,7 @@ def _chunk_moments(values: FloatArray, offset: FloatArray, names: tuple[str, ...
         sums = values @ np.ones(values.shape[1])
     n = values.shape[1]
     mean = sums / max(n, 1)
-    return Moments(n, offset + mean, values @ values.T - n * np.outer(mean, mean), names)
+    return MomentsRecord(n, offset + mean, values @ values.T - n * np.outer(mean, mean), names)
 
 
 def _first_row(block: list[Column], default: FloatArray) -> FloatArray:

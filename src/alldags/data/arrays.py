@@ -18,7 +18,7 @@ from alldags.data.columns import (
     refuse_names,
     unboxed,
 )
-from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
 
 
@@ -36,7 +36,7 @@ class ArraySource:
 
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
-    ) -> Moments:
+    ) -> MomentsRecord:
         return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
     def _open(self, variables: Iterable[str] | None) -> Columns:
@@ -60,7 +60,7 @@ class MappingSource:
 
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
-    ) -> Moments:
+    ) -> MomentsRecord:
         return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
     def _open(self, variables: Iterable[str] | None) -> Columns:

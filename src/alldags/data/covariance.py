@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from alldags.data.columns import check_names
-from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
 from alldags.typing import FloatArray
 
@@ -18,7 +18,7 @@ _NEGATIVE = 1e-8  # of the largest eigenvalue
 
 def covariance_moments(
     covariance: Any, n: int, mean: Sequence[float] | None = None, names: Sequence[str] | None = None
-) -> Moments:
+) -> MomentsRecord:
     """Build moments from a covariance or correlation matrix with divisor ``n - 1``.
 
     Parameters
@@ -50,7 +50,7 @@ def covariance_moments(
     _check_symmetric(matrix, labels)
     _check_semidefinite(matrix)
     scatter = (n - 1) * (matrix + matrix.T) / 2
-    return Moments(n, _checked_mean(mean, labels), scatter, labels)
+    return MomentsRecord(n, _checked_mean(mean, labels), scatter, labels)
 
 
 def _labelled(covariance: Any, names: Sequence[str] | None) -> tuple[Sequence[Any], FloatArray]:

@@ -17,7 +17,7 @@ import numpy as np
 from alldags.data.arrays import MappingSource
 from alldags.data.columns import Column, check_names, refuse_names
 from alldags.data.frames import FrameSource
-from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, MissingExtraError, did_you_mean
 
 _MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
@@ -40,7 +40,7 @@ class FileSource:
 
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
-    ) -> Moments:
+    ) -> MomentsRecord:
         return self._source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
 
 

@@ -22,7 +22,7 @@ from alldags.data.columns import (
     repeated_names,
     unboxed,
 )
-from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class FrameSource:
 
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
-    ) -> Moments:
+    ) -> MomentsRecord:
         return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
     def _open(self, variables: Iterable[str] | None) -> Columns:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.files import FileSource
 from alldags.data.frames import FrameSource
-from alldags.data.moments import Moments, MomentsSource
+from alldags.data.record import MomentsRecord, MomentsSource
 
 
 class Source(Protocol):
@@ -25,7 +25,7 @@ class Source(Protocol):
 
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
-    ) -> Moments:
+    ) -> MomentsRecord:
         """Return the moments of some columns, in this order; of all by default."""
         ...
 

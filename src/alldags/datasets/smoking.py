@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.errors import DataError
-from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge
 from alldags.typing import FloatArray, RandomSource
 
 SEED = 20210413

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from alldags.effects.total import TotalEffect
-from alldags.graph.candidate import Edge
+from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture, Slope
 from alldags.nodes.posterior import NodePosterior

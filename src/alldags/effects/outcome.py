@@ -17,9 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
-from alldags.errors import AlldagsError, finite_number
+from alldags.errors import AlldagsError
 from alldags.models.blocks import NodeBlock, NodeDraws, weighted_sum
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -130,7 +131,7 @@ def _variance(node: NodePosterior, inside: list[int], moved: FloatArray, covaria
 
 def check_level(level: float) -> None:
     """Refuse a probability that is not strictly between 0 and 1."""
-    if not 0 < finite_number("level", level) < 1:
+    if not 0 < checks.finite("level", level) < 1:
         raise AlldagsError(f"level must lie strictly between 0 and 1, got {level!r}; 0.95 means 95%")
 
 

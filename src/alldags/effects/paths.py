@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect, second_moments
-from alldags.graph.candidate import Edge
+from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.typing import FloatArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from alldags.graph.candidate import Edge
+from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from alldags.engines.em import EM
     from alldags.engines.exact import Exact
     from alldags.engines.full import Full
-    from alldags.engines.gibbs import ScaleMixtureGibbs
+    from alldags.engines.gibbs import Gibbs
     from alldags.engines.k2 import K2
     from alldags.engines.mcmc import MCMC
-    from alldags.engines.mixtures.prior import ScaleMixture
-    from alldags.engines.vb import Variational
+    from alldags.engines.vb import VB
     from alldags.nodes import Engine
 
 _HOME = {
@@ -31,9 +30,8 @@ _HOME = {
     "Exact": "alldags.engines.exact",
     "Full": "alldags.engines.full",
     "K2": "alldags.engines.k2",
-    "ScaleMixture": "alldags.engines.mixtures.prior",
-    "ScaleMixtureGibbs": "alldags.engines.gibbs",
-    "Variational": "alldags.engines.vb",
+    "Gibbs": "alldags.engines.gibbs",
+    "VB": "alldags.engines.vb",
     "MCMC": "alldags.engines.mcmc",
 }
 _NAMES = {
@@ -42,23 +40,22 @@ _NAMES = {
     "exact": "Exact",
     "em": "EM",
     "full": "Full",
-    "gibbs": "ScaleMixtureGibbs",
+    "gibbs": "Gibbs",
     "k2": "K2",
     "mcmc": "MCMC",
-    "vb": "Variational",
+    "vb": "VB",
 }
 
 __all__ = [
     "EM",
     "K2",
     "MCMC",
+    "VB",
     "Auto",
     "Certified",
     "Exact",
     "Full",
-    "ScaleMixture",
-    "ScaleMixtureGibbs",
-    "Variational",
+    "Gibbs",
     "resolve",
 ]
 
@@ -82,3 +79,8 @@ def resolve(engine: str | Engine) -> Engine:
         raise EngineError(f"there is no engine {engine!r}{did_you_mean(engine, _NAMES)}; choose from {sorted(_NAMES)}")
     made: Engine = __getattr__(_NAMES[engine])()  # type: ignore[operator]
     return made
+
+
+def engine_words(name: str) -> Engine | None:
+    """Return the engine of this name, for its words about itself; None for an engine that is not one of ours."""
+    return resolve(name) if name in _NAMES else None

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.certified import Certified
 from alldags.engines.exact import LARGEST, Exact
 from alldags.engines.mcmc import MCMC
+from alldags.engines.suits import check_suits, unsuited
 from alldags.errors import EngineError
 from alldags.nodes import NodePosterior, NodeProblem
+from alldags.priors.noise import Noise
 
 _LEAST_SHARE = 2**21  # parent sets: with less, few nodes of 25 to 30 parents are certified
 _SETTINGS = 3.2  # log2 of the number of hyperparameter values under the default prior
@@ -49,14 +53,20 @@ class Auto:
     'auto'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_exact: int = 23
     max_certified: int = 40
     certified: Certified = field(default_factory=_certified)
     mcmc: MCMC = field(default_factory=MCMC)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_exact <= LARGEST:
-            raise EngineError(f"max_exact must lie between 0 and {LARGEST}, got {self.max_exact!r}")
+        checks.whole("Auto max_exact", self.max_exact, 0, LARGEST, EngineError)
+        checks.whole("Auto max_certified", self.max_certified, 0, error=EngineError)
+        checks.kind("Auto certified", self.certified, (Certified,), EngineError)
+        checks.kind("Auto mcmc", self.mcmc, (MCMC,), EngineError)
 
     @property
     def name(self) -> str:
@@ -64,9 +74,11 @@ class Auto:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node from the engine chosen for it."""
+        check_suits(self, problem.settings[0])
         if problem.free + math.log2(len(problem.settings)) <= self.max_exact:
             return Exact(max_parents=LARGEST)(problem, rng)
-        proven = self.certified.attempt(problem) if problem.free <= self.max_certified else None
+        few = problem.free <= self.max_certified and unsuited(self.certified, problem.settings[0]) is None
+        proven = self.certified.attempt(problem) if few else None
         return self.mcmc(problem, rng) if proven is None else proven
 
     def for_graph(self, sizes: Sequence[int]) -> Auto:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.bounding.search import Pass, Search, ordered_system, run_walk, search
 from alldags.engines.conjugate.free import FreeMoments, FreeSystem, free_system
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
@@ -17,8 +18,10 @@ from alldags.engines.conjugate.sets import heaviest, locate, sum_over_subsets
 from alldags.engines.conjugate.settings import SettingsPosterior
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import ExactPosterior
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -52,37 +55,29 @@ class Certified:
     'certified'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_subsets: int = 2**26
     tolerance: float = 1e-5
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.max_subsets, int) and self.max_subsets >= 1):
-            raise EngineError(f"max_subsets must be a whole number of at least 1, got {self.max_subsets!r}")
-        if not 0 < self.tolerance < 1:
-            raise EngineError(f"tolerance must lie strictly between 0 and 1, got {self.tolerance!r}")
+        checks.whole("Certified max_subsets", self.max_subsets, 1, error=EngineError)
+        checks.inside("Certified tolerance", self.tolerance, 0, 1, EngineError)
 
     @property
     def name(self) -> str:
         return "certified"
 
-    def suits(self, problem: NodeProblem) -> bool:
-        """Say whether the bound holds for this problem's noise prior."""
-        return all(setting.noise.shape_per_parent == 0.0 for setting in problem.settings)
-
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
-        if not self.suits(problem):
-            raise EngineError(
-                f"the engine 'certified' cannot take {problem.settings[0].noise!r}: its bound needs a noise prior that "
-                "does not depend on the number of parents; use engine='auto', 'exact' or 'mcmc'"
-            )
         return certify(problem, self)
 
     def attempt(self, problem: NodeProblem) -> NodePosterior | None:
         """Return the posterior if the tolerance is reached, and None as soon as it is known that it is not."""
-        if not self.suits(problem):
-            return None
         posterior = certify(problem, self, patient=False)
         return posterior if posterior.diagnostics.reached else None
 
@@ -228,13 +223,13 @@ class CertifiedPosterior(ExactPosterior):
     def _weights_of_sets(self) -> Iterator[FloatArray]:
         """Yield the weights of all sets visited, in pieces of shape (states, lanes)."""
         from alldags.engines.kernels.bounding.replay import weigh_states
-        from alldags.engines.kernels.subsets.block import allocate_block
+        from alldags.engines.kernels.subsets.block import make_block
 
         ordered, paths = self._ordered, self._states[0]
         k, weights, width = len(ordered.b), ordered.weights, ordered.width
         for first in range(0, len(paths), _PIECE):
             piece = paths[first : first + _PIECE]
-            block, lanes = allocate_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
+            block, lanes = make_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
             weigh_states(ordered.a, ordered.b, piece, weights, width, block, np.empty((k + 1, k)), lanes)
             yield lanes
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from alldags.engines.mixtures.node import (
+    IS_A_MODE,
+    SCOPE,
+    MixtureDiagnostics,
     NodeArrays,
     check_iteration,
     low_rank_factor,
+    mixture_of,
     node_arrays,
     perfect_fit,
     residual_rate,
@@ -20,20 +23,17 @@ from alldags.engines.mixtures.node import (
     start_variance,
 )
 from alldags.engines.mixtures.posterior import NormalPosterior
-from alldags.engines.mixtures.prior import ScaleMixture, log_prior_density, neg_integrals
-from alldags.errors import AlldagsWarning
-from alldags.nodes import Diagnostics, NodeProblem
+from alldags.engines.suits import check_suits
+from alldags.nodes import NodeProblem
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import FloatArray
 
-IS_A_MODE = (
-    "EM gives the posterior mode reached from the full model, not the mean; spreads are a Laplace-type approximation: "
-    "variances found are taken as known, and a coefficient at zero as certain"
-)
 _ZERO = 1e-12  # prior variance, as a share of the variance the data give, below which a coefficient is set to zero
 
 
 @dataclass(frozen=True)
-class EMDiagnostics(Diagnostics):
+class EMDiagnostics(MixtureDiagnostics):
     """How EM went.
 
     Parameters
@@ -58,25 +58,25 @@ class EMDiagnostics(Diagnostics):
 
 
 @dataclass(frozen=True, slots=True)
-class EM(ScaleMixture):
+class EM:
     """The posterior mode with a Gaussian scale mixture as prior, variances ``t`` integrated out.
 
     The E-step is ``E[1/t_i]`` given the coefficient, which is ``-p'(theta) / (theta p(theta))`` of the prior density
     ``p``; the M-step is a ridge regression with these weights.
 
-    *Which mode.* With ``"laplace"`` there is one mode (the lasso). The densities of ``"neg"``, of ``"student-t"`` with
-    small `rate` and of ``"horseshoe"`` have a cusp, a peak or a pole at zero, so that the posterior has many local
-    modes, with the horseshoe even of infinite density. EM starts from the full model, that is from the slab as
-    prior of every coefficient, and climbs from there: what it finds is the local mode reached by shrinking the full
-    model, and a coefficient that reaches zero stays there. With unknown noise the mode is that of the standardised
-    coefficients ``theta sqrt(s)`` and ``log s``: in these coordinates answers do not depend on units, and coefficients
-    at zero do not count as observations of the noise.
+    *Which mode.* With `Laplace` there is one mode (the lasso). The densities of `NEG`, of `StudentT` with small rate
+    and of `Horseshoe` have a cusp, a peak or a pole at zero, so that the posterior has many local modes, with the
+    horseshoe even of infinite density. EM starts from the full model, that is from the slab as prior of every
+    coefficient, and climbs from there: what it finds is the local mode reached by shrinking the full model, and a
+    coefficient that reaches zero stays there. With unknown noise the mode is that of the standardised coefficients
+    ``theta sqrt(s)`` and ``log s``: in these coordinates answers do not depend on units, and coefficients at zero do
+    not count as observations of the noise.
 
     The posterior it returns is labelled by its warnings as what it is: `mean` is the mode, and the
     covariance ``(G + diag(w))^-1`` a Laplace-type approximation with the weights ``w`` of the last E-step.
 
-    Parameters that are not listed below are those of `ScaleMixture`. The global scale of the horseshoe is never
-    learned: the joint mode is at zero.
+    The prior is `Prior.coefficients`, the paper's ``NEG()`` if none is given. The global scale of the horseshoe is
+    never learned: the joint mode is at zero.
 
     Parameters
     ----------
@@ -91,21 +91,23 @@ class EM(ScaleMixture):
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
     ...     "y", ("a", "b"), 10.0 * np.eye(2), np.array([20.0, 1.0]), 50.0, n=10, probability=np.array([0.5, 0.5]),
-    ...     settings=(Setting(1.0, ad.KnownNoise(1.0)),),
+    ...     settings=(Setting(1.0, ad.KnownNoise(1.0), coefficients=ad.Laplace(alpha=4.0)),),
     ... )
-    >>> lasso = ad.engines.EM(mixing="laplace", alpha=4.0)(problem, np.random.default_rng(0))
+    >>> lasso = ad.engines.EM()(problem, np.random.default_rng(0))
     >>> lasso.mean.round(3).tolist()
     [1.8, 0.0]
     """
+
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise, ScaleMixture)
+    uses_edges: ClassVar[bool] = False
+    scope: ClassVar[str | None] = SCOPE
+    estimate: ClassVar[str] = "posterior mode"
 
     tolerance: float = 1e-7
     max_rounds: int = 5000
 
     def __post_init__(self) -> None:
-        ScaleMixture.__post_init__(self)
         check_iteration(self.tolerance, self.max_rounds)
-
-    uses_edges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -114,15 +116,14 @@ class EM(ScaleMixture):
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NormalPosterior:
         """Return the mode of one node and a normal approximation around it; no random numbers are used."""
         del rng
+        check_suits(self, problem.settings[0])
         node = node_arrays(problem)
-        climb = _Climb(self, node, *low_rank_factor(node, problem.n))
+        climb = _Climb(mixture_of(problem), node, *low_rank_factor(node, problem.n))
         start = np.where(node.fixed > 0.0, node.fixed, 1.0 / start_variance(problem))
         weight, theta, history, converged = _climb(climb, start, self.tolerance, self.max_rounds)
         troubles = perfect_fit(problem, node, residual_rate(node, theta))
         if not converged:
             troubles = (*troubles, _not_converged(self, problem))
-        for sentence in troubles:
-            warnings.warn(sentence, AlldagsWarning, stacklevel=2)
         diagnostics = EMDiagnostics(
             "em",
             (*standing_warnings(problem), IS_A_MODE, *troubles),
@@ -176,7 +177,7 @@ class _Climb:
         squared = precision * theta**2
         free = node.fixed == 0.0
         value = precision * float(node.shift @ theta - 0.5 * theta @ node.gram @ theta - 0.5 * node.total)
-        value += float(log_prior_density(np.sqrt(squared[free]), self.prior).sum()) - 0.5 * float(node.fixed @ squared)
+        value += float(self.prior.log_density(np.sqrt(squared[free])).sum()) - 0.5 * float(node.fixed @ squared)
         return value if node.known else value + node.shape * math.log(precision) - node.rate * precision
 
 
@@ -192,15 +193,14 @@ def _solve_unit_plus(matrix: FloatArray, right: FloatArray) -> FloatArray:
 def prior_weight(squared: FloatArray, prior: ScaleMixture) -> FloatArray:
     """Return ``-p'(theta) / (theta p(theta))`` of the prior density at ``theta^2``, shape as given; infinite at zero.
 
-    For all but ``"neg"`` this is the variational weight with ``theta^2`` in place of its mean. For ``"neg"`` the two
+    For all but `NEG` this is the variational weight with ``theta^2`` in place of its mean. For `NEG` the two
     differ: variational Bayes separates ``t`` and ``alpha``, EM integrates both out.
     """
     from alldags.engines.kernels.mixtures.mixing import weight_and_slope
 
-    if prior.mixing == "neg":
-        return neg_integrals(squared, prior.kappa, prior.nu)[1] / (2.0 * prior.nu)
-    if prior.mixing == "student-t":
-        return np.asarray((prior.shape + 0.5) / (prior.rate + 0.5 * squared))
+    own = prior.mode_weight(squared)
+    if own is not None:
+        return own
     return np.array([weight_and_slope(prior.code, e, *prior.pair)[0] if e > 0.0 else math.inf for e in squared])
 
 

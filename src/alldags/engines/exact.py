@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.conjugate.free import (
     FreeMoments,
     FreeSystem,
@@ -22,9 +24,11 @@ from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.sets import heaviest, locate, sum_over_subsets
 from alldags.engines.conjugate.settings import LEAST, SettingsPosterior
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.engines.suits import check_suits
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.priors.grid import Setting
+from alldags.priors.noise import Noise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 LARGEST = 40  # parents that may be allowed; 2**40 sets take nine hours
@@ -53,14 +57,17 @@ class Exact:
     'exact'
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
+
     max_parents: int | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.max_parents is not None and not 0 <= self.max_parents <= LARGEST:
-            raise EngineError(f"max_parents must lie between 0 and {LARGEST}, got {self.max_parents!r}")
-        if self.threads < 1:
-            raise EngineError(f"threads must be at least 1, got {self.threads!r}")
+        if self.max_parents is not None:
+            checks.whole("Exact max_parents", self.max_parents, 0, LARGEST, EngineError)
+        checks.whole("Exact threads", self.threads, 1, error=EngineError)
 
     @property
     def name(self) -> str:
@@ -68,6 +75,7 @@ class Exact:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the exact posterior of one node; nothing random is involved."""
+        check_suits(self, problem.settings[0])
         del rng
         seconds = 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
         if seconds > _PATIENCE if self.max_parents is None else problem.free > self.max_parents:

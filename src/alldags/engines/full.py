@@ -9,7 +9,9 @@ import numpy as np
 
 from alldags.engines.conjugate.one_set import SingleSetPosterior
 from alldags.engines.conjugate.settings import over_settings
+from alldags.engines.suits import check_suits
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
+from alldags.priors.noise import Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,9 @@ class Full:
     A baseline: edge probabilities are not used.
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = "if every candidate edge exists"
+    estimate: ClassVar[str] = "posterior mean"
     uses_edges: ClassVar[bool] = False
 
     @property
@@ -27,6 +32,7 @@ class Full:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior given all candidate parents."""
+        check_suits(self, problem.settings[0])
         del rng
         return over_settings(problem, _fit)
 

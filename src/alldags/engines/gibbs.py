@@ -1,27 +1,32 @@
-"""`ScaleMixtureGibbs`: Gaussian scale mixtures without approximation, by Gibbs sampling."""
+"""`Gibbs`: Gaussian scale mixtures without approximation, by Gibbs sampling."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.mixtures.node import (
+    SCOPE,
+    MixtureDiagnostics,
     NodeArrays,
     low_rank_factor,
+    mixture_of,
     node_arrays,
     perfect_fit,
     standing_warnings,
     start_variance,
 )
 from alldags.engines.mixtures.posterior import shrinkage_weight
-from alldags.engines.mixtures.prior import ScaleMixture
-from alldags.errors import AlldagsWarning, EngineError
-from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
+from alldags.engines.suits import check_suits
+from alldags.errors import EngineError
+from alldags.nodes import NodePosterior, NodeProblem
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import FloatArray
 
 MAX_RHAT = 1.01
@@ -29,7 +34,7 @@ MIN_ESS_PER_CHAIN = 100
 
 
 @dataclass(frozen=True)
-class GibbsDiagnostics(Diagnostics):
+class GibbsDiagnostics(MixtureDiagnostics):
     """How the chains of one node behaved.
 
     Parameters
@@ -58,16 +63,16 @@ class GibbsDiagnostics(Diagnostics):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleMixtureGibbs(ScaleMixture):
-    """Gibbs sampling with a Gaussian scale mixture as prior: the posterior that `Variational` approximates.
+class Gibbs:
+    """Gibbs sampling with a Gaussian scale mixture as prior: the posterior that `VB` approximates.
 
     Several chains start from variances spread over orders of magnitude. Split R-hat, effective sample size and
     Monte-Carlo error are in `diagnostics`; where they fail, a warning says how much longer to run. Means are averages
     of conditional means, whose Monte-Carlo error is smaller than that of the draws.
 
-    Parameters that are not listed below are those of `ScaleMixture`. At the paper's ``kappa = nu = 1e-6`` the prior of
-    ``t`` is nearly improper and chains mix slowly: a coefficient that may be zero wanders over many orders of magnitude
-    of ``t``.
+    The prior is `Prior.coefficients`, the paper's ``NEG()`` if none is given. With that, ``kappa = nu = 1e-6``, the
+    prior of ``t`` is nearly improper and chains mix slowly: a coefficient that may be zero wanders over many orders of
+    magnitude of ``t``.
 
     Parameters
     ----------
@@ -86,12 +91,17 @@ class ScaleMixtureGibbs(ScaleMixture):
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
     ...     "y", ("a", "b"), 10.0 * np.eye(2), np.array([20.0, 1.0]), 50.0, n=10, probability=np.array([0.5, 0.5]),
-    ...     settings=(Setting(1.0, ad.KnownNoise(1.0)),),
+    ...     settings=(Setting(1.0, ad.KnownNoise(1.0), coefficients=ad.Laplace()),),
     ... )
-    >>> fit = ad.engines.ScaleMixtureGibbs(mixing="laplace", draws=2000)(problem, np.random.default_rng(0))
+    >>> fit = ad.engines.Gibbs(draws=2000)(problem, np.random.default_rng(0))
     >>> bool(abs(fit.mean[0] - 1.80) < 0.02), fit.diagnostics.converged
     (True, True)
     """
+
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise, ScaleMixture)
+    uses_edges: ClassVar[bool] = False
+    scope: ClassVar[str | None] = SCOPE
+    estimate: ClassVar[str] = "posterior mean"
 
     chains: int = 4
     warmup: int = 1000
@@ -99,12 +109,8 @@ class ScaleMixtureGibbs(ScaleMixture):
     thin: int = 1
 
     def __post_init__(self) -> None:
-        ScaleMixture.__post_init__(self)
         for name, least in (("chains", 2), ("warmup", 0), ("draws", 4), ("thin", 1)):
-            if getattr(self, name) < least:
-                raise EngineError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
-
-    uses_edges: ClassVar[bool] = False
+            checks.whole(name, getattr(self, name), least, error=EngineError)
 
     @property
     def name(self) -> str:
@@ -112,6 +118,7 @@ class ScaleMixtureGibbs(ScaleMixture):
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the sampled posterior of one node."""
+        check_suits(self, problem.settings[0])
         node = node_arrays(problem)
         chains = sample(self, problem, node, rng)
         return GibbsPosterior(problem, node, chains, _diagnose(self, problem, node, chains))
@@ -135,7 +142,7 @@ class Chains:
     noise: FloatArray
 
 
-def sample(engine: ScaleMixtureGibbs, problem: NodeProblem, node: NodeArrays, rng: np.random.Generator) -> Chains:
+def sample(engine: Gibbs, problem: NodeProblem, node: NodeArrays, rng: np.random.Generator) -> Chains:
     """Run all chains of one node, each with its own random stream."""
     size = (engine.chains, engine.draws)
     theta, mean, variance = (np.empty((*size, problem.k)) for _ in range(3))
@@ -147,7 +154,7 @@ def sample(engine: ScaleMixtureGibbs, problem: NodeProblem, node: NodeArrays, rn
 
 
 def _run(
-    engine: ScaleMixtureGibbs,
+    engine: Gibbs,
     problem: NodeProblem,
     node: NodeArrays,
     factor: FloatArray,
@@ -158,7 +165,7 @@ def _run(
 ) -> None:
     from alldags.engines.kernels.mixtures.draws import run_chain
 
-    learn = engine.mixing == "horseshoe" and engine.learn_global
+    prior = mixture_of(problem)
     # starts spread over four orders of magnitude, wider than any posterior worth sampling
     start = start_variance(problem) * np.exp(2.0 * rng.standard_normal(problem.k))
     run_chain(
@@ -167,8 +174,8 @@ def _run(
         shift,
         node.fixed,
         node.term,
-        engine.code,
-        np.array([*engine.pair, float(learn), engine.pair[0]]),
+        prior.code,
+        np.array([*prior.pair, float(prior.learned_scale is not None), prior.pair[0]]),
         start,
         engine.warmup,
         engine.thin,
@@ -179,7 +186,7 @@ def _run(
     )
 
 
-def _diagnose(engine: ScaleMixtureGibbs, problem: NodeProblem, node: NodeArrays, chains: Chains) -> GibbsDiagnostics:
+def _diagnose(engine: Gibbs, problem: NodeProblem, node: NodeArrays, chains: Chains) -> GibbsDiagnostics:
     sentences = standing_warnings(problem)
     empty = np.empty(0)
     rhat, ess, error = _statistics(chains) if problem.k else (empty, empty, empty)
@@ -187,8 +194,6 @@ def _diagnose(engine: ScaleMixtureGibbs, problem: NodeProblem, node: NodeArrays,
     troubles = perfect_fit(problem, node, float(np.median(chains.noise[..., 1])))
     if not found.converged:
         troubles = (*troubles, _failed(engine, problem, found))
-    for sentence in troubles:
-        warnings.warn(sentence, AlldagsWarning, stacklevel=3)
     return replace(found, warnings=(*sentences, *troubles))
 
 
@@ -206,7 +211,7 @@ def _statistics(chains: Chains) -> tuple[FloatArray, FloatArray, FloatArray]:
     return rhat, ess, np.asarray(array_stats.mcse(chains.mean, **axes))
 
 
-def _failed(engine: ScaleMixtureGibbs, problem: NodeProblem, found: GibbsDiagnostics) -> str:
+def _failed(engine: Gibbs, problem: NodeProblem, found: GibbsDiagnostics) -> str:
     """Say which coefficient mixes worst and how much longer to run."""
     worst = int(np.argmax(np.where(np.isfinite(found.rhat), found.rhat, np.inf) + 1.0 / found.ess))
     wanted = MIN_ESS_PER_CHAIN * engine.chains

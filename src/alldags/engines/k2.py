@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from alldags.engines.conjugate.greedy import greedy_set
 from alldags.engines.conjugate.one_set import SingleSetPosterior
 from alldags.engines.conjugate.settings import over_settings
-from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
+from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.suits import check_suits
 from alldags.nodes import Diagnostics, NodePosterior, NodeProblem
-from alldags.typing import BoolArray
+from alldags.priors.noise import Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +23,17 @@ class K2:
     A baseline: the selected graph is then taken as known.
     """
 
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = "in the one graph that greedy selection picked"
+    estimate: ClassVar[str] = "posterior mean"
+
     @property
     def name(self) -> str:
         return "k2"
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior given the greedily selected parents."""
+        check_suits(self, problem.settings[0])
         del rng
         return over_settings(problem, _fit)
 
@@ -33,19 +41,3 @@ class K2:
 def _fit(problem: NodeProblem) -> SingleSetPosterior:
     mask, _ = greedy_set(conjugate_system(problem), problem.certain)
     return SingleSetPosterior(problem, mask, Diagnostics("k2"))
-
-
-def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
-    """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
-    from alldags.engines.kernels.sweep import greedy_parents
-
-    mask, score = greedy_parents(
-        system.precision,
-        system.shift,
-        system.log_factor,
-        system.log_size,
-        certain,
-        system.has_determinant,
-        system.noise,
-    )
-    return mask, float(score)

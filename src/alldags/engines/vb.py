@@ -1,20 +1,23 @@
-"""`Variational`: the paper's approximation, Gaussian scale mixtures fitted by variational Bayes."""
+"""`VB`: the paper's approximation, Gaussian scale mixtures fitted by variational Bayes."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.mixtures.node import (
+    SCOPE,
+    MixtureDiagnostics,
     NodeArrays,
     bound_constant,
     check_iteration,
     low_rank_factor,
+    mixture_of,
     node_arrays,
     perfect_fit,
     residual_rate,
@@ -22,14 +25,16 @@ from alldags.engines.mixtures.node import (
     start_variance,
 )
 from alldags.engines.mixtures.posterior import NormalPosterior
-from alldags.engines.mixtures.prior import ScaleMixture
-from alldags.errors import AlldagsWarning, EngineError
-from alldags.nodes import Diagnostics, NodeProblem
+from alldags.engines.suits import check_suits
+from alldags.errors import EngineError
+from alldags.nodes import NodeProblem
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class VariationalDiagnostics(Diagnostics):
+class VBDiagnostics(MixtureDiagnostics):
     """How variational Bayes went.
 
     Parameters
@@ -54,19 +59,19 @@ class VariationalDiagnostics(Diagnostics):
 
 
 @dataclass(frozen=True, slots=True)
-class Variational(ScaleMixture):
+class VB:
     """Variational Bayes with a Gaussian scale mixture as prior (section 4 of Horii 2021).
 
     The posterior of a node is approximated by a product of factors: coefficients and noise precision together, the
-    variances ``t`` one by one, and what stands above them (``alpha`` of ``"neg"``, the global scale of
-    ``"horseshoe"``). The coefficients' factor is normal; with unknown noise it is normal-gamma. As in the exact
+    variances ``t`` one by one, and what stands above them (``alpha`` of `NEG`, the global scale of
+    `Horseshoe`). The coefficients' factor is normal; with unknown noise it is normal-gamma. As in the exact
     average, the mean total effect is the product of the nodes' means, so that the paper's integral and plug-in
     estimators coincide.
 
     The evidence lower bound rises in every round. It can have several local maxima; the first `plain_rounds` rounds are
     the paper's own iteration and choose which one, the others are accelerated.
 
-    Parameters that are not listed below are those of `ScaleMixture`; the defaults are the paper's.
+    The prior is `Prior.coefficients`, the paper's ``NEG()`` if none is given.
 
     Parameters
     ----------
@@ -89,22 +94,23 @@ class Variational(ScaleMixture):
     ...     "y", ("a", "b"), x.T @ x, x.T @ y, y @ y, n=4, probability=np.array([0.5, 0.5]),
     ...     settings=(Setting(1.0, ad.KnownNoise(1.0)),),
     ... )
-    >>> fit = ad.engines.Variational()(problem, np.random.default_rng(0))
+    >>> fit = ad.engines.VB()(problem, np.random.default_rng(0))
     >>> fit.mean.round(2).tolist(), fit.shrinkage.round(2).tolist()
     ([2.92, 0.0], [0.97, 0.0])
     """
+
+    takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise, ScaleMixture)
+    uses_edges: ClassVar[bool] = False
+    scope: ClassVar[str | None] = SCOPE
+    estimate: ClassVar[str] = "posterior mean"
 
     plain_rounds: int = 10
     tolerance: float = 1e-6
     max_rounds: int = 1000
 
     def __post_init__(self) -> None:
-        ScaleMixture.__post_init__(self)
         check_iteration(self.tolerance, self.max_rounds)
-        if self.plain_rounds < 0:
-            raise EngineError(f"plain_rounds must be zero or more, got {self.plain_rounds!r}")
-
-    uses_edges: ClassVar[bool] = False
+        checks.whole("plain_rounds", self.plain_rounds, 0, error=EngineError)
 
     @property
     def name(self) -> str:
@@ -120,27 +126,30 @@ class Variational(ScaleMixture):
 
         The problems of one fit are cut out of one shared matrix of cross-products; rows are never seen.
         """
+        for problem in problems:
+            check_suits(self, problem.settings[0])
         nodes = [node_arrays(problem) for problem in problems]
-        groups = {known: [i for i, node in enumerate(nodes) if node.known == known] for known in (True, False)}
+        groups: dict[tuple[bool, ScaleMixture], list[int]] = {}
+        for i, (node, problem) in enumerate(zip(nodes, problems, strict=True)):
+            groups.setdefault((node.known, mixture_of(problem)), []).append(i)
         fits: dict[int, NormalPosterior] = {}
-        for index in groups.values():
-            if index:
-                results = _fit_group(self, [problems[i] for i in index], [nodes[i] for i in index])
-                fits.update(zip(index, results, strict=True))
+        for (_, prior), index in groups.items():
+            results = _fit_group(self, prior, [problems[i] for i in index], [nodes[i] for i in index])
+            fits.update(zip(index, results, strict=True))
         return [fits[i] for i in range(len(problems))]
 
 
 def _fit_group(
-    engine: Variational, problems: Sequence[NodeProblem], nodes: Sequence[NodeArrays]
+    engine: VB, prior: ScaleMixture, problems: Sequence[NodeProblem], nodes: Sequence[NodeArrays]
 ) -> list[NormalPosterior]:
-    """Fit nodes that agree on whether the noise is known."""
+    """Fit nodes that agree on the prior and on whether the noise is known."""
     from alldags.engines.kernels.mixtures.ascent import ascend_many
 
     factors = [low_rank_factor(node, problem.n) for node, problem in zip(nodes, problems, strict=True)]
     sizes = np.array([factor.shape for factor, _ in factors], dtype=np.int64)
     log_e = np.concatenate([np.full(problem.k, math.log(start_variance(problem))) for problem in problems])
     weight, mean = np.empty(len(log_e)), np.empty(len(log_e))
-    parameters = np.tile([*engine.pair, float(_learns(engine)), engine.pair[0]], (len(nodes), 1))
+    parameters = np.tile([*prior.pair, float(prior.learned_scale is not None), prior.pair[0]], (len(nodes), 1))
     history = np.empty((len(nodes), engine.max_rounds + 1))
     outcome = ascend_many(
         np.concatenate([factor.ravel() for factor, _ in factors]),
@@ -149,7 +158,7 @@ def _fit_group(
         sizes,
         nodes[0].known,
         np.array([(node.term.whole, node.term.shape) for node in nodes]),
-        engine.code,
+        prior.code,
         parameters,
         log_e,
         engine.plain_rounds,
@@ -162,6 +171,7 @@ def _fit_group(
     return [
         _posterior(
             engine,
+            prior,
             problem,
             node,
             weight[end - problem.k : end].copy(),
@@ -173,12 +183,9 @@ def _fit_group(
     ]
 
 
-def _learns(engine: ScaleMixture) -> bool:
-    return engine.mixing == "horseshoe" and engine.learn_global
-
-
 def _posterior(
-    engine: Variational,
+    engine: VB,
+    prior: ScaleMixture,
     problem: NodeProblem,
     node: NodeArrays,
     weight: FloatArray,
@@ -191,41 +198,39 @@ def _posterior(
             f"variational Bayes of {problem.child!r} broke down: its {problem.k} parents leave almost no residual; "
             "use KnownNoise(...), UnknownNoise(...) with a positive shape and rate, or another mixing distribution"
         )
-    history += bound_constant(engine, node, problem) + _global_constant(engine, node)
+    history += bound_constant(prior, node, problem) + _global_constant(prior, node)
     troubles = perfect_fit(problem, node, residual_rate(node, mean))
     if not converged:
         troubles = (*troubles, _not_converged(engine, problem, history))
-    for sentence in troubles:
-        warnings.warn(sentence, AlldagsWarning, stacklevel=5)
-    diagnostics = VariationalDiagnostics(
+    diagnostics = VBDiagnostics(
         "vb",
         (*standing_warnings(problem), *troubles),
         bound=float(history[-1]),
         history=history,
         rounds=len(history) - 1,
         converged=converged,
-        start=_start_weights(engine, problem, node),
+        start=_start_weights(prior, problem, node),
     )
     return NormalPosterior(problem, node, weight, mean, diagnostics)
 
 
-def _start_weights(engine: ScaleMixture, problem: NodeProblem, node: NodeArrays) -> FloatArray:
+def _start_weights(prior: ScaleMixture, problem: NodeProblem, node: NodeArrays) -> FloatArray:
     """Return ``E[1/t]`` if every coefficient had the slab's second moment."""
     from alldags.engines.kernels.mixtures.mixing import weight_and_slope
 
-    weight, _ = weight_and_slope(engine.code, start_variance(problem), *engine.pair)
+    weight, _ = weight_and_slope(prior.code, start_variance(problem), *prior.pair)
     return np.where(node.fixed > 0.0, node.fixed, weight)
 
 
-def _global_constant(engine: ScaleMixture, node: NodeArrays) -> float:
+def _global_constant(prior: ScaleMixture, node: NodeArrays) -> float:
     """Return the constants of the global scale's factors, with their auxiliary variable."""
-    if not _learns(engine) or node.free == 0:
+    if prior.learned_scale is None or node.free == 0:
         return 0.0
     a = 0.5 * (node.free + 1.0)
-    return a - a * math.log(a) + math.lgamma(a) - math.log(engine.global_scale) - math.log(math.pi)
+    return a - a * math.log(a) + math.lgamma(a) - math.log(prior.learned_scale) - math.log(math.pi)
 
 
-def _not_converged(engine: Variational, problem: NodeProblem, history: FloatArray) -> str:
+def _not_converged(engine: VB, problem: NodeProblem, history: FloatArray) -> str:
     gain = history[-1] - history[max(len(history) - 3, 0)]
     return (
         f"variational Bayes of {problem.child!r} did not converge in {engine.max_rounds} rounds (the bound still rises "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from alldags.engines import resolve
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.nodes import Engine, NodePosterior, NodeProblem
+from alldags.priors.mixtures import Horseshoe, ScaleMixture, StudentT
+from alldags.priors.noise import Noise
 from alldags.priors.prior import Prior
 from alldags.priors.slabs import LearnedSlab
 
@@ -32,6 +35,8 @@ class Method:
         Makes the engine; None for estimators that are not Bayesian.
     colour, marker
         In figures.
+    coefficients
+        Scale mixture that the method brings along; None for the prior as it is.
     """
 
     name: str
@@ -39,6 +44,7 @@ class Method:
     engine: Callable[[], Engine] | None
     colour: str
     marker: str = "o"
+    coefficients: ScaleMixture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,10 @@ class BoundedBayes:
     sweeps, max_sweeps
         Sweeps of each of four chains before convergence is first judged, and at most.
     """
+
+    takes: ClassVar[tuple[type, ...]] = (Noise,)
+    scope: ClassVar[str | None] = None
+    estimate: ClassVar[str] = "posterior mean"
 
     max_exact: int = 16
     sweeps: int = 100
@@ -74,27 +84,16 @@ class BoundedBayes:
         return MCMC(sweeps=self.sweeps, max_sweeps=self.max_sweeps)(problem, rng)
 
 
-def _horseshoe() -> Engine:
-    from alldags.engines.vb import Variational
-
-    return Variational(mixing="horseshoe", global_scale=0.1)
-
-
-def _em() -> Engine:
-    """Student-t mixing with ``a = b = 1e-6``: away from zero the density is ``1/|theta|``, as that of the paper's NEG
-    with ``kappa = nu = 1e-6``, whose weights cost ten times as much to compute.
-    """
-    from alldags.engines.em import EM
-
-    return EM(mixing="student-t", shape=1e-6, rate=1e-6)
-
+# Away from zero the density is 1/|theta|, as that of the paper's NEG with kappa = nu = 1e-6, whose weights cost EM ten
+# times as much to compute.
+_ARD = StudentT(shape=1e-6, rate=1e-6)
 
 # Colours: Okabe and Ito's palette, which survives most kinds of colour blindness.
 _ALL = (
     Method("bayes", "Bayes optimal", BoundedBayes, "#000000", "o"),
     Method("vb", "VB (NEG)", partial(resolve, "vb"), "#0072B2", "s"),
-    Method("em", "EM (ARD)", _em, "#56B4E9", "D"),
-    Method("horseshoe", "VB (horseshoe)", _horseshoe, "#009E73", "^"),
+    Method("em", "EM (ARD)", partial(resolve, "em"), "#56B4E9", "D", _ARD),
+    Method("horseshoe", "VB (horseshoe)", partial(resolve, "vb"), "#009E73", "^", Horseshoe(global_scale=0.1)),
     Method("k2", "K2", partial(resolve, "k2"), "#D55E00", "v"),
     Method("full", "full model", partial(resolve, "full"), "#CC79A7", "P"),
     Method("ipw", "IPW", None, "#E69F00", "X"),
@@ -130,6 +129,11 @@ def make_engine(name: str) -> Engine:
     if factory is None:
         raise AlldagsError(f"the method {name!r} has no engine; those that have are {ENGINE_METHODS}")
     return factory()
+
+
+def with_mixture(prior: Prior, name: str) -> Prior:
+    """Return the prior as a method takes it."""
+    return replace(prior, coefficients=METHODS[name].coefficients)
 
 
 def child_rng(seed: int, *key: int | str) -> np.random.Generator:

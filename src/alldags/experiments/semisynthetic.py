@@ -21,7 +21,7 @@ from alldags.data.moments import Moments
 from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
 from alldags.errors import EngineError
 from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
-from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
 from alldags.fitting import fit
 from alldags.typing import FloatArray, IntArray
@@ -148,7 +148,8 @@ def bayes_estimate(data: TreatmentData, prior: str, method: str, rng: np.random.
     moments = Moments.from_table(part.array(), names=part.names)
     graph = part.graph()
     engine = BoundedBayes(sweeps=500, max_sweeps=2000) if method == REFERENCE else make_engine(method)
-    effect = fit(moments, graph, prior=PRIORS[prior](), engine=engine, rng=rng).effect(TREATMENT, OUTCOME)
+    made = with_mixture(PRIORS[prior](), method)
+    effect = fit(moments, graph, prior=made, engine=engine, rng=rng).effect(TREATMENT, OUTCOME)
     if draws == 0:
         return Estimate(effect.mean)
     low, high = np.quantile(effect.draws(draws, rng=rng), [0.025, 0.975])

@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.datasets.paper import paper_graph, paper_sample
-from alldags.experiments.methods import PRIORS, child_rng, make_engine
+from alldags.experiments.methods import PRIORS, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
@@ -79,6 +79,7 @@ class Synthetic:
         made = PRIORS[prior]()
         if prior == "paper":
             made = type(made).paper(self.slab_variance, self.noise_precision)
+        made = with_mixture(made, method)
         return fit(moments, graph, prior=made, engine=make_engine(method), rng=rng).effect("X", "Y").mean
 
 

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
+from alldags.graph import convert
+from alldags.graph.edges import (
+    Edge,
+    checked_edges,
+    checked_variables,
+    edge_triples,
+    find_cycle,
+    mapping_without_duplicates,
+    names_tuple,
+    neighbours,
+    reach,
+    topological_order,
+)
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
-
-Edge = tuple[str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,10 +60,10 @@ class CandidateGraph:
     edges: Mapping[Edge, float]
 
     def __post_init__(self) -> None:
-        variables = _checked_variables(self.variables)
+        variables = checked_variables(self.variables)
         object.__setattr__(self, "variables", variables)
-        object.__setattr__(self, "edges", MappingProxyType(_checked_edges(self.edges, variables)))
-        cycle = _find_cycle(variables, self.edges)
+        object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
+        cycle = find_cycle(variables, self.edges)
         if cycle:
             raise GraphError(
                 f"the candidate edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its "
@@ -82,22 +91,24 @@ class CandidateGraph:
         probability
             For edges given without one.
         """
-        triples = _edge_triples(edges, probability)
-        mapping = _mapping_without_duplicates(triples)
+        triples = edge_triples(edges, probability)
+        mapping = mapping_without_duplicates(triples)
         if variables is None:
             variables = dict.fromkeys(name for edge in mapping for name in edge)
-        return cls(_names(variables, "variables"), mapping)
+        return cls(names_tuple(variables, "variables"), mapping)
 
     @classmethod
     def from_order(cls, order: Iterable[str], probability: float = 0.5) -> CandidateGraph:
         """Build a graph in which every variable may cause every later one."""
-        return cls.from_tiers([[name] for name in _names(order, "order")], probability)
+        return cls.from_tiers([[name] for name in names_tuple(order, "order")], probability)
 
     @classmethod
     def from_tiers(cls, tiers: Iterable[Iterable[str]], probability: float = 0.5) -> CandidateGraph:
         """Build a graph in which every variable may cause every variable of a later tier, none of its own."""
-        groups = [[tier] if isinstance(tier, str) else _names(tier, "a tier") for tier in _names(tiers, "tiers")]
-        names = _checked_variables([name for tier in groups for name in tier])
+        groups = [
+            [tier] if isinstance(tier, str) else names_tuple(tier, "a tier") for tier in names_tuple(tiers, "tiers")
+        ]
+        names = checked_variables([name for tier in groups for name in tier])
         edges = {
             (cause, effect): probability
             for position, later in enumerate(groups)
@@ -114,18 +125,12 @@ class CandidateGraph:
         A labelled frame (pandas: index and columns; other frames: columns, rows in the same order) brings its own
         names; a plain array needs `variables`.
         """
-        from alldags.graph.convert import labelled_matrix
-
-        names, values = labelled_matrix(matrix, variables)
-        edges = {(names[i], names[j]): float(values[i, j]) for i, j in np.argwhere(values != 0)}
-        return cls(names, edges)
+        return cls(*convert.matrix_edges(matrix, variables))
 
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph[Any], probability: float = 0.5) -> CandidateGraph:
         """Build a graph from a networkx ``DiGraph``; the edge attribute ``probability`` is used where present."""
-        from alldags.graph.convert import from_networkx
-
-        return from_networkx(graph, probability)
+        return cls(*convert.networkx_edges(graph, probability))
 
     # -- changes: each returns a new graph ---------------------------------------------------------------------------
 
@@ -162,7 +167,7 @@ class CandidateGraph:
 
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
-        names = _names(variables, "variables")
+        names = names_tuple(variables, "variables")
         if names == self.variables:
             return self
         if len(names) != len(self.variables) or set(names) != set(self.variables):
@@ -181,7 +186,7 @@ class CandidateGraph:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The variables in an order in which causes precede effects."""
-        return _topological_order(self.variables, self.edges)
+        return topological_order(self.variables, self.edges)
 
     def probability(self, cause: str, effect: str) -> float:
         """Return the prior probability of an edge; 0 if it is not a candidate."""
@@ -196,12 +201,12 @@ class CandidateGraph:
     def ancestors(self, variable: str) -> frozenset[str]:
         """Return the variables with a candidate path to this one, itself excluded."""
         self._check_known(variable)
-        return _reach(variable, self._parents)
+        return reach(variable, self._parents)
 
     def descendants(self, variable: str) -> frozenset[str]:
         """Return the variables to which there is a candidate path from this one, itself excluded."""
         self._check_known(variable)
-        return _reach(variable, self._children)
+        return reach(variable, self._children)
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
         """Return the variables in layers: the first without candidate parents, each other one as early as it can be."""
@@ -221,9 +226,7 @@ class CandidateGraph:
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return a networkx ``DiGraph`` with the edge attribute ``probability``."""
-        from alldags.graph.convert import to_networkx
-
-        return to_networkx(self)
+        return convert.to_networkx(self.variables, self.edges)
 
     def plot(
         self,
@@ -245,10 +248,23 @@ class CandidateGraph:
         >>> ax = graph.plot(treatment="smoking", outcome="cancer")
         >>> ax.figure.savefig("graph.png")  # doctest: +SKIP
         """
-        from alldags.graph.convert import edge_probabilities
         from alldags.show.plots.graph import plot_graph
 
-        return plot_graph(self, ax, treatment, outcome, edge_probabilities(self, probabilities))
+        shown = self.edges if probabilities is None else self._shown(probabilities)
+        return plot_graph(self, ax, treatment, outcome, shown)
+
+    def _shown(self, probabilities: Any) -> dict[Edge, float]:
+        """Return the probability to show for each candidate edge."""
+        given = CandidateGraph(*convert.stated_edges(self.variables, probabilities))
+        for cause, effect in given.edges:
+            if (cause, effect) not in self.edges:
+                raise GraphError(
+                    f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph"
+                )
+        # data never make an edge certain: what rounds to 1 is still shown as uncertain
+        below_one = float(np.nextafter(1.0, 0.0))
+        shown = {edge: min(given.edges.get(edge, 0.0), below_one) for edge in self.edges}
+        return {edge: 1.0 if prior == 1.0 else shown[edge] for edge, prior in self.edges.items()}
 
     def __repr__(self) -> str:
         certain = sum(probability == 1.0 for probability in self.edges.values())
@@ -274,148 +290,13 @@ class CandidateGraph:
 
     @cached_property
     def _parents(self) -> dict[str, tuple[str, ...]]:
-        return _neighbours(self.variables, self.edges, key=1)
+        return neighbours(self.variables, self.edges, key=1)
 
     @cached_property
     def _children(self) -> dict[str, tuple[str, ...]]:
-        return _neighbours(self.variables, self.edges, key=0)
+        return neighbours(self.variables, self.edges, key=0)
 
     def _check_known(self, *names: str) -> None:
         for name in names:
             if not isinstance(name, str) or name not in self._parents:
                 raise GraphError(f"{name!r} is not a variable of the graph{did_you_mean(name, self.variables)}")
-
-
-def _neighbours(variables: Sequence[str], edges: Iterable[Edge], key: int) -> dict[str, tuple[str, ...]]:
-    """Group edges by their end `key` (1: by effect, giving parents; 0: by cause, giving children)."""
-    position = {name: i for i, name in enumerate(variables)}
-    groups: dict[str, list[str]] = {name: [] for name in variables}
-    for edge in edges:
-        groups[edge[key]].append(edge[1 - key])
-    return {name: tuple(sorted(group, key=position.__getitem__)) for name, group in groups.items()}
-
-
-def _reach(start: str, neighbours: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    seen: set[str] = set()
-    stack = list(neighbours[start])
-    while stack:
-        name = stack.pop()
-        if name not in seen:
-            seen.add(name)
-            stack.extend(neighbours[name])
-    return frozenset(seen)
-
-
-def _topological_order(variables: Sequence[str], edges: Iterable[Edge]) -> tuple[str, ...]:
-    """Return Kahn's order, earliest in `variables` first; shorter than `variables` if there is a cycle."""
-    parents = _neighbours(variables, edges, key=1)
-    children = _neighbours(variables, edges, key=0)
-    waiting = {name: len(parents[name]) for name in variables}
-    ready = deque(name for name in variables if waiting[name] == 0)
-    order = []
-    while ready:
-        name = ready.popleft()
-        order.append(name)
-        for child in children[name]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
-    return tuple(order)
-
-
-def _find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[str]:
-    """Return the names along one cycle, first = last, or an empty list."""
-    ordered = set(_topological_order(variables, edges))
-    inside = [name for name in variables if name not in ordered]
-    if not inside:
-        return []
-    parents = _neighbours(variables, edges, key=1)
-    # every variable left over has a parent that is left over: walking backwards must revisit one
-    walk = [inside[0]]
-    while walk[-1] not in walk[:-1]:
-        walk.append(next(parent for parent in parents[walk[-1]] if parent not in ordered))
-    return walk[walk.index(walk[-1]) :][::-1]
-
-
-def _names(names: Iterable[T], what: str) -> tuple[T, ...]:
-    """Return `names` as a tuple; a bare string would silently become single letters."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise GraphError(f"{what} must be a list, got {names!r}; write [{names!r}]")
-    return tuple(names)
-
-
-def _checked_variables(variables: Iterable[str]) -> tuple[str, ...]:
-    variables = _names(variables, "variables")
-    if not variables:
-        raise GraphError("a candidate graph needs at least one variable")
-    seen: set[str] = set()
-    for name in variables:
-        if not isinstance(name, str) or not name:
-            raise GraphError(f"variable names must be non-empty strings, got {name!r}")
-        if name in seen:
-            raise GraphError(f"the variable {name!r} is listed twice")
-        if any("\ud800" <= char <= "\udfff" for char in name):
-            raise GraphError(f"the name {name!r} holds half a character (a surrogate); it could not be saved")
-        seen.add(name)
-    return variables
-
-
-def _checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict[Edge, float]:
-    if not isinstance(edges, Mapping):
-        raise GraphError(f"edges must be {{(cause, effect): probability}}, got {type(edges).__name__}; use from_edges")
-    known = set(variables)
-    checked = {}
-    for edge, probability in edges.items():
-        cause, effect = _pair(edge)
-        arrow = f"{cause!r} -> {effect!r}"
-        for name in (cause, effect):
-            if name not in known:
-                raise GraphError(
-                    f"the edge {arrow} names {name!r}, which is not among the variables{did_you_mean(name, variables)}"
-                )
-        if cause == effect:
-            raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
-        if not _is_probability(probability):
-            raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
-        if probability > 0:
-            checked[cause, effect] = float(probability)
-    return checked
-
-
-def _is_probability(value: object) -> bool:
-    """Tell whether `value` is a number in [0, 1]; True and False are refused, because they hide a choice."""
-    return (
-        isinstance(value, int | float | np.floating | np.integer)
-        and not isinstance(value, bool)
-        and bool(0 <= value <= 1)
-    )
-
-
-def _pair(edge: object) -> Edge:
-    if not isinstance(edge, tuple) or len(edge) != 2:
-        raise GraphError(f"an edge is a pair (cause, effect), got {edge!r}")
-    return edge
-
-
-def _edge_triples(
-    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
-) -> list[tuple[str, str, float]]:
-    if isinstance(edges, Mapping):
-        return [(*_pair(edge), value) for edge, value in edges.items()]
-    triples = []
-    for edge in _names(edges, "edges"):
-        if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
-            raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
-        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
-    return triples
-
-
-def _mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
-    mapping: dict[Edge, float] = {}
-    for cause, effect, probability in triples:
-        if not isinstance(cause, str) or not isinstance(effect, str):
-            raise GraphError(f"the edge {cause!r} -> {effect!r} must join two names in quotes")
-        if (cause, effect) in mapping:
-            raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
-        mapping[cause, effect] = probability
-    return mapping

@@ -1,4 +1,4 @@
-"""From and to matrices, data frames, tables of edges and networkx graphs."""
+"""Names and edges from matrices, data frames, tables of edges and networkx graphs, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import GraphError
-from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.graph.edges import Edge
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -88,35 +88,26 @@ def _reordered(
     return variables, values[np.ix_(rows, rows)]
 
 
-def edge_probabilities(graph: CandidateGraph, probabilities: Any) -> dict[Edge, float]:
-    """Return the probability to show for each candidate edge; see `CandidateGraph.plot` for what is understood."""
-    if probabilities is None:
-        return dict(graph.edges)
-    given = _as_graph(graph.variables, probabilities)
-    for cause, effect in given.edges:
-        if (cause, effect) not in graph.edges:
-            raise GraphError(f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph")
-    # data never make an edge certain: what rounds to 1 is still shown as uncertain
-    below_one = float(np.nextafter(1.0, 0.0))
-    return {
-        edge: 1.0 if prior == 1.0 else min(given.edges.get(edge, 0.0), below_one) for edge, prior in graph.edges.items()
-    }
+def matrix_edges(matrix: Any, variables: Sequence[str] | None) -> tuple[tuple[str, ...], dict[Edge, float]]:
+    """Return names, and the edges whose probability is not zero, of a square matrix; see `labelled_matrix`."""
+    names, values = labelled_matrix(matrix, variables)
+    return names, {(names[i], names[j]): float(values[i, j]) for i, j in np.argwhere(values != 0)}
 
 
-def _as_graph(variables: tuple[str, ...], probabilities: Any) -> CandidateGraph:
-    """Read probabilities from a mapping, a table with one row per edge, or a square matrix; clip rounding above 1."""
+def stated_edges(variables: tuple[str, ...], probabilities: Any) -> tuple[tuple[str, ...], dict[Edge, float]]:
+    """Return names and edges of a mapping, a table with one row per edge, or a square matrix; clip rounding above 1."""
     columns = list(getattr(probabilities, "columns", ()))
     value = next((name for name in ("posterior", "probability") if name in columns), None)
     if value is not None and {"cause", "effect"} <= set(columns):
         edges = zip(probabilities["cause"], probabilities["effect"], strict=True)
         probabilities = dict(zip(edges, map(float, probabilities[value]), strict=True))
     if not isinstance(probabilities, Mapping):
-        return CandidateGraph.from_matrix(probabilities, None if columns else variables)
-    return CandidateGraph(variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()})
+        return matrix_edges(probabilities, None if columns else variables)
+    return variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()}
 
 
-def from_networkx(graph: nx.Graph[Any], probability: float) -> CandidateGraph:
-    """Build a candidate graph from a networkx ``DiGraph``; see `CandidateGraph.from_networkx`."""
+def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str, ...], dict[Edge, float]]:
+    """Return names and edges of a networkx ``DiGraph``; see `CandidateGraph.from_networkx`."""
     import networkx as nx
 
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
@@ -127,7 +118,7 @@ def from_networkx(graph: nx.Graph[Any], probability: float) -> CandidateGraph:
         if (cause, effect) in edges:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
         edges[cause, effect] = probability if value is None else value
-    return CandidateGraph(_string_names(graph), edges)
+    return _string_names(graph), edges
 
 
 def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
@@ -137,11 +128,11 @@ def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
     return tuple(graph)
 
 
-def to_networkx(graph: CandidateGraph) -> nx.DiGraph[Any]:
+def to_networkx(variables: Iterable[str], edges: Mapping[Edge, float]) -> nx.DiGraph[Any]:
     """Return a networkx ``DiGraph`` with the edge attribute ``probability``, nodes in the order of the variables."""
     import networkx as nx
 
     result: nx.DiGraph[Any] = nx.DiGraph()
-    result.add_nodes_from(graph.variables)
-    result.add_edges_from((cause, effect, {"probability": value}) for (cause, effect), value in graph.edges.items())
+    result.add_nodes_from(variables)
+    result.add_edges_from((cause, effect, {"probability": value}) for (cause, effect), value in edges.items())
     return result

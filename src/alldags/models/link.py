@@ -20,7 +20,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
@@ -98,7 +97,7 @@ class Link:
         return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
 
     def _key(self, source: str) -> NodeKey:
-        return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), self.data, Auto())
+        return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), self.data, self.store.searcher)
 
     def prepare(self, children: Iterable[str]) -> None:
         """Fit the regressions that the links of these children need, in parallel."""

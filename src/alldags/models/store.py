@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from alldags.errors import AlldagsWarning
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
@@ -58,6 +60,8 @@ class NodeStore:
     ----------
     engine
         Fits a node.
+    searcher
+        The engine for regressions that are looked at on the way to an answer, whatever `engine` is.
     seed
         Source of the nodes' random streams.
     variables
@@ -69,9 +73,16 @@ class NodeStore:
     """
 
     def __init__(
-        self, engine: Engine, seed: np.random.SeedSequence, variables: Iterable[str], n_jobs: int, progress: bool
+        self,
+        engine: Engine,
+        searcher: Engine,
+        seed: np.random.SeedSequence,
+        variables: Iterable[str],
+        n_jobs: int = 1,
+        progress: bool = False,
     ) -> None:
         self.engine = engine
+        self.searcher = searcher
         self._seed = seed
         self._place = {name: i for i, name in enumerate(variables)}
         self._n_jobs = n_jobs
@@ -81,7 +92,7 @@ class NodeStore:
     def get(self, key: NodeKey) -> NodePosterior:
         """Return the posterior of one node."""
         if key not in self._nodes:
-            self._nodes[key] = self._fit(key)
+            self._keep([key], [self._fit(key)])
         return self._nodes[key]
 
     def prepare(self, keys: Iterable[NodeKey]) -> None:
@@ -89,8 +100,15 @@ class NodeStore:
         wanted = [key for key in dict.fromkeys(keys) if key not in self._nodes]
         together = [key for key in wanted if isinstance(key.engine or self.engine, BatchEngine)]
         apart = [key for key in wanted if key not in together]
-        self._nodes.update(zip(together, self._fit_together(together), strict=True))
-        self._nodes.update(zip(apart, self._fit_apart(apart), strict=True))
+        self._keep(together, self._fit_together(together))
+        self._keep(apart, self._fit_apart(apart))
+
+    def _keep(self, keys: Sequence[NodeKey], posteriors: Sequence[NodePosterior]) -> None:
+        """Keep what was fitted, and warn of what went wrong: the one place where engines' troubles become warnings."""
+        self._nodes.update(zip(keys, posteriors, strict=True))
+        for key, posterior in zip(keys, posteriors, strict=True):
+            for sentence in posterior.diagnostics.troubles if key.engine is None else ():
+                warnings.warn(sentence, AlldagsWarning, stacklevel=5)
 
     def fitted(self) -> Iterator[tuple[NodeKey, NodePosterior]]:
         """Yield the nodes fitted so far."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, did_you_mean
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -82,7 +82,7 @@ class WorkingData:
 
 
 def working_data(
-    moments: Moments, prior: Prior, variables: Sequence[str], own: Mapping[str, Moments] | None = None
+    moments: MomentsRecord, prior: Prior, variables: Sequence[str], own: Mapping[str, MomentsRecord] | None = None
 ) -> WorkingData:
     """Select the graph's variables and express their moments in working units.
 
@@ -107,7 +107,7 @@ def working_data(
     return WorkingData(_child_data(part, prior, scale), scale, others)
 
 
-def _child_data(moments: Moments, prior: Prior, scale: FloatArray) -> ChildData:
+def _child_data(moments: MomentsRecord, prior: Prior, scale: FloatArray) -> ChildData:
     scatter = moments.scatter if prior.intercept else moments.scatter + moments.n * np.outer(moments.mean, moments.mean)
     return ChildData(
         names=moments.names,
@@ -118,7 +118,7 @@ def _child_data(moments: Moments, prior: Prior, scale: FloatArray) -> ChildData:
     )
 
 
-def _check_known(moments: Moments, variables: Sequence[str]) -> None:
+def _check_known(moments: MomentsRecord, variables: Sequence[str]) -> None:
     for name in variables:
         if name not in moments.names:
             raise DataError(
@@ -126,7 +126,7 @@ def _check_known(moments: Moments, variables: Sequence[str]) -> None:
             )
 
 
-def _check_not_constant(moments: Moments) -> None:
+def _check_not_constant(moments: MomentsRecord) -> None:
     floor = 1e-29 * moments.n * moments.mean**2  # what rounding of the values leaves of a constant column
     for name, value in zip(moments.names, np.diag(moments.scatter) <= floor, strict=True):
         if value:

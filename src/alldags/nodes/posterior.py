@@ -37,6 +37,16 @@ class Diagnostics:
     engine: str
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_reliable(self) -> bool:
+        """False if an iteration did not end or chains did not agree: the numbers may be wrong."""
+        return bool(getattr(self, "converged", True))
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Those of the warnings that are issued as Python warnings; the others are standing remarks."""
+        return ()
+
 
 class NodePosterior(ABC):
     """What every engine returns: the posterior of one child's parents, coefficients and noise variance.
@@ -171,6 +181,18 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """Short name, as accepted by ``fit(engine=...)``."""
+
+    @property
+    def takes(self) -> tuple[type, ...]:
+        """Classes of noise priors and scale mixtures that it takes; all others are refused by name."""
+
+    @property
+    def scope(self) -> str | None:
+        """In which graphs, or under what, its answer holds; None if it averages over all candidate graphs."""
+
+    @property
+    def estimate(self) -> str:
+        """What its `NodePosterior.mean` is, ``"posterior mean"`` if nothing else."""
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node."""

@@ -67,6 +67,7 @@ class BetaBinomial(EdgePrior):
     def __post_init__(self) -> None:
         checks.positive("BetaBinomial a", self.a, PriorError)
         checks.positive("BetaBinomial b", self.b, PriorError)
+        checks.flag("BetaBinomial shared", self.shared, PriorError)
         checks.whole("BetaBinomial points", self.points, 3, error=PriorError)
         checks.flag("BetaBinomial shared", self.shared, PriorError)
         checks.flag("BetaBinomial relative", self.relative, PriorError)

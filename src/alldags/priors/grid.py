@@ -18,6 +18,7 @@ from alldags.errors import PriorError
 from alldags.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
+    from alldags.priors.mixtures import ScaleMixture
     from alldags.priors.noise import Noise, UnknownNoise
     from alldags.priors.prior import Prior
 
@@ -39,12 +40,15 @@ class Setting:
         inverse cross-product matrix of the parents present.
     log_weight
         Log prior weight of this value when several are averaged over.
+    coefficients
+        Scale mixture that takes the place of spike and slab for uncertain edges; None for none.
     """
 
     slab_variance: float
     noise: Noise
     slab: SlabKind = "independent"
     log_weight: float = 0.0
+    coefficients: ScaleMixture | None = None
 
 
 class NodeNumbers(Protocol):
@@ -222,9 +226,9 @@ def shared_grid(prior: Prior) -> list[tuple[float, Prior]]:
     --------
     >>> import alldags as ad
     >>> from alldags.priors.grid import shared_grid
-    >>> pairs = shared_grid(ad.Prior(slab=ad.LearnedSlab(shared=True, points=9)))
-    >>> len(pairs), pairs[4][1].slab_variance
-    (9, 1.0)
+    >>> pairs = shared_grid(ad.Prior(slab=ad.LearnedSlab(low=0.1, high=10.0, points=5, shared=True)))
+    >>> len(pairs), round(pairs[2][1].slab_variance, 3)
+    (5, 1.0)
     """
     pairs = [(0.0, prior)]
     if prior.slab is not None and prior.slab.is_shared:

@@ -55,6 +55,7 @@ class Noise(ABC):
 
     __slots__ = ()
     shape_per_parent: ClassVar[float] = 0.0  # what each parent adds to the shape of the precision's distribution
+    engines: ClassVar[str] = "'auto', 'exact' or 'mcmc'"  # those that take it, for messages
 
     @property
     def ties_directions(self) -> bool:
@@ -148,6 +149,7 @@ class UnknownNoise(Noise):
     def __post_init__(self) -> None:
         checks.not_negative("UnknownNoise shape", self.shape, PriorError)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
+        checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
 
     @property
     def default_slab(self) -> Slab | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 from alldags import checks
 from alldags.errors import PriorError
 from alldags.priors.edges import EdgePrior
 from alldags.priors.grid import NodeNumbers, Setting
+from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise, Noise, UnknownNoise
 from alldags.priors.slabs import Slab
 from alldags.typing import FloatArray
@@ -43,6 +44,10 @@ class Prior:
         From 0 to 1: how much more probable an edge from a covariate to a later node becomes if the covariate acts on
         the treatment, when an effect is asked for. 0 is no link, 1 the strongest: what drives the treatment is taken
         for a possible confounder, however weakly it acts on the outcome. See "Many weak confounders" in the docs.
+    coefficients
+        None: an edge is there or not, with a slab if it is. `NEG`, `Laplace`, `StudentT` or `Horseshoe`: every
+        candidate edge is there, with this prior of its coefficient; only certain edges have the slab. For the
+        engines ``"vb"``, ``"em"`` and ``"gibbs"``, for which None means the paper's ``NEG()``.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class Prior:
     slab: Slab | None = None
     edges: EdgePrior | None = None
     link: float = 1.0
+    coefficients: ScaleMixture | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -75,6 +81,8 @@ class Prior:
             raise PriorError(f"link must be a number from 0 (none) to 1, got {self.link!r}")
         if self.edges is not None and not isinstance(self.edges, EdgePrior):
             raise PriorError(f"edges must be BetaBinomial(...), EqualEdges(...) or None, got {self.edges!r}")
+        if self.coefficients is not None:
+            self._check_coefficients()
 
     def _settle_slab(self) -> None:
         """Check what was said of the slab, and fill in what was not."""
@@ -91,9 +99,24 @@ class Prior:
             object.__setattr__(self, "slab_variance", checks.positive("slab_variance", fixed, PriorError))
         self.noise.check_slab(self.slab)
 
+    def _check_coefficients(self) -> None:
+        mixture = self.coefficients
+        if not isinstance(mixture, ScaleMixture):
+            raise PriorError(f"coefficients must be NEG, Laplace, StudentT, Horseshoe or None, got {mixture!r}")
+        if self.edges is not None:
+            raise PriorError(
+                f"edges={self.edges!r} has no meaning with coefficients={mixture!r}, under which every candidate edge "
+                "exists; give only one of them"
+            )
+        if self.noise.ties_directions:
+            raise PriorError(
+                f"{self.noise!r} counts parents, of which coefficients={mixture!r} knows no number; use UnknownNoise() "
+                "or KnownNoise(...)"
+            )
+
     @property
     def fixed_slab(self) -> float:
-        """The slab variance where one number is needed: that of a fixed slab, 1 for a learned one."""
+        """The slab variance where one number is needed, which is 1 for a learned slab."""
         return 1.0 if self.slab_variance is None else self.slab_variance
 
     @property
@@ -115,7 +138,8 @@ class Prior:
             )
         fixed = (Setting(self.fixed_slab, self.noise),)
         slabs = fixed if self.slab is None else self.slab.settings(node.rows, self.noise)
-        return tuple(part for slab in slabs for part in self.noise.expand(slab, node))
+        parts = tuple(part for slab in slabs for part in self.noise.expand(slab, node))
+        return parts if self.coefficients is None else tuple(replace(p, coefficients=self.coefficients) for p in parts)
 
     @classmethod
     def paper(cls, slab_variance: float = 1.0, noise_precision: float = 1.0) -> Prior:

@@ -84,8 +84,7 @@ class HyperG(Slab):
     points: int = 41
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.a) and self.a > 2):
-            raise PriorError(f"HyperG a must be above 2, otherwise the prior is not proper; got {self.a!r}")
+        checks.above("HyperG a", self.a, 2, PriorError)  # below, the prior is not proper
         checks.whole("HyperG points", self.points, 3, error=PriorError)
 
     def values(self, rows: float) -> tuple[FloatArray, FloatArray]:

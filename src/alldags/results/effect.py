@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
-from alldags.errors import finite_number, whole_number
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results import tables
@@ -134,7 +134,7 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.01, 0.742)
         """
-        return self.sd**2 + (finite_number("estimate", estimate) - self.mean) ** 2
+        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Effect:
         >>> bool(abs(draws.mean() - effect.mean) < 5 * effect.sd / 5000**0.5)
         True
         """
-        size = whole_number("size", size, least=1)
+        size = checks.whole("size", size, least=1)
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
@@ -198,7 +198,7 @@ class Effect:
 
     def probability_above(self, delta: float) -> float:
         """Return the posterior probability of an effect greater than `delta`."""
-        return self.sample.above(finite_number("delta", delta))
+        return self.sample.above(checks.finite("delta", delta))
 
     @cached_property
     def _exact_no_path(self) -> float | None:
@@ -290,8 +290,8 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 41.29, sd 10.53)
         """
-        x = finite_number("the value the treatment is set to", x)
-        draws_size = whole_number("draws_size", draws_size, least=1)
+        x = checks.finite("the value the treatment is set to", x)
+        draws_size = checks.whole("draws_size", draws_size, least=1)
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
@@ -300,7 +300,7 @@ class Effect:
 
     @cached_property
     def link_check(self) -> LinkCheck:
-        """The effect with and without the link: a shift means weak confounders, or instruments.
+        """The effect with and without the link; a shift means weak confounders, or instruments.
 
         The link (`Prior.link`) takes every covariate that drives the treatment for a possible confounder. If the answer
         does not depend on it, that is good news; if it does, so does the truth: see "Many weak confounders".
@@ -338,8 +338,13 @@ class Effect:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: of the table, of how the nodes were computed, and of the checks of this effect."""
+        """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
         return effect_notes(self)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
+        return all(node.diagnostics.is_reliable for total in self._totals.items for node in total.nodes())
 
     @property
     def engines_used(self) -> dict[str, str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects.ranking import TopGraph, top_graphs
 from alldags.effects.total import effect_moments
-from alldags.errors import AlldagsError, GraphError, did_you_mean, whole_number
+from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -126,6 +127,11 @@ class Posterior:
         return tuple(dict.fromkeys((*self._notes, *engine_notes)))
 
     @property
+    def converged(self) -> bool:
+        """Whether every node fitted so far was computed or sampled to the end; `notes` say what to do if not."""
+        return all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+
+    @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
         return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
@@ -232,7 +238,7 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (8, 0.29)
         """
-        size = whole_number("size", size, least=1)
+        size = checks.whole("size", size, least=1)
         self._prepare()
         found = top_graphs(self._models, size)
         order = {edge: i for i, edge in enumerate(self.edges)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.regression import Regression
+from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
@@ -16,26 +17,6 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
 
-_CONTINUOUS = "under a continuous prior on all candidate edges"
-_SCOPE = {  # engines that do not average over graphs must not say that they do
-    "k2": "in the one graph that greedy selection picked",
-    "full": "if every candidate edge exists",
-    "vb": _CONTINUOUS,
-    "em": _CONTINUOUS,
-    "gibbs": _CONTINUOUS,
-}
-_ESTIMATE = {"em": "posterior mode"}
-
-
-def scope_of(engine: str) -> str | None:
-    """Return what an engine's answer takes into account, or None if it averages over graphs."""
-    return _SCOPE.get(engine)
-
-
-def estimate_of(engine: str) -> str:
-    """Return what an engine's estimate is."""
-    return _ESTIMATE.get(engine, "posterior mean")
-
 
 def summarize(effect: Effect, level: float) -> EffectSummary:
     """Write down what there is to say about an effect."""
@@ -43,6 +24,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
     low, high = effect.interval(level)
     low_error, high_error = effect.interval_error(level)
     only = _only_engine(effect)
+    words = None if only is None else engine_words(only)
     return EffectSummary(
         treatment=effect.treatment,
         outcome=effect.outcome,
@@ -67,13 +49,14 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         candidates=len(posterior.graphs),
         log10_graphs=posterior.log10_graphs,
         learns_hyperparameters=posterior.has_hyperparameters,
-        scope=None if only is None else scope_of(only),
-        estimate="posterior mean" if only is None else estimate_of(only),
+        scope=None if words is None else words.scope,
+        estimate="posterior mean" if words is None else words.estimate,
         engine=engine_line(posterior.engine, effect.engines_used.values()),
         notes=effect.notes,
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
+        converged=effect.converged,
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from alldags import checks
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior
 from alldags.effects.paths import candidate_paths, mediator_moments, path_moments
 from alldags.effects.total import TotalEffect
-from alldags.errors import AlldagsError, whole_number
-from alldags.graph.candidate import Edge
+from alldags.errors import AlldagsError
+from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table
@@ -32,7 +33,7 @@ def _sd(mean: float, second: float) -> float:
 
 def paths_table(totals: Mixture[TotalEffect], unit: float, mean: float, limit: int) -> Table:
     """Return the largest paths and a row for all others; `mean` is the whole effect's, in the user's units."""
-    limit = whole_number("limit", limit, least=1)
+    limit = checks.whole("limit", limit, least=1)
     rows = [_path_row(totals, path, unit) for path in candidate_paths(totals, limit)]
     rows.sort(key=lambda row: -abs(row[1]))
     rows = rows[:limit]

@@ -34,6 +34,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "adjusted": [{**asdict(item), "probability": _finite(item.probability)} for item in summary.adjusted],
         "least_squares": summary.least_squares and asdict(summary.least_squares),
         "mean_without_link": summary.mean_without_link,
+        "converged": summary.converged,
     }
 
 

@@ -102,6 +102,8 @@ class EffectSummary:
         Plain least squares on all candidate covariates; None if there are too few rows for it.
     mean_without_link
         The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
+    converged
+        False if a node was not sampled, or iterated, to the end; `notes` then say what to do.
 
     Examples
     --------
@@ -142,3 +144,4 @@ class EffectSummary:
     adjusted: tuple[Adjustment, ...] = ()
     least_squares: LeastSquares | None = None
     mean_without_link: float | None = None
+    converged: bool = True

@@ -196,7 +196,8 @@ def _adjusted_remark(summary: EffectSummary) -> str:
     kept = [item.name for item in likely if item.raised >= _DRIVES]
     if not kept:
         return text
-    return f"{text} Kept because they drive {summary.treatment} or what it acts through: {_named(kept)}."
+    who = "All are" if len(kept) == len(likely) > 1 else f"{_named(kept)} {'is' if len(kept) == 1 else 'are'}"
+    return f"{text} {who} kept for driving {summary.treatment} or what it acts through."
 
 
 def _named(names: list[str]) -> str:

@@ -254,9 +254,15 @@ def run_walk(
     values: FloatArray | None = None,
 ) -> Walk:
     """Call the compiled walk; `paths` and `values` are filled if given."""
+    from alldags.engines.kernels.bounding.stack import make_stack
     from alldags.engines.kernels.bounding.walk import walk
+    from alldags.engines.kernels.subsets.block import make_block, make_sums
 
+    prefix, width, weights = system.prefix, system.width, system.weights
     if paths is None or values is None:
-        paths, values = np.zeros((0, system.prefix), dtype=bool), np.zeros(0)
-    found: Walk = walk(system.a, system.b, system.reach, system.width, system.weights, limits, second, paths, values)
+        paths, values = np.zeros((0, prefix), dtype=bool), np.zeros(0)
+    stack = make_stack(system.a, system.b, system.reach, width, second)
+    block, sums = make_block(width, weights.log_factor[prefix:]), make_sums(width, second)
+    path = np.zeros(prefix, dtype=bool)
+    found: Walk = walk(stack, block, sums, width, weights, limits, path, paths, values)
     return found

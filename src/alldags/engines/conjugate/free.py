@@ -180,14 +180,14 @@ def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
 
 
 def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int) -> list[Sums]:
-    from alldags.engines.kernels.subsets.block import allocate_sums
+    from alldags.engines.kernels.subsets.block import make_sums
 
     prefixes = 1 << (len(system.b) - system.width)
     parts = _PARTS if prefixes >= _WORTH_SPLITTING else 1
     count = prefixes // parts
 
     def job(part: int) -> Sums:
-        sums = allocate_sums(len(system.b), second)
+        sums = make_sums(len(system.b), second)
         _walk(system, weights, part * count, count, sums, np.zeros((0, 0)))
         return sums
 
@@ -196,11 +196,11 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
 
 def _walk(system: FreeSystem, weights: Weights, first: int, count: int, sums: Sums, lanes: FloatArray) -> None:
     """Allocate the compiled walk's memory and call it."""
-    from alldags.engines.kernels.subsets.block import allocate_block
+    from alldags.engines.kernels.subsets.block import make_block
     from alldags.engines.kernels.subsets.enumeration import make_stack, walk_subsets
 
     width = system.width
-    block = allocate_block(width, weights.log_factor)
+    block = make_block(width, weights.log_factor)
     stack = make_stack(system.a, system.b, len(system.b) - width, sums.between.shape[0] > 0)
     walk_subsets(weights, width, first, count, block, stack, sums, lanes)
 
@@ -214,13 +214,13 @@ def weights_of_sets(system: FreeSystem, log_total: float) -> Iterator[FloatArray
     Variable ``i`` is present in lane ``l`` iff bit ``width - 1 - i`` of l is set, and variable ``width + h`` iff bit h
     of the prefix is.
     """
-    from alldags.engines.kernels.subsets.block import allocate_sums
+    from alldags.engines.kernels.subsets.block import make_sums
 
     weights, prefixes = system.weights._replace(reference=log_total), 1 << (len(system.b) - system.width)
     count = min(prefixes, _PIECE)
     for first in range(0, prefixes, count):
         lanes = np.empty((count, 1 << system.width))
-        _walk(system, weights, first, count, allocate_sums(0, second=False), lanes)
+        _walk(system, weights, first, count, make_sums(0, second=False), lanes)
         yield lanes
 
 

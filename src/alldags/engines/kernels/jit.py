@@ -33,6 +33,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numba import config, njit
+from numba.core import event
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Any]
 
@@ -103,6 +104,30 @@ def _private_folder() -> Path | None:
 
 def _say(text: str) -> None:
     print(f"alldags: {text}", file=sys.stderr)
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Tells a person at a terminal, once, why the first answer takes long; kept machine code is not compiled again."""
+
+    def __init__(self) -> None:
+        self.is_new = True
+
+    def on_start(self, _event: Any) -> None:
+        """Say that something is compiled, if it is one of ours."""
+        if self.is_new and sys.stderr.isatty() and _is_ours(_event):
+            self.is_new = False
+            _say("compiling inner loops, this first time only: some ten seconds, more where a node is sampled ...")
+
+    def on_end(self, _event: Any) -> None:
+        """Nothing is said at the end."""
+
+
+def _is_ours(happening: Any) -> bool:
+    module = getattr(getattr(happening.data.get("dispatcher"), "py_func", None), "__module__", "")
+    return str(module).startswith(__name__.rpartition(".")[0])
+
+
+event.register("numba:compile", _Announcement())
 
 
 def _as_it_is(function: Callable[..., Any]) -> Any:

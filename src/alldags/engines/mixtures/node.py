@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags import checks
 from alldags.engines.conjugate import noise
-from alldags.engines.mixtures.prior import ScaleMixture
 from alldags.errors import EngineError
-from alldags.nodes import NodeProblem
+from alldags.nodes import Diagnostics, NodeProblem
 from alldags.priors.grid import Setting
+from alldags.priors.mixtures import NEG, ScaleMixture
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -27,6 +28,23 @@ ONE_SETTING = (
     "scale mixtures do not learn the slab's hyperparameters: certain edges have a slab of variance 1, in units of the "
     "noise"
 )
+
+
+IS_A_MODE = (
+    "EM gives the posterior mode reached from the full model, not the mean; spreads are a Laplace-type approximation: "
+    "variances found are taken as known, and a coefficient at zero as certain"
+)
+SCOPE = "under a continuous prior on all candidate edges"
+
+
+@dataclass(frozen=True)
+class MixtureDiagnostics(Diagnostics):
+    """Diagnostics of which some warnings are the same for every node."""
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What was not to be expected."""
+        return tuple(sentence for sentence in self.warnings if sentence not in (NOT_USED, ONE_SETTING, IS_A_MODE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +115,6 @@ def node_arrays(problem: NodeProblem) -> NodeArrays:
             f"{problem.child!r} has certain edges with a g-prior slab, which scale mixtures cannot take; use an "
             "independent slab or the engine 'exact'"
         )
-    if setting.noise.shape_per_parent != 0.0:
-        raise EngineError(
-            f"{setting.noise!r} counts parents, and scale mixtures have no parent sets; use UnknownNoise() or "
-            "KnownNoise(...), or one of the engines 'auto', 'exact' and 'mcmc'"
-        )
     numbers = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
     s = numbers.precision
     return NodeArrays(
@@ -136,22 +149,14 @@ def low_rank_factor(arrays: NodeArrays, n: float) -> tuple[FloatArray, FloatArra
     return factor, solve_triangular(lower[:rank, :rank], arrays.shift[order[:rank]], lower=True)
 
 
+def mixture_of(problem: NodeProblem) -> ScaleMixture:
+    """Return the prior of the uncertain edges' coefficients; the paper's unless another one was given."""
+    return problem.settings[0].coefficients or NEG()
+
+
 def bound_constant(prior: ScaleMixture, arrays: NodeArrays, problem: NodeProblem) -> float:
     """Return what the kernels leave out of the evidence lower bound, except for the global scale's part."""
-    return arrays.free * _coefficient_constant(prior) + _noise_constant(arrays, problem)
-
-
-def _coefficient_constant(prior: ScaleMixture) -> float:
-    if prior.mixing == "neg":
-        kappa, nu = prior.kappa, prior.nu
-        gamma = kappa * math.log(nu) + math.log(kappa) - (kappa + 1.0) * math.log1p(kappa)
-        return 0.5 * math.log(2.0 * math.pi) - math.log(2.0) + gamma + 0.5
-    if prior.mixing == "laplace":
-        return 0.5 * math.log(prior.alpha) - math.log(2.0) + 0.5 * math.log(2.0 * math.pi)
-    if prior.mixing == "student-t":
-        a = prior.shape
-        return a * math.log(prior.rate) - math.lgamma(a) + math.lgamma(a + 0.5)
-    return -math.log(math.pi) - (0.0 if prior.learn_global else math.log(prior.global_scale))
+    return arrays.free * prior.log_constant + _noise_constant(arrays, problem)
 
 
 def _noise_constant(arrays: NodeArrays, problem: NodeProblem) -> float:
@@ -166,10 +171,8 @@ def _noise_constant(arrays: NodeArrays, problem: NodeProblem) -> float:
 
 def check_iteration(tolerance: float, max_rounds: int) -> None:
     """Check what decides when an iteration stops."""
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise EngineError(f"tolerance must be a positive finite number, got {tolerance!r}")
-    if max_rounds < 1:
-        raise EngineError(f"max_rounds must be at least 1, got {max_rounds!r}")
+    checks.positive("tolerance", tolerance, EngineError)
+    checks.whole("max_rounds", max_rounds, 1, error=EngineError)
 
 
 def residual_rate(arrays: NodeArrays, mean: FloatArray) -> float:

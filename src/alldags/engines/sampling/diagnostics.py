@@ -1,6 +1,6 @@
-"""Has a sampler run long enough? Control variates, split R-hat, Monte-Carlo errors, and what to tell the user.
+"""Has a sampler run long enough? Split R-hat, Monte-Carlo errors, and what to tell the user.
 
-A *trace* holds batch means, shape (chains, batches, k). The functions used while sampling are vectorised over the k
+A *trace* holds batch means, shape (chains, batches, m). The functions used while sampling are vectorised over the m
 columns; the tables a user looks at come from ArviZ, on first use.
 """
 
@@ -16,8 +16,9 @@ from alldags.nodes import Diagnostics
 from alldags.typing import BoolArray, FloatArray
 
 R_HAT = 1.01  # Vehtari et al. (2021)
+WEIGHT_R_HAT = 1.05  # of the log weight, whose batch means are compared with each other
 LEAST_INCLUSION = 0.01  # edges below are not judged
-LEAST_EVENTS = 50.0  # changes of an edge before the coefficient of its control variate is fitted
+NEGLIGIBLE = 1e-9  # of the scale of a quantity; differences below are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,43 +27,74 @@ class MCMCDiagnostics(Diagnostics):
 
     Parameters
     ----------
+    converged
+        Whether chains from different starts agree and no mode that was found is missing from them.
+    remark
+        What was done to find modes; others cannot be excluded.
     sweeps, chains
         Sweeps kept per chain, and chains.
     warm_up
         Sweeps per chain before these.
-    mcse
-        Monte-Carlo standard error of every coefficient's mean, shape (k,).
+    searches, modes, jumps, dismissed
+        Searches for modes, modes found, groups of parents flipped together to get from one to another, and chains that
+        were taken from a mode whose evidence is negligible.
+    mcse, inclusion_mcse, sd_mcse
+        Monte-Carlo standard errors of every coefficient's mean, inclusion probability and standard deviation, shape (k,).
     effective_draws
-        How many independent posterior draws would give the same error, shape (k,); infinite where there is none.
+        How many independent posterior draws would give the same error of the mean, shape (k,); infinite where there is
+        none.
     split_r_hat
-        Split R-hat of every coefficient, shape (k,); nan where the edge is not judged (inclusion below .01), or all
-        chains are constant and agree.
+        Split R-hat of every edge, the larger one of its coefficient and its presence, shape (k,); nan where the edge is
+        not judged (inclusion below .01), or all chains are constant and agree.
+    relative_sd_error
+        Largest Monte-Carlo error of the standard deviation of an edge judged, relative to it.
+    weight_r_hat
+        Split R-hat of the log weight of the parent set.
     constant
         Edges judged whose coefficient did not move within any chain, shape (k,): nothing about the other parents
         changes it (a certain edge among certain edges), or the chains are stuck.
+    missed
+        Share of the posterior, relative to the sets visited, of the heaviest known mode that the chains did not visit.
     trace
         Batch means of the coefficients, shape (chains, batches, k).
     drift
         Largest change of a coefficient found when the factorisation was renewed.
-    flips, swaps, setting_moves
+    flips, swaps, jumps_made, setting_moves
         Moves that changed the state, in all chains.
     reproducible
         False if a time limit ended the run.
     """
 
+    converged: bool = True
+    remark: str = ""
     sweeps: int = 0
     chains: int = 0
     warm_up: int = 0
+    searches: int = 0
+    modes: int = 0
+    jumps: int = 0
+    dismissed: int = 0
     mcse: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
+    inclusion_mcse: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
+    sd_mcse: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     effective_draws: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     split_r_hat: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
+    relative_sd_error: float = 0.0
+    weight_r_hat: float = 1.0
     constant: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    missed: float = 0.0
     trace: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)
     drift: float = 0.0
     flips: int = 0
     swaps: int = 0
+    jumps_made: int = 0
     setting_moves: int = 0
     reproducible: bool = True
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """All of the warnings."""
+        return self.warnings
 
     @property
     def max_r_hat(self) -> float:
@@ -74,20 +106,29 @@ class MCMCDiagnostics(Diagnostics):
         """Largest Monte-Carlo standard error of a coefficient's mean."""
         return _largest(self.mcse, 0.0)
 
+    @property
+    def max_inclusion_mcse(self) -> float:
+        """Largest Monte-Carlo standard error of an inclusion probability."""
+        return _largest(self.inclusion_mcse, 0.0)
+
+    @property
+    def _moving(self) -> BoolArray:
+        return ~np.isnan(self.split_r_hat) & ~self.constant
+
     @cached_property
     def rank_r_hat(self) -> FloatArray:
-        """Rank-normalised split R-hat by ArviZ, shape (k,); nan as in `split_r_hat`."""
-        return _arviz("rhat", self.trace, ~np.isnan(self.split_r_hat), "rank")
+        """Rank-normalised split R-hat by ArviZ, shape (k,); nan as in `split_r_hat`, and where constant."""
+        return _arviz("rhat", self.trace, self._moving, "rank")
 
     @cached_property
     def bulk_ess(self) -> FloatArray:
-        """Effective sample size of the batch means by ArviZ, shape (k,); nan as in `split_r_hat`."""
-        return _arviz("ess", self.trace, ~np.isnan(self.split_r_hat), "bulk")
+        """Effective sample size of the batch means by ArviZ, shape (k,); nan as in `split_r_hat`, and where constant."""
+        return _arviz("ess", self.trace, self._moving, "bulk")
 
     @cached_property
     def arviz_mcse(self) -> FloatArray:
         """Monte-Carlo standard error of the means by ArviZ, shape (k,); a check on `mcse`."""
-        return _arviz("mcse", self.trace, ~np.isnan(self.split_r_hat), "mean")
+        return _arviz("mcse", self.trace, self._moving, "mean")
 
 
 def _largest(values: FloatArray, empty: float) -> float:
@@ -106,65 +147,37 @@ def _arviz(name: str, trace: FloatArray, judged: BoolArray, method: str) -> Floa
     return out
 
 
-# -- vectorised over coefficients -------------------------------------------------------------------------------------
-
-
-def coarser(trace: FloatArray, batch: int) -> tuple[FloatArray, int]:
-    """Average neighbouring batches, shape (chains, batches, ...), of `batch` sweeps each; return it and the new size.
-
-    About ``5 sqrt(sweeps)`` batches remain in each chain. Control variates need batches long enough to hold what a draw
-    leads to, and enough of them to estimate that; this was the best compromise between 400 and 6,400 sweeps.
-    """
-    chains, batches = trace.shape[:2]
-    length = max(1, int(batches / (5.0 * math.sqrt(batches * batch))))
-    count = batches // length
-    kept = trace[:, batches - count * length :]
-    return kept.reshape(chains, count, length, *trace.shape[2:]).mean(axis=2), batch * length
-
-
-def with_control_variates(
-    trace: FloatArray, controls: FloatArray, effects: FloatArray, batch: int
-) -> tuple[FloatArray, int]:
-    """Subtract from a trace (chains, batches, m) what its controls explain; return it and how many were fitted.
-
-    The controls, shape (chains, batches, c), have expectation zero exactly (they are martingale differences of the
-    Gibbs draws), so this changes no expectation. The coefficients come from least squares within chains if the edge had
-    the occasion to change at least `LEAST_EVENTS` times in all sweeps, `batch` to each batch, and for at most one
-    control per five batches, those that vary most. Rarer edges have the coefficients `effects`, (c, m), computed
-    beforehand: the average of their controls is far from its expectation, and what a parent set that was never met
-    would have done is in it.
-    """
-    from alldags.engines.kernels.sampler.controls import control_spreads, fit_controls, subtract_controls
-
-    events = control_spreads(controls) * batch**2
-    count = min(int((events > LEAST_EVENTS).sum()), trace.shape[0] * trace.shape[1] // 5)
-    trace = trace.copy()
-    order = np.argsort(-events, kind="stable")
-    fitted, rare = order[:count], order[count:]
-    rare = rare[effects[rare].any(axis=1)]
-    subtract_controls(trace, controls, rare, effects[rare])
-    if count:
-        subtract_controls(trace, controls, fitted, fit_controls(trace, controls, fitted))
-    return trace, count
+# -- vectorised over columns ------------------------------------------------------------------------------------------
 
 
 def split_r_hat(trace: FloatArray, variance: FloatArray, batch: int = 1) -> FloatArray:
-    """Return the split R-hat of every coefficient, shape (k,), from batches of `batch`; nan where `variance` is zero.
+    """Return the split R-hat of every column, shape (m,), from batches of `batch`; nan where `variance` is zero.
 
-    This is the potential scale reduction of the coefficient itself: the variance between the means of half chains,
-    against its posterior variance. As the means are Rao-Blackwellised, disagreement is not hidden by the noise that
-    draws of the coefficient would have.
+    This is the potential scale reduction of the quantity itself: the variance between the means of half chains, against
+    its posterior variance. As the means are Rao-Blackwellised, disagreement is not hidden by the noise that draws would
+    have. A quantity that is constant but for rounding has none to reduce.
     """
-    halves = _halves(trace)
-    n = halves.shape[1] * batch
-    between = halves.mean(axis=1).var(axis=0, ddof=1)
+    means = _halves(trace).mean(axis=1)
+    n = trace.shape[1] // 2 * batch
+    between = means.var(axis=0, ddof=1)
+    between = np.where(between <= (NEGLIGIBLE * np.abs(means).max(axis=0)) ** 2, 0.0, between)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.sqrt((n - 1) / n + between / variance)
     return np.where(variance > 0, np.where(np.isfinite(variance), value, 1.0), np.nan)
 
 
+def plain_r_hat(values: FloatArray) -> float:
+    """Return the split R-hat of batch means (chains, batches) against each other; 1 if they hardly vary."""
+    halves = _halves(values[:, :, None])[:, :, 0]
+    within, between = float(halves.var(axis=1, ddof=1).mean()), float(halves.mean(axis=1).var(ddof=1))
+    if between < 0.01:  # a tenth of a nat
+        return 1.0
+    n = halves.shape[1]
+    return math.sqrt((n - 1) / n + between / max(within, 1e-12))
+
+
 def is_constant(trace: FloatArray) -> BoolArray:
-    """Return which coefficients did not change within any chain but for rounding, shape (k,)."""
+    """Return which columns did not change within any chain but for rounding, shape (m,)."""
     return np.asarray(np.ptp(trace, axis=1).max(axis=0) <= 1e-12 * np.abs(trace).max(axis=(0, 1)))
 
 
@@ -173,24 +186,36 @@ def _halves(trace: FloatArray) -> FloatArray:
     return np.concatenate([trace[:, :half], trace[:, trace.shape[1] - half :]])
 
 
-def long_batches(trace: FloatArray) -> FloatArray:
-    """Return the means of long batches, shape (long batches of all chains, k): about sqrt(batches) in each chain."""
-    chains, batches, k = trace.shape
-    length = max(1, math.isqrt(batches))
+def long_batches(trace: FloatArray, count: int) -> FloatArray:
+    """Return the means of about `count` long batches in each chain, shape (long batches of all chains, m)."""
+    chains, batches, m = trace.shape
+    length = max(1, batches // count)
     count = batches // length
-    return np.asarray(trace[:, batches - count * length :].reshape(chains * count, length, k).mean(axis=1))
+    return np.asarray(trace[:, batches - count * length :].reshape(chains * count, length, m).mean(axis=1))
 
 
-def mean_errors(batch_means: FloatArray, controls: int, batches: int) -> FloatArray:
-    """Return the standard error of the mean of each column of `batch_means`, shape (k,).
+def mean_errors(trace: FloatArray) -> FloatArray:
+    """Return the standard error of the mean of each column, shape (m,).
 
-    Corrected for the degrees of freedom that `controls` control variates took from `batches` short batches.
+    The larger one of two: many batches give a steady estimate, a few long ones hold slow movements.
     """
-    used = batches / max(batches - controls, 1)
-    return np.asarray(np.sqrt(used * batch_means.var(axis=0, ddof=1) / len(batch_means)))
+    errors = []
+    for count in (math.isqrt(trace.shape[1]), 5):
+        batches = long_batches(trace, max(count, 1))
+        errors.append(np.sqrt(batches.var(axis=0, ddof=1) / len(batches)))
+    return np.asarray(np.maximum(errors[0], errors[1]))
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
+
+
+def standing_remark(found: MCMCDiagnostics) -> str:
+    """Return the sentence that every sampled answer carries."""
+    modes = "one mode" if found.modes <= 1 else f"{found.modes} modes, joined by {found.jumps} jumps"
+    return (
+        f"sampled: modes that were not met cannot be excluded; {found.searches} searches from forward and backward "
+        f"selection, full, empty, random and heated sets led to {modes}, and {found.chains} chains ran from there"
+    )
 
 
 def convergence_warnings(
@@ -198,14 +223,8 @@ def convergence_warnings(
 ) -> tuple[str, ...]:
     """Return the sentences a user should read about this run."""
     out: list[str] = []
-    if found.max_r_hat > R_HAT:
-        worst = int(np.nanargmax(found.split_r_hat))
-        factor = 10 if found.max_r_hat > 1.1 else 4
-        out.append(
-            f"the chains for {child!r} have not agreed: R-hat is {found.max_r_hat:.3f} for the edge from "
-            f"{names[worst]!r} after {found.sweeps} sweeps (wanted: {R_HAT}); run about {factor} times longer, "
-            f"MCMC(max_sweeps={factor * found.sweeps})"
-        )
+    if not found.converged:
+        out.append(_not_agreed(child, names, found))
     if target_mcse is not None and found.max_mcse > target_mcse:
         longer = math.ceil((found.max_mcse / target_mcse) ** 2 * 10) / 10
         out.append(
@@ -224,3 +243,21 @@ def convergence_warnings(
             "parents are almost exactly collinear; remove duplicates"
         )
     return tuple(out)
+
+
+def _not_agreed(child: str, names: tuple[str, ...], found: MCMCDiagnostics) -> str:
+    if found.max_r_hat > R_HAT:
+        worst = int(np.nanargmax(found.split_r_hat))
+        what = f"R-hat is {found.max_r_hat:.3f} for the edge from {names[worst]!r} (wanted: {R_HAT})"
+    elif found.missed > 0.0:
+        what = f"a known mode with {100 * found.missed:.2g}% of the weight of those visited was not visited"
+    elif found.weight_r_hat > WEIGHT_R_HAT:
+        what = f"R-hat is {found.weight_r_hat:.3f} for the weight of the parent sets (wanted: {WEIGHT_R_HAT})"
+    else:
+        what = f"the error of an inclusion probability is {found.max_inclusion_mcse:.2g}"
+    factor = 10 if max(found.max_r_hat, found.weight_r_hat) > 1.1 else 4
+    return (
+        f"the chains for {child!r} have not agreed: {what} after {found.sweeps} sweeps: do not rely on this answer; "
+        f"run about {factor} times longer, MCMC(max_sweeps={factor * (found.sweeps + found.warm_up)}), search longer, "
+        "MCMC(starts=...), or remove candidates that explain the same"
+    )

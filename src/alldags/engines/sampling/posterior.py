@@ -5,109 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.block import CONTROL
 from alldags.engines.kernels.sampler.chain import new_chain, replay
-from alldags.engines.kernels.sampler.flip import DRIFT, FLIPS, SETTING_MOVES, SWAPS
-from alldags.engines.sampling.diagnostics import (
-    LEAST_INCLUSION,
-    MCMCDiagnostics,
-    coarser,
-    is_constant,
-    long_batches,
-    mean_errors,
-    split_r_hat,
-    with_control_variates,
-)
-from alldags.engines.sampling.run import Run, added_up, total
+from alldags.engines.kernels.sampler.moves import MEAN
+from alldags.engines.sampling.diagnostics import MCMCDiagnostics, mean_errors
+from alldags.engines.sampling.estimates import Estimates, unseen
+from alldags.engines.sampling.evidence import Evidence, evidence
+from alldags.engines.sampling.sample import Sample, reach
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 LEAST_SETS = 100  # stored parent sets that must contain (or lack) an edge to condition on it without a new run
-
-
-@dataclass(frozen=True, eq=False)
-class Estimates:
-    """Rao-Blackwellised averages with control variates.
-
-    Parameters
-    ----------
-    inclusion, mean, variance, variance_between
-        Of each coefficient, shape (k,); the last is the variance of the conditional mean over parent sets.
-    batch_means
-        Of long batches, whose spread gives Monte-Carlo errors, shape (batches, k).
-    controls, batches
-        Control variates used, and short batches in all chains.
-    """
-
-    inclusion: FloatArray
-    mean: FloatArray
-    variance: FloatArray
-    variance_between: FloatArray
-    batch_means: FloatArray
-    controls: int
-    batches: int
-
-
-def judge(problem: NodeProblem, run: Run) -> tuple[Estimates, MCMCDiagnostics]:
-    """Return what a run says so far, and how far it can be trusted."""
-    whole, batch = coarser(run.trace, run.batch)
-    chains, batches, _, k = whole.shape
-    values, effects = whole[:, :, :CONTROL].reshape(chains, batches, 2 * k), run.effects.reshape(k, 2 * k)
-    both, used = with_control_variates(values, whole[:, :, CONTROL], effects, batch)
-    inclusion, mean = both.mean(axis=(0, 1)).reshape(2, k)
-    trace = both[:, :, k:]
-    estimates = Estimates(
-        inclusion=np.where(problem.certain, 1.0, np.clip(inclusion, 0.0, 1.0)),
-        mean=mean,
-        variance=_variance(run, "square"),
-        variance_between=_variance(run, "square_between"),
-        batch_means=long_batches(trace),
-        controls=used,
-        batches=chains * batches,
-    )
-    return estimates, _diagnose(run, trace, batch, estimates)
-
-
-def _variance(run: Run, name: str) -> FloatArray:
-    """Return second moment minus squared mean; the plain mean of the same sweeps keeps it from going below zero."""
-    visits = np.maximum(added_up(run, "visits"), 1.0)
-    return np.asarray(np.maximum(added_up(run, name) / visits - (added_up(run, "mean") / visits) ** 2, 0.0))
-
-
-def _diagnose(run: Run, trace: FloatArray, batch: int, estimates: Estimates) -> MCMCDiagnostics:
-    judged = estimates.inclusion > LEAST_INCLUSION
-    still = is_constant(trace)
-    agree = is_constant(trace.mean(axis=1)[None])
-    r_hat = np.where(still & agree, np.nan, split_r_hat(trace, estimates.variance, batch))
-    mcse = mean_errors(estimates.batch_means, estimates.controls, estimates.batches)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.where(mcse > 0, estimates.variance / mcse**2, np.inf)
-    return MCMCDiagnostics(
-        "mcmc",
-        sweeps=run.sweeps,
-        chains=len(run.chains),
-        warm_up=run.warm_up,
-        mcse=mcse,
-        effective_draws=effective,
-        split_r_hat=np.where(judged, r_hat, np.nan),
-        constant=judged & still,
-        trace=trace,
-        drift=max(float(chain.numbers[DRIFT]) for chain in run.chains),
-        flips=_count(run, FLIPS),
-        swaps=_count(run, SWAPS),
-        setting_moves=_count(run, SETTING_MOVES),
-    )
-
-
-def _count(run: Run, place: int) -> int:
-    return sum(int(chain.counts[place]) for chain in run.chains)
 
 
 class SampledPosterior(NodePosterior):
@@ -122,7 +35,7 @@ class SampledPosterior(NodePosterior):
     def __init__(
         self,
         problem: NodeProblem,
-        run: Run,
+        sample: Sample,
         estimates: Estimates,
         diagnostics: MCMCDiagnostics,
         refit: Callable[[NodeProblem, np.random.Generator], NodePosterior],
@@ -133,7 +46,7 @@ class SampledPosterior(NodePosterior):
         self.estimates = estimates
         self._refit = refit
         self._rng = rng
-        self._run = run
+        self._sample = sample
 
     @property
     def inclusion(self) -> FloatArray:
@@ -143,24 +56,40 @@ class SampledPosterior(NodePosterior):
     def mean(self) -> FloatArray:
         return self.estimates.mean
 
-    @cached_property
+    @property
     def noise_variance(self) -> float:
-        return float(total(self._run, "noise_variance")[0])
+        return self.estimates.noise_variance
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        sample = self._sample
+        rng = deepcopy(self._rng)  # the same answer whenever it is asked for
+        return evidence(sample.systems, sample.target, sample.seen, self.inclusion, rng)
+
+    @property
+    def log_evidence(self) -> float:
+        return self._evidence.value
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Monte-Carlo standard error of `log_evidence`."""
+        return self._evidence.error
 
     @cached_property
     def sets(self) -> BoolArray:
         """Stored parent sets of all chains, shape (sets, k)."""
-        return np.concatenate(list(self._run.sets))
+        return np.concatenate(list(self._sample.seen.sets))
 
     @cached_property
     def set_settings(self) -> IntArray:
         """Index of the hyperparameter value of each stored set, shape (sets,)."""
-        return self._run.set_settings.reshape(-1)
+        return self._sample.seen.settings.reshape(-1)
 
     @cached_property
     def setting_weights(self) -> FloatArray:
         """Posterior probability of each hyperparameter value, shape (settings,)."""
-        return total(self._run, "setting")
+        count = np.bincount(self.set_settings, minlength=len(self.problem.settings))
+        return np.asarray(count / count.sum())
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -170,7 +99,7 @@ class SampledPosterior(NodePosterior):
         """Return mean, second moment and between-set second moment over the stored sets with these weights."""
         k = self.problem.k
         out = np.zeros(k), np.zeros((k, k)), np.zeros((k, k))
-        replay(self._run.systems, new_chain(k), self.sets, self.set_settings, weights, *out)
+        replay(self._sample.systems, new_chain(k), self.sets, self.set_settings, weights, *out)
         return out
 
     @cached_property
@@ -228,14 +157,10 @@ class SampledPosterior(NodePosterior):
 
     def linear_error(self, weights: FloatArray) -> float:
         weights = np.asarray(weights, dtype=float)
-        combined = self.estimates.batch_means @ weights
-        error = float(mean_errors(combined[:, None], self.estimates.controls, self.estimates.batches)[0])
-        return max(error, self._unseen(weights))
-
-    def _unseen(self, weights: FloatArray) -> float:
-        """Return what parent sets too rare to have been met may amount to: a posterior deviation over their number."""
-        variance = weights @ (self.second_moment - np.outer(self.mean, self.mean)) @ weights
-        return math.sqrt(max(float(variance), 0.0)) / self.set_draws if math.isfinite(variance) else 0.0
+        combined = self._sample.seen.trace[:, :, MEAN] @ weights
+        error = float(mean_errors(combined[:, :, None])[0])
+        rare = unseen(weights * reach(self._sample.systems), self._sample.seen)
+        return math.hypot(error, float(np.sqrt((rare**2).sum())))
 
 
 def _second_moment(covariance: FloatArray, variance: FloatArray, mean: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Running several chains over parent sets, in rounds, from dispersed starts."""
+"""Chains over parent sets: a state goes in; a state, and what was seen on the way, come out."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.block import Sums, Together, new_sums, nothing_together
-from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, padded, start
-from alldags.engines.kernels.sampler.moves import run_chain
-from alldags.engines.kernels.sampler.response import Response, new_response
+from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, padded
+from alldags.engines.kernels.sampler.flip import (
+    DRIFT,
+    FLIPS,
+    JUMPS,
+    LEAST_RESIDUAL,
+    LOG_WEIGHT,
+    SETTING,
+    SETTING_MOVES,
+    SWAPS,
+)
+from alldags.engines.kernels.sampler.moves import Record, Target, run_chain
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
-MOST_START = 200  # parents present in a start
-NO_RESPONSE = new_response(0)
+
+
+# -- the problem as arrays --------------------------------------------------------------------------------------------
 
 
 def stack_systems(problem: NodeProblem) -> Systems:
@@ -51,147 +60,167 @@ def _factor(gram: FloatArray, precision: FloatArray) -> float:
     return float(precision[place] / gram[place])
 
 
-@dataclass(eq=False)
-class Run:
-    """Chains and what they have recorded so far.
+def posterior_target(systems: Systems, swaps: int, jumps: BoolArray, pattern: BoolArray) -> Target:
+    """Return the posterior as what to sample, with these jumps, shape (J, k)."""
+    settings, k = systems.scale.shape
+    return Target(1.0, np.zeros(k), np.zeros(settings), jumps, pattern, swaps)
+
+
+def flattened(systems: Systems, swaps: int, beta: float) -> Target:
+    """Return all weights, likelihood and prior, to the power `beta`; a large one leads to the nearest best set."""
+    none = np.zeros((0, systems.certain.size), dtype=bool)
+    return posterior_target(systems, swaps, none, none)._replace(beta=beta)
+
+
+# -- states and what is seen ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a chain is: its parent set, shape (k,), and its setting; the log weight of both."""
+
+    present: BoolArray
+    setting: int
+    log_weight: float = -np.inf
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Moves that changed the state, and what rounding did: largest change of a mean, least unexplained share."""
+
+    flips: int = 0
+    swaps: int = 0
+    jumps: int = 0
+    setting_moves: int = 0
+    drift: float = 0.0
+    least_residual: float = np.inf
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.flips + other.flips,
+            self.swaps + other.swaps,
+            self.jumps + other.jumps,
+            self.setting_moves + other.setting_moves,
+            max(self.drift, other.drift),
+            min(self.least_residual, other.least_residual),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What C chains recorded in B batches of `batch` sweeps each.
 
     Parameters
     ----------
-    together
-        The parents drawn together after each sweep.
-    response, effects
-        How parents act on each other, and what follows from drawing one: coefficients of control variates, (k, 2, k).
     trace
-        Batch means, shape (chains, batches, 3, k): inclusion, coefficient, control.
-    sets, set_settings
-        Parent set (chains, batches, k) and setting (chains, batches) at the end of each batch.
-    batch
-        Sweeps per batch.
-    warm_up
-        Sweeps per chain that are not in the trace.
+        Batch means, shape (C, B, 4, k): presence, coefficient, its square, squared conditional mean.
+    log_weight, noise
+        Batch means of log weight and noise variance, shape (C, B).
+    sets, settings
+        Parent set (C, B, k) and setting (C, B) at the end of each batch.
     """
 
-    systems: Systems
-    chains: list[Chain]
-    generators: list[np.random.Generator]
-    swaps: int
-    together: Together
-    response: Response
-    effects: FloatArray
-    sums: list[Sums] = field(default_factory=list)
-    trace: FloatArray = field(default_factory=lambda: np.zeros(0))
-    sets: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    set_settings: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    trace: FloatArray
+    log_weight: FloatArray
+    noise: FloatArray
+    sets: BoolArray
+    settings: IntArray
     batch: int = 1
-    warm_up: int = 0
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def sweeps(self) -> int:
-        """Sweeps per chain in the trace."""
+        """Sweeps per chain."""
         return int(self.trace.shape[1]) * self.batch
 
 
-def start_chains(problem: NodeProblem, systems: Systems, chains: int, swaps: int, rng: np.random.Generator) -> Run:
-    """Return chains at dispersed starts: empty, greedy, crowded, then random."""
-    generators = rng.spawn(chains)
-    k, count = problem.k, len(problem.settings)
-    states = [new_chain(k) for _ in range(chains)]
-    run = Run(systems, states, generators, swaps, nothing_together(k), new_response(k), np.zeros((k, 2, k)))
-    for index, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
-        setting = (index * count) // chains
-        start(systems, chain, start_set(problem, index, generator), setting)
-    forget(run)
-    return run
+def _outcome(chain: Chain) -> tuple[State, Tally]:
+    counts, numbers = chain.counts, chain.numbers
+    state = State(chain.present, int(counts[SETTING]), float(numbers[LOG_WEIGHT]))
+    moves = [int(counts[place]) for place in (FLIPS, SWAPS, JUMPS, SETTING_MOVES)]
+    return state, Tally(*moves, float(numbers[DRIFT]), float(numbers[LEAST_RESIDUAL]))
 
 
-def start_set(problem: NodeProblem, index: int, generator: np.random.Generator) -> BoolArray:
-    """Return the start of chain `index`, shape (k,): 0 is empty, 1 greedy, 2 crowded, others random."""
-    from alldags.engines.k2 import greedy_set
-
-    none = np.zeros(problem.k, dtype=bool)
-    if index == 1:
-        return greedy_set(conjugate_system(problem.with_setting(problem.settings[0])), problem.certain)[0]
-    if index == 0 or problem.free == 0:
-        return none
-    share = 0.9 if index == 2 else generator.random()
-    size = int(share * min(problem.free, MOST_START))
-    if problem.log_size is not None and not np.isfinite(problem.log_size[size]):
-        return none
-    none[generator.choice(np.flatnonzero(~problem.certain), size=size, replace=False)] = True
-    return none
+def _nothing(k: int) -> Record:
+    return Record(np.zeros((0, 4, k)), np.zeros(0), np.zeros(0), np.zeros((0, k), bool), np.zeros(0, np.int64))
 
 
-def forget(run: Run) -> None:
-    """Count everything so far as warm-up."""
-    chains, k = len(run.chains), run.systems.certain.size
-    run.warm_up += run.sweeps if run.trace.ndim == 4 else 0
-    run.sums = [new_sums(k, run.systems.constant.size) for _ in run.chains]
-    run.trace = np.zeros((chains, 0, 3, k))
-    run.sets = np.zeros((chains, 0, k), dtype=bool)
-    run.set_settings = np.zeros((chains, 0), dtype=np.int64)
-    run.batch = 1
+def walk(
+    systems: Systems,
+    state: State,
+    target: Target,
+    sweeps: int,
+    generator: np.random.Generator,
+    order: IntArray | None = None,
+) -> State:
+    """Return the state after so many sweeps, in which parents are visited in this order, shape (k,)."""
+    k = systems.certain.size
+    chain, order = new_chain(k), np.arange(k) if order is None else order
+    run_chain(systems, chain, state.present, state.setting, target, order, sweeps, 1, _nothing(k), generator)
+    return _outcome(chain)[0]
 
 
-def warm_up(run: Run, sweeps: int, response: Response | None = None, every: int = 0) -> None:
-    """Run sweeps that are not recorded; with `response`, every so many states are added to it."""
-    k = run.systems.certain.size
-    trace, sets, settings = np.zeros((sweeps, 3, 0)), np.zeros((0, k), dtype=bool), np.zeros(0, dtype=np.int64)
-    seen = NO_RESPONSE if response is None else response
-    for chain, sums, generator in zip(run.chains, run.sums, run.generators, strict=True):
-        run_chain(
-            run.systems, chain, sums, run.together, trace, sets, settings, 1, run.swaps, False, generator, seen, every
-        )
-    run.warm_up += sweeps
+def observe(
+    systems: Systems,
+    states: tuple[State, ...],
+    target: Target,
+    batches: int,
+    batch: int,
+    generators: list[np.random.Generator],
+) -> tuple[tuple[State, ...], Seen]:
+    """Run all chains for ``batches * batch`` sweeps; return their states and what was seen."""
+    count, k = len(states), systems.certain.size
+    trace, log_weight, noise = np.zeros((count, batches, 4, k)), np.zeros((count, batches)), np.zeros((count, batches))
+    sets, settings = np.zeros((count, batches, k), dtype=bool), np.zeros((count, batches), dtype=np.int64)
+    after, tally = [], Tally()
+    for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
+        chain = new_chain(k)
+        record = Record(trace[c], log_weight[c], noise[c], sets[c], settings[c])
+        run_chain(systems, chain, state.present, state.setting, target, np.arange(k), batches, batch, record, generator)
+        state, moves = _outcome(chain)
+        after.append(state)
+        tally += moves
+    return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch, tally)
 
 
-def advance(run: Run, sweeps: int) -> None:
-    """Run and record about `sweeps` more sweeps in each chain (a whole number of batches)."""
-    while run.trace.shape[1] >= MOST_BATCHES:
-        _halve(run)
-    if run.trace.shape[1] == 0:
-        run.batch = max(1, sweeps // MOST_BATCHES)  # memory does not grow with the length of the first round
-    chains, k = len(run.chains), run.systems.certain.size
-    batches = max(1, sweeps // run.batch)
-    trace = np.zeros((chains, batches, 3, k))
-    sets = np.zeros((chains, batches, k), dtype=bool)
-    settings = np.zeros((chains, batches), dtype=np.int64)
-    for c in range(chains):
-        run_chain(
-            run.systems,
-            run.chains[c],
-            run.sums[c],
-            run.together,
-            trace[c],
-            sets[c],
-            settings[c],
-            run.batch,
-            run.swaps,
-            True,
-            run.generators[c],
-            NO_RESPONSE,
-            0,
-        )
-    run.trace = np.concatenate([run.trace, trace], axis=1)
-    run.sets = np.concatenate([run.sets, sets], axis=1)
-    run.set_settings = np.concatenate([run.set_settings, settings], axis=1)
+def joined(first: Seen | None, second: Seen) -> Seen:
+    """Return two stretches of the same chains, with batches of equal length, as one."""
+    if first is None:
+        return second
+    names = ("trace", "log_weight", "noise", "sets", "settings")
+    parts = {name: np.concatenate([getattr(first, name), getattr(second, name)], axis=1) for name in names}
+    return Seen(**parts, batch=first.batch, tally=first.tally + second.tally)
 
 
-def _halve(run: Run) -> None:
-    """Average neighbouring batches and keep every second parent set; an odd first batch becomes warm-up."""
-    chains, batches, _, k = run.trace.shape
-    odd = batches % 2
-    run.trace = run.trace[:, odd:].reshape(chains, batches // 2, 2, 3, k).mean(axis=2)
-    run.sets = np.ascontiguousarray(run.sets[:, odd + 1 :: 2])
-    run.set_settings = np.ascontiguousarray(run.set_settings[:, odd + 1 :: 2])
-    run.batch *= 2
+def halved(seen: Seen) -> Seen:
+    """Average neighbouring batches and keep every second parent set; an odd first batch is dropped."""
+    odd = seen.trace.shape[1] % 2
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.asarray(0.5 * (values[:, odd::2] + values[:, odd + 1 :: 2]))
+
+    return replace(
+        seen,
+        trace=mean(seen.trace),
+        log_weight=mean(seen.log_weight),
+        noise=mean(seen.noise),
+        sets=np.ascontiguousarray(seen.sets[:, odd + 1 :: 2]),
+        settings=np.ascontiguousarray(seen.settings[:, odd + 1 :: 2]),
+        batch=2 * seen.batch,
+    )
 
 
-def total(run: Run, name: str) -> FloatArray:
-    """Return the average over all recorded sweeps of one of the sums that every sweep adds to."""
-    return np.asarray(added_up(run, name) / added_up(run, "setting").sum())
-
-
-def added_up(run: Run, name: str) -> FloatArray:
-    """Return one of the sums, over all chains."""
-    parts: list[FloatArray] = [getattr(sums, name) for sums in run.sums]
-    return np.asarray(sum(parts[1:], start=parts[0]))
+def extend(
+    systems: Systems,
+    states: tuple[State, ...],
+    target: Target,
+    seen: Seen | None,
+    sweeps: int,
+    generators: list[np.random.Generator],
+) -> tuple[tuple[State, ...], Seen]:
+    """Run about `sweeps` more sweeps in each chain (a whole number of batches) and add them to what was seen."""
+    while seen is not None and seen.trace.shape[1] >= MOST_BATCHES:
+        seen = halved(seen)
+    batch = max(1, sweeps // MOST_BATCHES) if seen is None else seen.batch
+    states, more = observe(systems, states, target, max(1, sweeps // batch), batch, generators)
+    return states, joined(seen, more)

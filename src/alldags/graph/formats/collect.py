@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from alldags.errors import GraphError
-from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge
 
 _NO = {"no", "false", "0"}
 _HIDDEN = {"latent", "unobserved"}

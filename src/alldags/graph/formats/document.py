@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from alldags.errors import GraphError, did_you_mean
-from alldags.graph.candidate import CandidateGraph, Edge
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge
 from alldags.graph.formats.collect import Collector, checked_probability
 
 _KEYS = ("variables", "probability", "tiers", "order", "edges")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.convert import from_networkx, to_networkx
+from alldags.graph.convert import networkx_edges
 from alldags.graph.formats.collect import check_observed, checked_probability
 
 
@@ -22,7 +22,7 @@ def parse(text: str, probability: float) -> CandidateGraph:
         if "probability" in attributes:
             where = f"the edge {cause!r} -> {effect!r}"
             attributes["probability"] = checked_probability(attributes["probability"], where)
-    return from_networkx(graph, probability)
+    return CandidateGraph(*networkx_edges(graph, probability))
 
 
 def _one_line(error: Exception) -> str:
@@ -33,4 +33,4 @@ def write(graph: CandidateGraph) -> str:
     """Write a graph as GML; characters outside ASCII become numeric references, as the format demands."""
     import networkx as nx
 
-    return "\n".join(nx.generate_gml(to_networkx(graph))) + "\n"
+    return "\n".join(nx.generate_gml(graph.to_networkx())) + "\n"

@@ -6,7 +6,7 @@ enters through ``w = E[1/t]``, a decreasing function of ``e``, and through the t
     phi(e) = max over q(t) of  -1/2 E[log t] - e/2 E[1/t] - KL(q || prior),   plus  w e / 2.
 
 `weight_and_slope` gives ``w`` and ``d log w / d log e``; `bound_term` gives ``phi + w e / 2`` (constants left out, see
-`alldags.engines.mixtures.prior.bound_constant`).
+`alldags.engines.mixtures.node.bound_constant`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 With ``A`` the precision and ``b`` the shift of the current setting, ``T`` is ``A`` swept on the parents ``P``: minus
 the inverse of ``A_P`` on ``P``, ``A_P^-1 A_Pj`` between ``P`` and the others, the Schur complement outside. A `Chain`
-holds ``T`` in full only for a *base set*, close to where the chain spends its time. With ``F`` the parents in
-which the current set differs from the base set,
+holds ``T`` in full only for a *base set*, the parents present more often than not. With ``F`` the parents in which the
+current set differs from the base set,
 
 - ``inverse`` is the inverse of the base matrix's block on ``F``, from which any row of the current ``T`` follows in
   O(|F| k) operations;
@@ -11,36 +11,37 @@ which the current set differs from the base set,
 - ``linear`` has the conditional means on ``P``, the residual shifts outside.
 
 So the log odds of every parent given all others cost O(1), and a flip O(|F| k), where sweeping the whole matrix would
-cost O(k^2).
+cost O(k^2). All of this follows from the parent set and the setting alone: a chain is work space, made anew for every
+call from Python.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
-from alldags.engines.kernels.noise import NoiseTerm, residual_rate, shape_of
+from alldags.engines.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
+from alldags.engines.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.flip import (
     DRIFT,
+    LOG_WEIGHT,
     MOVED,
     MUCH_WORK,
     PATIENCE,
     QUADRATIC,
-    REFRESHES,
     SETTING,
     SIZE,
     TINY,
-    VISITS,
     WORK,
     flip_arrays,
     load_row_arrays,
     rank_one,
 )
+from alldags.engines.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
-
-LEAST_VISITS = 20.0  # sweeps before the base set is chosen by inclusion frequencies
 
 
 class Systems(NamedTuple):
@@ -75,9 +76,11 @@ class Chain(NamedTuple):
     linear: FloatArray  # (width,)
     row: FloatArray  # (width,), a row of the current T
     weights: FloatArray  # (k,), scratch
-    seen: FloatArray  # (k,), added-up probabilities of being present
+    often: FloatArray  # (k,), how often each parent was found present, less how often absent
     wanted: BoolArray  # (k,), scratch
+    current: BoolArray  # (k,), scratch
     before: FloatArray  # (k,), scratch
+    factor: FloatArray  # (k, k) or (0, 0), scratch for `set_log_weight`
     counts: IntArray  # (8,)
     numbers: FloatArray  # (4,)
 
@@ -91,9 +94,9 @@ def new_chain(k: int) -> Chain:
     """Return an uninitialised chain; `start` puts it on a parent set."""
     width = padded(k)
     return Chain(
-        base=np.zeros((k, width)),
+        base=np.empty((k, width)),
         in_base=np.zeros(k, dtype=bool),
-        inverse=np.zeros((k, k)),
+        inverse=np.empty((k, k)),
         moved=np.zeros(k, dtype=np.int64),
         place=np.full(k, -1),
         present=np.zeros(k, dtype=bool),
@@ -101,17 +104,19 @@ def new_chain(k: int) -> Chain:
         linear=np.zeros(width),
         row=np.zeros(width),
         weights=np.zeros(k),
-        seen=np.zeros(k),
+        often=np.zeros(k),
         wanted=np.zeros(k, dtype=bool),
+        current=np.zeros(k, dtype=bool),
         before=np.zeros(k),
+        factor=np.empty((k, k)),
         counts=np.zeros(8, dtype=np.int64),
-        numbers=np.array([0.0, 0.0, np.inf, 0.0]),
+        numbers=np.array([0.0, 0.0, 0.0, np.inf]),
     )
 
 
-@compiled
+@inner
 def flip(systems: Systems, chain: Chain, v: int) -> None:
-    """Put parent `v` in if it is absent, out if it is present."""
+    """Put parent `v` in if it is absent, out if it is present; the log weight is not touched."""
     flip_arrays(
         chain.base,
         chain.in_base,
@@ -130,7 +135,7 @@ def flip(systems: Systems, chain: Chain, v: int) -> None:
     )
 
 
-@compiled
+@inner
 def load_row(chain: Chain, v: int) -> None:
     """Put row `v` of the current T into ``chain.row``."""
     load_row_arrays(
@@ -146,81 +151,74 @@ def load_row(chain: Chain, v: int) -> None:
     )
 
 
-@compiled
+@inner
 def work_limit(chain: Chain) -> int:
     """Return how much work on flips justifies a new base set."""
     return int(PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0])
 
 
-@compiled
+@inner
 def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> None:
     """Put the chain on a parent set, shape (k,), and a setting; certain parents are always in."""
     for v in range(present.shape[0]):
-        chain.present[v] = present[v] or systems.certain[v]
-        chain.seen[v] = 0.0
+        chain.wanted[v] = present[v] or systems.certain[v]
     chain.counts[SETTING] = setting
-    chain.numbers[VISITS] = 0.0
-    _rebase(systems, chain)
+    _factor(systems, chain)
 
 
-@compiled
+@inner
 def refresh(systems: Systems, chain: Chain) -> None:
-    """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means."""
+    """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means.
+
+    Where the way from there to the current set meets an almost singular pivot, the current set becomes the base set.
+    """
     k = chain.present.shape[0]
-    before = chain.before
+    before, current = chain.before, chain.current
+    ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
     for j in range(k):
         before[j] = chain.linear[j]
-    ill = chain.counts[WORK] >= MUCH_WORK  # then the flip just made is inaccurate, and nothing has used it yet
-    _rebase(systems, chain)
-    drift = 0.0
+        current[j] = chain.present[j]
+        stays = ill or systems.certain[j] or chain.often[j] == 0.0
+        chain.wanted[j] = chain.present[j] if stays else chain.often[j] > 0.0
+    _factor(systems, chain)
+    log_weight = chain.numbers[LOG_WEIGHT]
     for j in range(k):
-        if chain.present[j] and not ill:
-            drift = max(drift, abs(chain.linear[j] - before[j]))
-    chain.numbers[DRIFT] = max(chain.numbers[DRIFT], drift)
-    chain.counts[REFRESHES] += 1
-
-
-@inner
-def _rebase(systems: Systems, chain: Chain) -> None:
-    """Choose a base set, sweep A on it, and flip from there to the current set.
-
-    Where that meets an almost singular pivot, the current set itself becomes the base set.
-    """
-    wanted = chain.wanted
-    for v in range(wanted.shape[0]):
-        wanted[v] = chain.present[v]
-    at_current = chain.counts[WORK] >= MUCH_WORK or chain.numbers[VISITS] < LEAST_VISITS
-    _sweep_base(systems, chain, wanted, at_current)
-    chain.counts[WORK] = 0
-    for v in range(wanted.shape[0]):
-        if wanted[v] != chain.present[v]:
-            flip(systems, chain, v)
+        if chain.present[j] != current[j]:
+            log_odds = log_odds_of(systems, chain, j)
+            log_weight += log_odds if current[j] else -log_odds
+            flip(systems, chain, j)
     if chain.counts[WORK] >= MUCH_WORK:
-        _sweep_base(systems, chain, wanted, True)
-    chain.counts[WORK] = 0
+        for j in range(k):
+            chain.wanted[j] = current[j]
+        _factor(systems, chain)
+    else:
+        chain.numbers[LOG_WEIGHT] = log_weight
+        chain.counts[WORK] = 0
+    if not ill:
+        for j in range(k):
+            if chain.present[j]:
+                chain.numbers[DRIFT] = max(chain.numbers[DRIFT], abs(chain.linear[j] - before[j]))
 
 
 @inner
-def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: bool) -> None:
-    """Sweep A on the base set: `wanted`, or the parents present more often than not."""
+def _factor(systems: Systems, chain: Chain) -> None:
+    """Sweep A on the parents `wanted`, which become base set and current set, and compute their log weight."""
     k, width = chain.base.shape
     base, row, linear = chain.base, chain.row, chain.linear
     setting = chain.counts[SETTING]
     for v in range(k):
-        if at_current or systems.certain[v]:
-            chain.in_base[v] = wanted[v]
-        else:
-            chain.in_base[v] = chain.seen[v] > 0.5 * chain.numbers[VISITS]
+        chain.in_base[v] = chain.wanted[v]
+        chain.present[v] = chain.wanted[v]
         chain.place[v] = -1
         linear[v] = systems.shift[setting, v]
         for j in range(width):
             base[v, j] = systems.factor[setting] * systems.gram[v, j]
         base[v, v] = systems.scale[setting, v]
-    chain.numbers[QUADRATIC] = 0.0
     chain.counts[MOVED] = 0
     chain.counts[SIZE] = 0
+    chain.counts[WORK] = 0
+    quadratic, value = 0.0, systems.constant[setting]
     for v in range(k):
-        chain.present[v] = chain.in_base[v]
         if chain.in_base[v]:
             chain.counts[SIZE] += 1
             for j in range(width):
@@ -228,7 +226,10 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
             row[v] = max(row[v], TINY * systems.scale[setting, v])
             pivot = 1.0 / row[v]
             step = linear[v] * pivot
-            chain.numbers[QUADRATIC] += step * linear[v]
+            quadratic += step * linear[v]
+            value += systems.log_factor[setting, v]
+            if systems.has_determinant[setting]:
+                value -= 0.5 * math.log(row[v])
             rank_one(base, row, v, pivot, 0, v)
             rank_one(base, row, v, pivot, v + 1, k)
             for j in range(width):
@@ -238,6 +239,106 @@ def _sweep_base(systems: Systems, chain: Chain, wanted: BoolArray, at_current: b
             linear[v] = step
     for v in range(k):
         chain.diagonal[v] = base[v, v]
+    chain.numbers[QUADRATIC] = quadratic
+    chain.numbers[LOG_WEIGHT] = value + _last_terms(systems, setting, chain.counts[SIZE], quadratic)
+
+
+@inner
+def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> float:
+    """Return what depends on the number of parents, and f(q, size)."""
+    free = size - (systems.certain.shape[0] - (systems.log_size.shape[0] - 1))
+    return float(systems.log_size[free] + log_term(noise_at(systems, setting), quadratic, free))
+
+
+@inner
+def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
+    """Return the log weight of a parent set, (k,), under a setting.
+
+    Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), and ``U'^-1 b`` in `center`.
+    """
+    p = 0
+    value, q = systems.constant[setting], 0.0
+    for v in range(present.shape[0]):
+        if present[v]:
+            j = p
+            for u in range(v, present.shape[0]):
+                if present[u]:
+                    factor[p, j] = systems.factor[setting] * systems.gram[v, u]
+                    j += 1
+            factor[p, p] = systems.scale[setting, v]
+            center[p] = systems.shift[setting, v]
+            value += systems.log_factor[setting, v]
+            p += 1
+    factorise(factor, 0, p, TINY)
+    solve_forward(factor, 0, p, center)
+    for i in range(p):
+        q += center[i] * center[i]
+    if systems.has_determinant[setting]:
+        value -= half_log_determinant(factor, 0, p)
+    return value + _last_terms(systems, setting, p, q)
+
+
+@inner
+def add_set_moments(
+    systems: Systems,
+    present: BoolArray,
+    setting: int,
+    factor: FloatArray,
+    center: FloatArray,
+    column: FloatArray,
+    weight: float,
+    out: FloatArray,
+) -> None:
+    """Add, times `weight`, presence, mean, mean square and squared mean of the set's coefficients to `out` (4, k).
+
+    `factor` and `center` are as `set_log_weight` left them; the latter is overwritten, and `column` (k,) is scratch.
+    """
+    p, q, free = 0, 0.0, 0
+    for v in range(present.shape[0]):
+        if present[v]:
+            q += center[p] * center[p]
+            p += 1
+            free += 0 if systems.certain[v] else 1
+    noise = 1.0
+    if not systems.known_noise[setting]:
+        term = noise_at(systems, setting)
+        noise = residual_rate(term, q) * variance_factor(term, free)
+    solve_backward(factor, 0, p, center)
+    i = 0
+    for v in range(present.shape[0]):
+        if not present[v]:
+            continue
+        for h in range(p):
+            column[h] = 1.0 if h == i else 0.0
+        solve_forward(factor, i, p, column)
+        variance = 0.0
+        for h in range(i, p):
+            variance += column[h] * column[h]
+        mean = center[i]
+        out[0, v] += weight
+        out[1, v] += weight * mean
+        out[2, v] += weight * (mean * mean + noise * variance)
+        out[3, v] += weight * mean * mean
+        i += 1
+
+
+@inner
+def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
+    """Return the log odds of the uncertain parent `v` given all others."""
+    setting, inside = chain.counts[SETTING], chain.present[v]
+    others = free_size(systems, chain) - (1 if inside else 0)
+    noise = noise_at(systems, setting)
+    return conditional(
+        inside,
+        chain.diagonal[v],
+        chain.linear[v],
+        TINY * systems.scale[setting, v],
+        systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others],
+        residual_rate(noise, chain.numbers[QUADRATIC]),
+        noise,
+        others,
+        systems.has_determinant[setting],
+    )[0]
 
 
 @inner
@@ -309,5 +410,13 @@ def noise_mean(systems: Systems, chain: Chain) -> float:
     if systems.known_noise[setting]:
         return float(systems.noise_unit[setting])
     noise = noise_at(systems, setting)
-    shape = shape_of(noise, free_size(systems, chain))
-    return residual_rate(noise, chain.numbers[QUADRATIC]) / (shape - 1.0) if shape > 1.0 else np.inf
+    return residual_rate(noise, chain.numbers[QUADRATIC]) * variance_factor(noise, free_size(systems, chain))
+
+
+@compiled
+def set_log_weights(systems: Systems, sets: BoolArray, settings: IntArray, out: FloatArray) -> None:
+    """Put the log weight of each parent set, (D, k), under its setting, (D,), into `out`, (D,)."""
+    k = sets.shape[1]
+    factor, center = np.empty((k, k)), np.empty(k)
+    for d in range(sets.shape[0]):
+        out[d] = set_log_weight(systems, sets[d], settings[d], factor, center)

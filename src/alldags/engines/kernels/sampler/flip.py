@@ -1,4 +1,4 @@
-"""Flips of a swept matrix relative to a base set, on plain arrays; `gibbs` says what they mean.
+"""Flips of a swept matrix relative to a base set, on plain arrays; `chain` says what they mean.
 
 What runs at every flip takes arrays, not a `Chain`, and is compiled without numba's runtime (``_nrt=False``): it
 allocates nothing, and must not count references to arrays either, which would cost as much as its short loops.
@@ -13,8 +13,8 @@ ILL_PIVOT = 1e-8  # a pivot this small, relative to the diagonal of A, asks for 
 TINY = 1e-15  # least pivot and residual, relative to what they started from
 PATIENCE = 4  # work on flips before a new base set is worth its factorisation, in units of the latter
 MUCH_WORK = 1 << 60  # says that the last flip was almost singular
-SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, SETTING_MOVES, REFRESHES = range(8)  # places in Chain.counts
-QUADRATIC, DRIFT, LEAST_RESIDUAL, VISITS = range(4)  # places in Chain.numbers
+SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, JUMPS, SETTING_MOVES = range(8)  # places in Chain.counts
+QUADRATIC, LOG_WEIGHT, DRIFT, LEAST_RESIDUAL = range(4)  # places in Chain.numbers
 
 
 @tight

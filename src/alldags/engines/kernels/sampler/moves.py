@@ -1,293 +1,356 @@
-"""Moves of the sampler of parent sets: Gibbs sweeps, swaps, and changes of the hyperparameter setting."""
+"""Moves of the sampler of parent sets: Gibbs sweeps, swaps, jumps between modes, and changes of the setting.
+
+All of them leave ``w(P, g)^beta r(P, g)^(1 - beta)`` invariant, where ``w`` is the posterior weight of a parent set and a
+setting and ``r`` a *reference* in which parents and setting are independent. The posterior has ``beta = 1``; a small beta
+flattens it towards the reference, a large one turns sweeps into a search for the nearest best set.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from alldags.engines.kernels.jit import compiled, inner, tight
-from alldags.engines.kernels.linalg import factorise, solve_forward
-from alldags.engines.kernels.noise import log_gain, log_term, residual_rate, variance_factor
-from alldags.engines.kernels.sampler.block import CONTROL, INCLUSION, MEAN, Sums, Together, draw_block
+from alldags.engines.kernels.noise import log_gain, residual_rate, variance_factor
 from alldags.engines.kernels.sampler.chain import (
     Chain,
     Systems,
+    add_set_moments,
     free_size,
     load_row,
     noise_at,
     noise_mean,
     refresh,
     safe_flip,
+    set_log_weight,
+    start,
     work_limit,
 )
 from alldags.engines.kernels.sampler.flip import (
-    DRIFT,
     FLIPS,
+    JUMPS,
     LEAST_RESIDUAL,
+    LOG_WEIGHT,
     QUADRATIC,
     SETTING,
     SETTING_MOVES,
     SIZE,
     SWAPS,
     TINY,
-    VISITS,
     WORK,
     flip_arrays,
 )
 from alldags.engines.kernels.sampler.odds import conditional
-from alldags.engines.kernels.sampler.response import Response, add_response
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-SQUARES = 4  # second moments of parents drawn together are taken at every so many sweeps
+INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
+NEGLIGIBLE = 1e-7  # shares below are not averaged over
+SETTING_EVERY = 4  # sweeps between draws of the setting, without jumps: a new one costs a factorisation
+CHEAP, MOST_EVERY = 1000, 8  # jumps that cost more than so many operations per parent wait, at most so many sweeps
+
+
+class Target(NamedTuple):
+    """What a chain samples, and by which jumps."""
+
+    beta: float  # 1 is the posterior
+    reference: FloatArray  # (k,), log odds of the parents in the reference
+    reference_setting: FloatArray  # (G,), log probabilities of the settings there
+    jumps: BoolArray  # (J, k), sets of parents flipped together
+    pattern: BoolArray  # (J, k), how these parents look in one of the two modes
+    swaps: int  # swap moves after each sweep
+
+
+class Record(NamedTuple):
+    """What a run of B batches writes down; with no rows in `trace` nothing is."""
+
+    trace: FloatArray  # (B, 4, k), batch means: presence, coefficient, its square, squared conditional mean
+    log_weight: FloatArray  # (B,), batch means of the log weight
+    noise: FloatArray  # (B,), batch means of the noise variance
+    sets: BoolArray  # (B, k), parent set at the end of each batch
+    settings: IntArray  # (B,), setting there
 
 
 @tight
 def sweep_once(
     systems: Systems,
     chain: Chain,
-    sums: Sums,
+    target: Target,
+    order: IntArray,
     now: FloatArray,
-    control: FloatArray,
-    skipped: BoolArray,
     generator: np.random.Generator,
     keep: bool,
 ) -> None:
-    """Visit every parent once and draw its presence given all others, except for the parents in `skipped` (k,).
+    """Visit the parents in this order, (k,), and draw the presence of each given all others.
 
-    If `keep`, expectations given all others go to `now` (2, k), presence and coefficient, and those of the parents not
-    skipped, with second moments, to `sums`. `control` (k,) gets ``drawn presence - its probability``, whose expectation
-    is zero.
+    If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace.
     """
     k = chain.present.shape[0]
-    setting = chain.counts[SETTING]
+    setting, beta = chain.counts[SETTING], target.beta
     noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
-    counts, numbers, seen, scales = chain.counts, chain.numbers, chain.seen, systems.scale[setting]
-    plain, square, square_between, visits = sums.mean, sums.square, sums.square_between, sums.visits
+    counts, numbers, often, scales, reference = (
+        chain.counts,
+        chain.numbers,
+        chain.often,
+        systems.scale[setting],
+        target.reference,
+    )
     certain_count = k - (log_size.shape[0] - 1)
     limit = work_limit(chain)
     residual = residual_rate(noise, numbers[QUADRATIC])
-    free = chain.counts[SIZE] - certain_count
-    for v in range(k):
+    free = counts[SIZE] - certain_count
+    for i in range(k):
+        v = order[i]
         inside = present[v]
-        scale = scales[v]
-        log_prior = 0.0
-        others = free - 1 if inside else free
+        log_prior, others = 0.0, free
         if not certain[v]:
+            others = free - 1 if inside else free
             log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
-        probability, mean, variance, rate = conditional(
-            inside, diagonal[v], linear[v], TINY * scale, log_prior, residual, noise, others, determinant
+        log_odds, mean, variance, rate = conditional(
+            inside, diagonal[v], linear[v], TINY * scales[v], log_prior, residual, noise, others, determinant
         )
-        into = inside
-        if certain[v]:
-            probability = 1.0
-        elif not skipped[v]:
+        probability, into = 1.0, True
+        if not certain[v]:
+            tempered = log_odds if beta == 1.0 else beta * log_odds + (1.0 - beta) * reference[v]
+            probability = 1.0 / (1.0 + math.exp(-tempered))
             into = generator.random() < probability
-            control[v] += (1.0 if into else 0.0) - probability
+            often[v] += probability - 0.5
         if keep:
             part = probability * mean
-            now[INCLUSION, v] = probability
-            now[MEAN, v] = part
-            if not skipped[v]:
-                visits[v] += 1.0
-                plain[v] += part
-                if probability > 0.0:
-                    if not noise.known:
-                        variance *= rate * variance_factor(noise, others + 1)
-                    square[v] += probability * variance + part * mean
-                    square_between[v] += part * mean
-        seen[v] += probability
+            now[INCLUSION, v] += probability
+            now[MEAN, v] += part
+            now[BETWEEN, v] += part * mean
+            if probability > 0.0:
+                if not noise.known:
+                    size = others if certain[v] else others + 1
+                    variance *= rate * variance_factor(noise, size)
+                now[SQUARE, v] += probability * variance + part * mean
         if into != inside:
+            numbers[LOG_WEIGHT] += log_odds if into else -log_odds
             flip_arrays(
-                base, in_base, inverse, moved, place, present, diagonal, linear, row, weights, counts, numbers, scale, v
+                base,
+                in_base,
+                inverse,
+                moved,
+                place,
+                present,
+                diagonal,
+                linear,
+                row,
+                weights,
+                counts,
+                numbers,
+                scales[v],
+                v,
             )
             if counts[WORK] >= limit:
                 refresh(systems, chain)
             counts[FLIPS] += 1
             free = counts[SIZE] - certain_count
             residual = residual_rate(noise, numbers[QUADRATIC])
-    numbers[VISITS] += 1.0
 
 
-@compiled
-def swap_once(systems: Systems, chain: Chain, control: FloatArray, generator: np.random.Generator) -> None:
+@inner
+def _drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> int:
+    """Draw one of the first `count` places in proportion to the exponentials of `weight`, which is overwritten."""
+    best, chosen = -np.inf, 0
+    for u in range(count):
+        best = max(best, weight[u])
+    total = 0.0
+    for u in range(count):
+        weight[u] = math.exp(weight[u] - best) if weight[u] > best - 40.0 else 0.0
+        total += weight[u]
+    left = generator.random() * total
+    for u in range(count):
+        if weight[u] > 0.0:
+            chosen = u
+            left -= weight[u]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@inner
+def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.random.Generator) -> None:
     """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
 
     The parent's own weight is among the choices. Given the set without it, this draws from the exact conditional, so
-    nothing is rejected, and near-duplicates exchange places in one step. `control` (k,) gets the drawn presence less
-    its probability, as in `sweep_once`.
+    nothing is rejected, and near-duplicates exchange places in one step.
     """
-    k = chain.present.shape[0]
-    size = chain.counts[SIZE]
-    free = size - (k - (systems.log_size.shape[0] - 1))
-    if free <= 0 or size == k:
+    k, free = chain.present.shape[0], free_size(systems, chain)
+    if free <= 0 or chain.counts[SIZE] == k:
         return
     v, left_out = -1, int(generator.random() * free)
     while left_out >= 0:  # the left_out-th of the uncertain parents present
         v += 1
         if chain.present[v] and not systems.certain[v]:
             left_out -= 1
-    setting = chain.counts[SETTING]
+    setting, beta = chain.counts[SETTING], target.beta
     noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     load_row(chain, v)
-    row = chain.row
+    row, weight = chain.row, chain.weights
     pivot = 1.0 / row[v]
     mean = chain.linear[v]
     residual = residual_rate(noise, chain.numbers[QUADRATIC] + mean * mean * pivot)
-    weight = chain.weights
-    best = -np.inf
     for u in range(k):
+        chain.before[u] = -np.inf
         weight[u] = -np.inf
         if systems.certain[u] or (chain.present[u] and u != v):
             continue
         if u == v:
-            alpha, beta = -pivot, -mean * pivot
+            alpha, beta_u = -pivot, -mean * pivot
         else:
             floor = TINY * systems.scale[setting, u]
             alpha = max(chain.diagonal[u] - row[u] * row[u] * pivot, floor)
-            beta = chain.linear[u] - row[u] * mean * pivot
-        weight[u] = systems.log_factor[setting, u] + log_gain(noise, residual, beta * beta / alpha, free - 1)
+            beta_u = chain.linear[u] - row[u] * mean * pivot
+        value = systems.log_factor[setting, u] + log_gain(noise, residual, beta_u * beta_u / alpha, free - 1)
         if determinant:
-            weight[u] -= 0.5 * math.log(alpha)
-        best = max(best, weight[u])
-    whole_weight = 0.0
-    for u in range(k):
-        if weight[u] > best - 40.0:
-            weight[u] = math.exp(weight[u] - best)
-            whole_weight += weight[u]
-        else:
-            weight[u] = 0.0
-    left = generator.random() * whole_weight
-    chosen = v
-    for u in range(k):
-        if weight[u] > 0.0:
-            left -= weight[u]
-            if left < 0.0:
-                chosen = u
-                break
-    for u in range(k):
-        if weight[u] > 0.0:
-            control[u] -= weight[u] / whole_weight
-    control[chosen] += 1.0
+            value -= 0.5 * math.log(alpha)
+        chain.before[u] = value
+        weight[u] = beta * value + (1.0 - beta) * target.reference[u]
+    chosen = _drawn(weight, k, generator)
     if chosen != v:
+        log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
         for u in (v, chosen):
             safe_flip(systems, chain, u)
+        chain.numbers[LOG_WEIGHT] = log_weight
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
 
-@compiled
-def log_weight(systems: Systems, chain: Chain, setting: int, factor: FloatArray) -> float:
-    """Return the log weight of the chain's parent set under a setting; `factor` is scratch space, (k, k)."""
-    scale = systems.scale[setting]
-    members = np.flatnonzero(chain.present)
-    count = members.shape[0]
-    value = systems.constant[setting]
-    q = 0.0
-    center = chain.weights
-    for i, v in enumerate(members):
-        factor[i, i] = scale[v]
-        for j in range(i + 1, count):
-            factor[i, j] = systems.factor[setting] * systems.gram[v, members[j]]
-        center[i] = systems.shift[setting, v]
-    factorise(factor, 0, count, TINY)
-    solve_forward(factor, 0, count, center)
-    for i, v in enumerate(members):
-        q += center[i] * center[i]
-        value += systems.log_factor[setting, v]
-        if systems.has_determinant[setting]:
-            value -= math.log(factor[i, i])
-    return float(value + log_term(noise_at(systems, setting), q, free_size(systems, chain)))
+@inner
+def _over_settings(
+    systems: Systems, chain: Chain, target: Target, present: BoolArray, plain: FloatArray, tempered: FloatArray
+) -> float:
+    """Put the log weights of a set under all settings into `plain` and `tempered`, (G,); return the log of a sum.
+
+    That is the sum of the tempered weights; what the reference says on the parents is not in it.
+    """
+    best, total = -np.inf, 0.0
+    for g in range(plain.shape[0]):
+        plain[g] = set_log_weight(systems, present, g, chain.factor, chain.before)
+        tempered[g] = target.beta * plain[g] + (1.0 - target.beta) * target.reference_setting[g]
+        best = max(best, tempered[g])
+    for g in range(plain.shape[0]):
+        total += math.exp(tempered[g] - best)
+    return best + math.log(total)
 
 
 @inner
-def change_setting(systems: Systems, chain: Chain, generator: np.random.Generator, factor: FloatArray) -> None:
-    """Metropolis step, given the parent set: to one of the six nearest settings, or, as often, to any other one.
+def _note_moments(
+    systems: Systems, chain: Chain, present: BoolArray, weights: FloatArray, total: float, share: float, out: FloatArray
+) -> None:
+    """Add `share` times what a trace holds, given a parent set, to `out` (4, k); `weights` (G,) have the log sum `total`."""
+    for g in range(weights.shape[0]):
+        weight = math.exp(weights[g] - total)
+        if weight > NEGLIGIBLE:
+            set_log_weight(systems, present, g, chain.factor, chain.before)
+            add_set_moments(systems, present, g, chain.factor, chain.before, chain.weights, share * weight, out)
 
-    The nearest are good proposals on a fine grid of one hyperparameter; any other one crosses grids of two.
+
+@inner
+def jump(
+    systems: Systems,
+    chain: Chain,
+    target: Target,
+    values: FloatArray,
+    now: FloatArray,
+    generator: np.random.Generator,
+    share: float,
+) -> None:
+    """Propose every jump once, with the settings summed over, then draw the setting given the parent set.
+
+    A jump flips all parents of one of the target's sets at once. It is its own inverse, and it is proposed only where at
+    most one of these parents looks different from one of the two modes it joins, which holds there and back. `now`
+    (4, k) gets `share` times the difference that averaging over both ends of each makes: its expectation is zero, and
+    modes too light to be visited come in by it. `values` (2, 2, G) is scratch.
     """
-    count = systems.constant.shape[0]
-    old = chain.counts[SETTING]
-    if generator.random() < 0.5:
-        step = 1 + int(3.0 * generator.random())
-        new = old + (step if generator.random() < 0.5 else -step)
-    else:
-        new = int(count * generator.random())
-    if new < 0 or new >= count or new == old:
-        return
-    ratio = log_weight(systems, chain, new, factor) - log_weight(systems, chain, old, factor)
-    if math.log(1.0 - generator.random()) < ratio:
-        chain.counts[SETTING] = new
+    wanted, at = chain.wanted, 0  # `at`: where in `values` the current set is
+    here = _over_settings(systems, chain, target, chain.present, values[0, 0], values[0, 1])
+    for j in range(target.jumps.shape[0]):
+        alike, unlike, shift = 0, 0, 0.0
+        for v in range(wanted.shape[0]):
+            wanted[v] = chain.present[v]
+            if target.jumps[j, v]:
+                wanted[v] = not chain.present[v]
+                shift += target.reference[v] if wanted[v] else -target.reference[v]
+                if chain.present[v] == target.pattern[j, v]:
+                    alike += 1
+                else:
+                    unlike += 1
+        if min(alike, unlike) > 1:
+            continue
+        there = _over_settings(systems, chain, target, wanted, values[1 - at, 0], values[1 - at, 1])
+        change = there - here + (1.0 - target.beta) * shift
+        part = share / (1.0 + math.exp(-change))
+        if part > NEGLIGIBLE:
+            _note_moments(systems, chain, wanted, values[1 - at, 1], there, part, now)
+            _note_moments(systems, chain, chain.present, values[at, 1], here, -part, now)
+        if math.log(1.0 - generator.random()) < change:
+            here, at = there, 1 - at
+            for v in range(wanted.shape[0]):
+                if target.jumps[j, v]:
+                    safe_flip(systems, chain, v)
+            chain.counts[JUMPS] += 1
+    setting = _drawn(values[at, 1], values.shape[2], generator)
+    if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
-        drift = chain.numbers[DRIFT]  # what changes now is not rounding
-        refresh(systems, chain)
-        chain.numbers[DRIFT] = drift
+        start(systems, chain, chain.present, setting)
+    chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
 
 
 @compiled
 def run_chain(
     systems: Systems,
     chain: Chain,
-    sums: Sums,
-    together: Together,
-    trace: FloatArray,
-    sets: BoolArray,
-    set_settings: IntArray,
+    present: BoolArray,
+    setting: int,
+    target: Target,
+    order: IntArray,
+    batches: int,
     batch: int,
-    swaps: int,
-    keep: bool,
+    record: Record,
     generator: np.random.Generator,
-    response: Response,
-    every: int,
 ) -> None:
-    """Run ``trace.shape[0] * batch`` sweeps, each followed by a draw of the parents in `together`, `swaps` swap moves,
-    and a setting move.
-
-    Row ``b`` of `trace` (batches, 3, k) becomes the batch's mean of inclusion, coefficient and control; `sets` and
-    `set_settings` get the parent set and setting at its end. Nothing of this changes unless `keep`. If `every` is
-    positive, the state after so many batches is added to `response`, again and again.
-    """
-    k = chain.present.shape[0]
-    settings = systems.constant.shape[0]
-    factor = np.empty((k, k) if settings > 1 else (0, 0))
-    now, control = np.zeros((2, k)), np.zeros(k)
-    alone = ~together.inside
-    for b in range(trace.shape[0]):
-        for v in range(k):
-            control[v] = 0.0
-        for _ in range(batch):
-            sweep_once(systems, chain, sums, now, control, together.inside, generator, keep)
-            if together.members.shape[0] > 0:
-                squares = keep and int(chain.numbers[VISITS]) % SQUARES == 0
-                if not draw_block(systems, chain, together, sums, now, control, generator, squares):
-                    sweep_once(systems, chain, sums, now, control, alone, generator, keep)
-            for _ in range(swaps):
-                swap_once(systems, chain, control, generator)
-            if settings > 1:
-                change_setting(systems, chain, generator, factor)
-            if keep:
-                _note_state(systems, chain, sums)
-                for v in range(k):
-                    trace[b, INCLUSION, v] += now[INCLUSION, v] / batch
-                    trace[b, MEAN, v] += now[MEAN, v] / batch
-        if keep:
-            set_settings[b] = chain.counts[SETTING]
+    """Run ``batches * batch`` sweeps from a parent set (k,) and setting, each with swaps, jumps, now and then a setting."""
+    start(systems, chain, present, setting)
+    k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
+    keep = record.log_weight.shape[0] > 0
+    now, values = np.zeros((4, k)), np.zeros((2, 2, settings))
+    every = int(settings * chain.counts[SIZE] ** 3 // (CHEAP * k))
+    every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
+    share = float(every) if keep and jumps > 0 else 0.0
+    step = 0
+    for b in range(batches):
+        for r in range(4):
             for v in range(k):
-                sets[b, v] = chain.present[v]
-                trace[b, CONTROL, v] = control[v] / batch
-        if every > 0 and (b + 1) % every == 0:
-            add_response(systems, chain, response)
+                now[r, v] = 0.0
+        for _ in range(batch):
+            sweep_once(systems, chain, target, order, now, generator, keep)
+            for _ in range(target.swaps):
+                swap_once(systems, chain, target, generator)
+            step += 1
+            if (jumps > 0 or settings > 1) and step % every == 0:
+                jump(systems, chain, target, values, now, generator, share)
+            if keep:
+                _note_state(systems, chain, record, b, 1.0 / batch)
+        if keep:
+            record.settings[b] = chain.counts[SETTING]
+            for v in range(k):
+                record.sets[b, v] = chain.present[v]
+                for r in range(4):
+                    record.trace[b, r, v] = now[r, v] / batch
 
 
 @inner
-def _note_state(systems: Systems, chain: Chain, sums: Sums) -> None:
+def _note_state(systems: Systems, chain: Chain, record: Record, b: int, share: float) -> None:
     setting = chain.counts[SETTING]
-    sums.setting[setting] += 1.0
-    sums.noise_variance[0] += noise_mean(systems, chain)
-    noise = noise_at(systems, setting)
-    if not noise.known:
-        share = residual_rate(noise, chain.numbers[QUADRATIC]) / noise.whole
-        chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], share)
+    record.log_weight[b] += share * chain.numbers[LOG_WEIGHT]
+    record.noise[b] += share * noise_mean(systems, chain)
+    if not systems.known_noise[setting]:
+        part = residual_rate(noise_at(systems, setting), chain.numbers[QUADRATIC]) / systems.whole[setting]
+        chain.numbers[LEAST_RESIDUAL] = min(chain.numbers[LEAST_RESIDUAL], part)

@@ -22,7 +22,7 @@ def conditional(
 ) -> tuple[float, float, float, float]:
     """Return what holds of an uncertain parent given all others.
 
-    That is its probability; mean and variance of its coefficient if it is present, the latter in units of the noise's;
+    That is its log odds; mean and variance of its coefficient if it is present, the latter in units of the noise's;
     and the rate of the noise precision then. `diagonal` and `linear` are the parent's entries at the current state,
     `residual` is the rate there, `least` the least pivot, `log_prior` what does not depend on the data, and `others`
     the number of other uncertain parents present.
@@ -37,7 +37,7 @@ def conditional(
         mean = linear * variance
         reduction = mean * linear
         without = residual
-    odds_against = math.exp(-log_prior - log_gain(noise, without, reduction, others))
+    log_odds = log_prior + log_gain(noise, without, reduction, others)
     if determinant:
-        odds_against /= math.sqrt(variance)
-    return 1.0 / (1.0 + odds_against), mean, variance, max(without - 0.5 * reduction, TINY * without)
+        log_odds += 0.5 * math.log(variance)
+    return log_odds, mean, variance, max(without - 0.5 * reduction, TINY * without)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
-from alldags.engines.kernels.jit import inlined, inner, vector, vector_max, vector_sum
+from alldags.engines.kernels.jit import inlined, vector, vector_sum
 from alldags.engines.kernels.noise import TINY, NoiseTerm, shape_of
 from alldags.typing import FloatArray, IntArray
 
@@ -71,35 +71,11 @@ class Sums(NamedTuple):
     within: FloatArray  # (f, f)
 
 
-@inner
 def make_block(width: int, log_factor: FloatArray) -> Block:
-    """Allocate a block's working space."""
-    lanes = 1 << width
-    offset_a = np.zeros(width + 2, dtype=np.int64)
-    offset_b = np.zeros(width + 2, dtype=np.int64)
-    for d in range(width + 1):
-        r = width - d
-        offset_a[d + 1] = offset_a[d] + (r * (r + 1) // 2 << d)
-        offset_b[d + 1] = offset_b[d] + (r << d)
-    lane_factor = np.zeros(lanes)
-    lane_size = np.zeros(lanes, dtype=np.int64)
-    for lane in range(lanes):
-        for d in range(width):
-            if lane >> d & 1:
-                lane_factor[lane] += log_factor[width - 1 - d]
-                lane_size[lane] += 1
-    pairs = offset_a[width + 1]
-    singles = offset_b[width + 1]
-    return Block(
-        np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
-        np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
-        np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
-        lane_factor, lane_size, lane_size.astype(np.float64), offset_a, offset_b,
-    )  # fmt: skip
+    """Allocate a block's working space; `log_factor` is that of the block's variables.
 
-
-def allocate_block(width: int, log_factor: FloatArray) -> Block:
-    """Do what `make_block` does, in plain Python."""
+    By the caller of a kernel, not inside: numba takes long to compile allocations.
+    """
     lanes = 1 << width
     present, lane_size, lane_count, offset_a, offset_b = _layout(width)
     pairs, singles = offset_a[-1], offset_b[-1]
@@ -122,19 +98,10 @@ def _layout(width: int) -> tuple[FloatArray, IntArray, FloatArray, IntArray, Int
     return present.astype(float), size, size.astype(float), offset_a, offset_b
 
 
-def allocate_sums(f: int, second: bool) -> Sums:
-    """Do what `make_sums` does, in plain Python."""
-    square = (f, f) if second else (0, 0)
-    return Sums(np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros(square), np.zeros(square))
-
-
-@inner
 def make_sums(f: int, second: bool) -> Sums:
     """Allocate a result of zeros."""
-    square = f if second else 0
-    return Sums(
-        np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros((square, square)), np.zeros((square, square))
-    )
+    square = (f, f) if second else (0, 0)
+    return Sums(np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros(square), np.zeros(square))
 
 
 # -- loops over lanes ------------------------------------------------------------------------------------------------
@@ -190,7 +157,7 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
-    total = exponentiate(block, weights.has_determinant, width, 0.0)
+    total = exponentiate(block, weights.has_determinant, width)
     weigh_noise(block, weights.noise, width, size)
     return total
 
@@ -221,12 +188,12 @@ def write_exponents(block: Block, weights: Weights, width: int, base: float, q: 
 
 
 @vector
-def exponentiate(block: Block, has_determinant: bool, width: int, top: float) -> float:
-    """Turn the log weights in `scratch`, less `top`, into weights; return their sum."""
+def exponentiate(block: Block, has_determinant: bool, width: int) -> float:
+    """Turn the log weights in `scratch` into weights; return their sum."""
     lanes = 1 << width
     w, exponent = block.w[width % 2], block.scratch
     for lane in range(lanes):
-        w[lane] = fast_exp(exponent[lane] - top)
+        w[lane] = fast_exp(exponent[lane])
     if has_determinant:
         for lane in range(lanes):
             w[lane] /= math.sqrt(block.pivots[lane])
@@ -249,15 +216,6 @@ def weigh_noise(block: Block, term: NoiseTerm, width: int, size: int) -> None:
         for lane in range(1 << width):
             part = less + term.shape_per_parent * block.lane_count[lane]
             noise[lane] = w[lane] * noise[lane] / part if part > 0.0 else 0.0
-
-
-@vector_max
-def largest_exponent(block: Block, width: int) -> float:
-    """Return the largest of the log weights in `scratch`."""
-    top = block.scratch[0]
-    for lane in range(np.uint64(1), np.uint64(1 << width)):
-        top = max(top, block.scratch[lane])
-    return top
 
 
 @vector_sum

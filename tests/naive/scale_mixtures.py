@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import integrate, special, stats
 
-from alldags.nodes import NodeProblem, Setting
+from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
 from alldags.priors.noise import KnownNoise, UnknownNoise
 
-MIXINGS = ("neg", "laplace", "student-t", "horseshoe")
 
-
-def problem_from_rows(x, y, noise, certain=(), slab_variance=1.0, probability=0.5):
-    """A node's problem without intercept, from a design of shape (n, k)."""
-    n, k = x.shape
-    chances = np.full(k, probability)
-    chances[list(certain)] = 1.0
-    return NodeProblem(
-        child="y",
-        terms=tuple(f"x{i}" for i in range(k)),
-        gram=x.T @ x,
-        cross=x.T @ y,
-        total=float(y @ y),
-        n=float(n),
-        probability=chances,
-        settings=(Setting(slab_variance, noise),),
-    )
-
-
-def random_problem(rng, n, k, noise, certain=(), signal=1.0, correlation=0.5):
-    """Correlated parents, half of the coefficients zero."""
-    common = rng.standard_normal((n, 1))
-    x = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.standard_normal((n, k))
-    theta = signal * rng.standard_normal(k) * (rng.random(k) < 0.5)
-    return problem_from_rows(x, x @ theta + rng.standard_normal(n), noise, certain)
+def under(problem, prior):
+    """The problem with this scale mixture as prior."""
+    return replace(problem, settings=tuple(replace(one, coefficients=prior) for one in problem.settings))
 
 
 def large_graph_rows(rng, n, n1=30, n2=30, p=0.5):
@@ -56,11 +34,11 @@ def large_graph_rows(rng, n, n1=30, n2=30, p=0.5):
 def log_mixing_density(log_t, prior, global_scale=None):
     """Log density of ``log t``, from the textbook densities of t."""
     t = np.exp(log_t)
-    if prior.mixing == "neg":  # exponential with rate alpha/2, alpha ~ Gamma(kappa, nu) integrated out: Lomax
+    if isinstance(prior, NEG):  # exponential with rate alpha/2, alpha ~ Gamma(kappa, nu) integrated out: Lomax
         value = stats.lomax(c=prior.kappa, scale=2 * prior.nu).logpdf(t)
-    elif prior.mixing == "laplace":
+    elif isinstance(prior, Laplace):
         value = stats.expon(scale=2 / prior.alpha).logpdf(t)
-    elif prior.mixing == "student-t":
+    elif isinstance(prior, StudentT):
         value = stats.invgamma(prior.shape, scale=prior.rate).logpdf(t)
     else:  # sqrt(t) half-Cauchy
         scale = prior.global_scale if global_scale is None else global_scale
@@ -88,7 +66,7 @@ def integrate_node(problem, prior, step=0.25, low=-60.0, high=40.0):
     """
     k = problem.k
     grid = np.arange(low, high, step)
-    learn = prior.mixing == "horseshoe" and prior.learn_global
+    learn = isinstance(prior, Horseshoe) and prior.learn_global
     log_scales = np.arange(-20.0, 20.0, 0.5) if learn else np.zeros(1)
     certain = problem.certain
     axes = [np.array([math.log(problem.settings[0].slab_variance)]) if c else grid for c in certain]
@@ -181,7 +159,7 @@ def paper_iteration(problem, kappa, nu, rounds, tolerance=0.0):
 
 def mixing_weight(e, prior, precision_scale):
     """``E[1/t]`` of the factor ``q(t) ~ p(t) t^-1/2 exp(-e/2t)``, by quadrature; NEG by its two literal updates."""
-    if prior.mixing == "neg":
+    if isinstance(prior, NEG):
         alpha = 1.0
         for _ in range(20000):
             t = (1 + math.sqrt(alpha * e)) / alpha
@@ -202,7 +180,7 @@ def literal_bound(problem, prior, e_used):
     """
     w, prior_part = [], 0.0
     for e in e_used:
-        if prior.mixing == "neg":
+        if isinstance(prior, NEG):
             weight, part = _neg_parts(e, prior)
         else:
             weight, part = _quadrature_parts(e, prior)
@@ -271,11 +249,11 @@ def _expect(distribution, function):
 
 def draw_mixing(rng, prior, size):
     """Variances from the mixing distribution (global scale fixed, or one draw of it for all)."""
-    if prior.mixing == "neg":
+    if isinstance(prior, NEG):
         return rng.exponential(2.0 / rng.gamma(prior.kappa, 1.0 / prior.nu, size))
-    if prior.mixing == "laplace":
+    if isinstance(prior, Laplace):
         return rng.exponential(2.0 / prior.alpha, size)
-    if prior.mixing == "student-t":
+    if isinstance(prior, StudentT):
         return prior.rate / rng.standard_gamma(prior.shape, size)
     scale = prior.global_scale * (abs(rng.standard_cauchy()) if prior.learn_global else 1.0)
     return (scale * np.abs(rng.standard_cauchy(size))) ** 2
@@ -290,7 +268,7 @@ def chain(rng, problem, prior, t, warmup, draws, factor=None):
     k = problem.k
     t = np.where(problem.certain, setting.slab_variance, t)
     free = np.flatnonzero(~problem.certain)
-    global_variance = prior.global_scale**2
+    global_variance = getattr(prior, "global_scale", 1.0) ** 2
     out = []
     for sweep in range(warmup + draws):
         a = g + np.diag(1.0 / t)
@@ -310,18 +288,18 @@ def chain(rng, problem, prior, t, warmup, draws, factor=None):
         phi2 = s * theta**2
         spread = 0.0
         for i in free:
-            if prior.mixing == "neg":
+            if isinstance(prior, NEG):
                 t[i] = _draw_gig(rng, _draw_neg_rate(rng, prior, math.sqrt(phi2[i])), math.sqrt(phi2[i]))
-            elif prior.mixing == "laplace":
+            elif isinstance(prior, Laplace):
                 t[i] = _draw_gig(rng, prior.alpha, math.sqrt(phi2[i]))
-            elif prior.mixing == "student-t":
+            elif isinstance(prior, StudentT):
                 t[i] = (prior.rate + phi2[i] / 2) / rng.standard_gamma(prior.shape + 0.5)
             else:
                 auxiliary = (1 + global_variance / t[i]) / rng.standard_gamma(1.0)
                 local = (1 / auxiliary + phi2[i] / (2 * global_variance)) / rng.standard_gamma(1.0)
                 spread += phi2[i] / (2 * local)
                 t[i] = local * global_variance
-        if prior.mixing == "horseshoe" and prior.learn_global and len(free):
+        if isinstance(prior, Horseshoe) and prior.learn_global and len(free):
             auxiliary = (prior.global_scale**-2 + 1 / global_variance) / rng.standard_gamma(1.0)
             new = (1 / auxiliary + spread) / rng.standard_gamma((len(free) + 1) / 2)
             t[free] *= new / global_variance

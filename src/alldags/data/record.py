@@ -1,0 +1,89 @@
+"""`MomentsRecord`: row count, means and cross-products, as every source of data hands them over.
+
+`alldags.Moments` is this record with the ways to make one; sources know the record only, so that imports go one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+import numpy as np
+
+from alldags.data.columns import choose_names, refuse_names
+from alldags.errors import DataError, did_you_mean
+from alldags.typing import FloatArray
+
+Record = TypeVar("Record", bound="MomentsRecord")
+
+
+@dataclass(frozen=True, eq=False)
+class MomentsRecord:
+    """Row count, means and centred cross-products of named columns; for the meaning of each see `alldags.Moments`."""
+
+    n: float
+    mean: FloatArray
+    scatter: FloatArray
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        m = len(self.names)
+        if self.mean.shape != (m,) or self.scatter.shape != (m, m):
+            raise DataError(
+                f"{m} names need a mean of shape ({m},) and a scatter of shape ({m}, {m}), got {self.mean.shape} and "
+                f"{self.scatter.shape}"
+            )
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, MomentsRecord):
+            return NotImplemented
+        if self.names != other.names:
+            raise DataError(f"cannot merge moments of different columns: {self.names} and {other.names}")
+        return merge(self, other)
+
+    def __radd__(self, other: object) -> Self:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Return the moments of these columns, in this order."""
+        position = {name: i for i, name in enumerate(self.names)}
+        for name in names:
+            if name not in position:
+                raise DataError(f"column {name!r} is not in the data{did_you_mean(name, self.names)}")
+        rows = [position[name] for name in names]
+        return type(self)(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names))
+
+
+class MomentsSource:
+    """Moments as a source: nothing is left to compute, columns are only selected."""
+
+    def __init__(self, table: MomentsRecord, names: Sequence[str] | None = None) -> None:
+        refuse_names(names)
+        self._moments = table
+        self.columns = table.names
+
+    @staticmethod
+    def takes(table: object) -> bool:
+        """Are these moments?"""
+        return isinstance(table, MomentsRecord)
+
+    def moments(
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,  # noqa: ARG002  - rows were dropped, or not, when the moments were made
+        n_jobs: int = 1,  # noqa: ARG002
+    ) -> MomentsRecord:
+        return self._moments.select(choose_names(self.columns, variables))
+
+
+def merge(a: Record, b: Record) -> Record:
+    """Merge two parts of the data (Chan, Golub and LeVeque's update)."""
+    n = a.n + b.n
+    if n == 0:
+        return a
+    gap = b.mean - a.mean
+    mean = a.mean + gap * (b.n / n)
+    scatter = a.scatter + b.scatter + np.outer(gap, gap) * (a.n * b.n / n)
+    return type(a)(n, mean, scatter, a.names)

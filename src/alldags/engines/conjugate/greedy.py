@@ -1,0 +1,22 @@
+"""Greedy selection of a parent set: an answer of its own (`k2`), and where other searches begin."""
+
+from __future__ import annotations
+
+from alldags.engines.conjugate.system import ConjugateSystem
+from alldags.typing import BoolArray
+
+
+def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
+    """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
+    from alldags.engines.kernels.sweep import greedy_parents
+
+    mask, score = greedy_parents(
+        system.precision,
+        system.shift,
+        system.log_factor,
+        system.log_size,
+        certain,
+        system.has_determinant,
+        system.noise,
+    )
+    return mask, float(score)

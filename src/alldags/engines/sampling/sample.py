@@ -1,0 +1,260 @@
+"""From a node's problem to chains that agree, or a report that they do not."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.engines.kernels.sampler.chain import Systems, set_log_weights
+from alldags.engines.kernels.sampler.flip import TINY
+from alldags.engines.kernels.sampler.moves import INCLUSION, Target
+from alldags.engines.sampling.diagnostics import (
+    R_HAT,
+    WEIGHT_R_HAT,
+    MCMCDiagnostics,
+    convergence_warnings,
+    standing_remark,
+)
+from alldags.engines.sampling.estimates import Estimates, diagnose, estimate
+from alldags.engines.sampling.explore import (
+    Found,
+    allowed,
+    explore,
+    explore_further,
+    settle,
+    with_mode,
+    with_needed_jumps,
+)
+from alldags.engines.sampling.run import Seen, State, extend, observe, posterior_target, stack_systems
+from alldags.nodes import NodeProblem
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.engines.mcmc import MCMC
+
+STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
+EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
+INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
+SD_ERROR, SD_ERROR_OF_MODES = (
+    0.35,
+    0.15,
+)  # of a standard deviation, relative to it, wanted; the second with several modes
+SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
+WARM_UP = 50  # sweeps, at least
+MOST_CHAINS = 8  # if there are so many modes
+DISMISSED = 9.0  # nats of evidence below the best mode
+MISSED = 0.02  # share of the weight of the sets visited, above which a mode must have been visited
+LEARN_AGAIN = 3  # times that chains which disagree are searched for jumps
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What was sampled, how, and what was seen."""
+
+    systems: Systems
+    target: Target
+    seen: Seen
+    found: Found
+    warm_up: int
+    dismissed: int
+
+
+def draw_sample(
+    engine: MCMC, problem: NodeProblem, rng: np.random.Generator
+) -> tuple[Sample, Estimates, MCMCDiagnostics]:
+    """Search for modes, run chains from them until they agree and are accurate enough, or have to stop."""
+    clock = Clock(engine.max_seconds)
+    systems = stack_systems(problem)
+    explorer, *generators = rng.spawn(1 + max(engine.chains, MOST_CHAINS))
+    found = explore(systems, engine.swaps, engine.starts, 8 * engine.starts, explorer)
+    target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
+    states = first_states(systems, found, engine.chains, explorer)
+    generators = generators[: len(states)]
+    sweeps = clock.affordable(max(WARM_UP, engine.sweeps // 4), share=0.25)
+    states, found = without_jumps(systems, states, target, found, sweeps // 2, generators)
+    target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
+    states, dismissed = warmed_up(systems, states, target, sweeps - sweeps // 2, generators)
+    clock.count(sweeps)
+    warm_up, goal, learned, seen = sweeps, min(engine.sweeps, engine.max_sweeps), 0, None
+    while True:
+        done = seen.sweeps if seen is not None else 0
+        states, seen = extend(
+            systems, states, target, seen, max(clock.affordable(goal - done), 1 if done else 20), generators
+        )
+        clock.count(seen.sweeps - done)
+        estimates = estimate(seen, problem.certain)
+        report = judge(systems, found, seen, estimates)
+        need = longer(engine, report)
+        if need <= 1.0 or clock.is_over or seen.sweeps + warm_up >= engine.max_sweeps:
+            break
+        goal = int(min(max(1.1 * need, 1.25), 2.0) * seen.sweeps)
+        if stuck(report) and 4 * (seen.sweeps + warm_up) <= engine.max_sweeps:
+            if learned < LEARN_AGAIN:
+                found = learn(systems, engine, found, states, explorer)
+                target = posterior_target(systems, engine.swaps, found.jumps, found.pattern)
+                learned += 1
+            warm_up, seen = warm_up + seen.sweeps, None
+        goal = max(min(goal, engine.max_sweeps - warm_up), 20)
+    report = replace(
+        report,
+        converged=agreed(report),
+        warm_up=warm_up,
+        searches=found.starts,
+        modes=len(found.modes),
+        jumps=len(found.jumps),
+        dismissed=dismissed,
+        reproducible=not clock.is_over,
+    )
+    words = convergence_warnings(problem.child, problem.terms, report, engine.target_mcse, seen.tally.least_residual)
+    report = replace(report, warnings=words, remark=standing_remark(report))
+    return Sample(systems, target, seen, found, warm_up, dismissed), estimates, report
+
+
+def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Generator) -> tuple[State, ...]:
+    """Return where chains start: at the modes, heaviest first, then empty, full, and at random."""
+    k, settings = systems.certain.size, systems.constant.size
+    states = list(found.modes[: max(chains, MOST_CHAINS)])
+    shares = [0.0, 1.0]
+    while len(states) < chains:
+        share = shares.pop() if shares else rng.random()
+        state = State(rng.random(k) < share, int(rng.integers(settings)))
+        states.append(state if allowed(systems, state) else State(np.zeros(k, dtype=bool), state.setting))
+    return tuple(states)
+
+
+def without_jumps(
+    systems: Systems,
+    states: tuple[State, ...],
+    target: Target,
+    found: Found,
+    sweeps: int,
+    generators: list[np.random.Generator],
+) -> tuple[tuple[State, ...], Found]:
+    """Return states after some plain sweeps, and what was found with only the jumps that these show to be needed."""
+    if len(found.jumps) == 0:
+        return states, found
+    plain = target._replace(jumps=target.jumps[:0], pattern=target.pattern[:0])
+    states, seen = observe(systems, states, plain, max(sweeps, 2), 1, generators)
+    return states, with_needed_jumps(found, seen.sets[:, max(sweeps, 2) // 4 :])
+
+
+def warmed_up(
+    systems: Systems, states: tuple[State, ...], target: Target, sweeps: int, generators: list[np.random.Generator]
+) -> tuple[tuple[State, ...], int]:
+    """Return states after warm-up, and how many chains were taken from modes of negligible evidence to others.
+
+    A chain inside one mode knows its evidence: the mean log weight plus the entropy of its sets, which is at most that
+    of independent parents. The heaviest set that any chain saw is a lower bound of the best mode's.
+    """
+    states, _ = observe(systems, states, target, 1, max(sweeps // 2, 1), generators)
+    states, seen = observe(systems, states, target, max(sweeps // 2, 1), 1, generators)
+    upper = evidence_bounds(seen, systems.constant.size)
+    kept = np.flatnonzero(upper >= seen.log_weight.max() - DISMISSED)
+    out = [state if c in kept else states[kept[c % len(kept)]] for c, state in enumerate(states)]
+    return tuple(out), len(states) - len(kept)
+
+
+def evidence_bounds(seen: Seen, settings: int) -> FloatArray:
+    """Return an upper bound of the log evidence of the mode each chain is in, shape (chains,)."""
+    p = np.clip(seen.trace[:, :, INCLUSION].mean(axis=1), 1e-12, 1.0 - 1e-12)
+    entropy = -(p * np.log(p) + (1.0 - p) * np.log1p(-p)).sum(axis=1)
+    return np.asarray(seen.log_weight.mean(axis=1) + entropy + math.log(settings))
+
+
+def learn(systems: Systems, engine: MCMC, found: Found, states: tuple[State, ...], rng: np.random.Generator) -> Found:
+    """Search for jumps between where the chains are, then from heated modes."""
+    found = replace(found, quiet=0)
+    for state in states:
+        found = with_mode(systems, engine.swaps, found, settle(systems, engine.swaps, state, rng))
+    return explore_further(systems, engine.swaps, found, engine.starts, found.starts + 2 * engine.starts, rng)
+
+
+# -- judging ----------------------------------------------------------------------------------------------------------
+
+
+def judge(systems: Systems, found: Found, seen: Seen, estimates: Estimates) -> MCMCDiagnostics:
+    """Return errors and R-hats, and whether a known mode is missing."""
+    report = diagnose(seen, estimates, systems.certain, reach(systems))
+    return replace(report, missed=missed_share(systems, found, seen), jumps=len(found.jumps))
+
+
+def reach(systems: Systems) -> FloatArray:
+    """Return the coefficient each parent would have if it explained the child alone, shape (k,)."""
+    return np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY))
+
+
+def missed_share(systems: Systems, found: Found, seen: Seen) -> float:
+    """Return the weight of the heaviest known mode that should have been visited and was not, relative to those that were.
+
+    Parent sets are compared by their weights summed over settings; only modes whose expected number of visits, given
+    those of the most visited mode, is at least 20 are missed.
+    """
+    if len(found.modes) < 2:
+        return 0.0
+    weights = np.array([_over_settings(systems, mode) for mode in found.modes])
+    sets = np.packbits(np.concatenate(list(seen.sets)), axis=1)
+    visits = np.array([(sets == np.packbits(mode.present)).all(axis=1).sum() for mode in found.modes])
+    top = int(np.argmax(visits))
+    relative = np.exp(np.minimum(weights - weights[top], 50.0))
+    missed = (visits < 0.2 * visits[top] * relative) & (visits[top] * relative >= 20.0) & (relative > MISSED)
+    return float(min(relative[missed].max(initial=0.0), 1e6))
+
+
+def _over_settings(systems: Systems, state: State) -> float:
+    count = systems.constant.size
+    out = np.empty(count)
+    set_log_weights(systems, np.tile(state.present, (count, 1)), np.arange(count), out)
+    return float(np.logaddexp.reduce(out))
+
+
+def stuck(report: MCMCDiagnostics) -> bool:
+    """Return whether the chains disagree so much that more of the same does not help."""
+    return report.max_r_hat > STUCK or report.weight_r_hat > 1.2 or report.missed > 0.0
+
+
+def agreed(report: MCMCDiagnostics) -> bool:
+    """Return whether the chains agree, with errors small enough to tell."""
+    error = report.max_inclusion_mcse <= INCLUSION_ERROR
+    return report.max_r_hat <= R_HAT and report.weight_r_hat <= WEIGHT_R_HAT and report.missed == 0.0 and error
+
+
+def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
+    """Return how many times longer the run should be to reach what is wanted; at most 1 if it is reached."""
+    if engine.target_mcse is not None:
+        need = (report.max_mcse / engine.target_mcse) ** 2
+    else:
+        draws = float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
+        need = EFFECTIVE_DRAWS / max(draws, 1.0)
+    presence = INCLUSION_ERROR_OF_MODES if report.jumps else INCLUSION_ERROR
+    need = max(need, (report.max_inclusion_mcse / presence) ** 2)
+    if report.sweeps * report.mcse.size < SD_WORK:
+        need = max(need, (report.relative_sd_error / (SD_ERROR_OF_MODES if report.jumps else SD_ERROR)) ** 2)
+    apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
+    return max(need, 2.0) if apart else need
+
+
+class Clock:
+    """Turns a time limit into a number of sweeps, by the rate seen so far."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.begin = time.perf_counter()
+        self.sweeps = 10
+        self.is_over = False
+
+    def count(self, sweeps: int) -> None:
+        """Note sweeps that were made."""
+        self.sweeps += sweeps
+
+    def affordable(self, sweeps: int, share: float = 1.0) -> int:
+        """Return `sweeps`, or fewer if they would not fit into this share of the time that is left."""
+        if self.limit is None:
+            return sweeps
+        spent = time.perf_counter() - self.begin
+        fits = max(0, int(share * (self.limit - spent) * self.sweeps / spent))
+        self.is_over = self.is_over or fits < sweeps
+        return min(sweeps, fits)

@@ -1,0 +1,41 @@
+"""Does this prior suit this engine? Engines declare what they take; here is the one place that compares."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from alldags.errors import EngineError
+from alldags.nodes import Engine
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import Noise
+
+
+class Parts(Protocol):
+    """What may not suit an engine: of a `Prior`, or of one `Setting` of a node."""
+
+    @property
+    def noise(self) -> Noise:
+        """Prior of the noise."""
+
+    @property
+    def coefficients(self) -> ScaleMixture | None:
+        """Scale mixture of the coefficients, if there is one."""
+
+
+def unsuited(engine: Engine, parts: Parts) -> Noise | ScaleMixture | None:
+    """Return the part of a prior that an engine cannot take, None if there is none.
+
+    An engine that does not declare anything takes every noise prior, and no scale mixture.
+    """
+    takes = getattr(engine, "takes", (Noise,))
+    for part in (parts.noise, parts.coefficients):
+        if part is not None and not isinstance(part, takes):
+            return part
+    return None
+
+
+def check_suits(engine: Engine, parts: Parts) -> None:
+    """Refuse, by name, a prior that an engine cannot take."""
+    part = unsuited(engine, parts)
+    if part is not None:
+        raise EngineError(f"the engine {engine.name!r} cannot take {part!r}; use engine={part.engines}")

@@ -1,0 +1,154 @@
+"""Names and edges, before they are a graph: checks, neighbours, order, cycles."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from alldags.errors import GraphError, did_you_mean
+
+Edge: TypeAlias = tuple[str, str]
+T = TypeVar("T")
+
+
+def neighbours(variables: Sequence[str], edges: Iterable[Edge], key: int) -> dict[str, tuple[str, ...]]:
+    """Group edges by their end `key` (1: by effect, giving parents; 0: by cause, giving children)."""
+    position = {name: i for i, name in enumerate(variables)}
+    groups: dict[str, list[str]] = {name: [] for name in variables}
+    for edge in edges:
+        groups[edge[key]].append(edge[1 - key])
+    return {name: tuple(sorted(group, key=position.__getitem__)) for name, group in groups.items()}
+
+
+def reach(start: str, neighbours: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """Return all that can be reached from `start`, itself excluded."""
+    seen: set[str] = set()
+    stack = list(neighbours[start])
+    while stack:
+        name = stack.pop()
+        if name not in seen:
+            seen.add(name)
+            stack.extend(neighbours[name])
+    return frozenset(seen)
+
+
+def topological_order(variables: Sequence[str], edges: Iterable[Edge]) -> tuple[str, ...]:
+    """Return Kahn's order, earliest in `variables` first; shorter than `variables` if there is a cycle."""
+    parents = neighbours(variables, edges, key=1)
+    children = neighbours(variables, edges, key=0)
+    waiting = {name: len(parents[name]) for name in variables}
+    ready = deque(name for name in variables if waiting[name] == 0)
+    order = []
+    while ready:
+        name = ready.popleft()
+        order.append(name)
+        for child in children[name]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    return tuple(order)
+
+
+def find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[str]:
+    """Return the names along one cycle, first = last, or an empty list."""
+    ordered = set(topological_order(variables, edges))
+    inside = [name for name in variables if name not in ordered]
+    if not inside:
+        return []
+    parents = neighbours(variables, edges, key=1)
+    # every variable left over has a parent that is left over: walking backwards must revisit one
+    walk = [inside[0]]
+    while walk[-1] not in walk[:-1]:
+        walk.append(next(parent for parent in parents[walk[-1]] if parent not in ordered))
+    return walk[walk.index(walk[-1]) :][::-1]
+
+
+def names_tuple(names: Iterable[T], what: str) -> tuple[T, ...]:
+    """Return `names` as a tuple; a bare string would silently become single letters."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise GraphError(f"{what} must be a list, got {names!r}; write [{names!r}]")
+    return tuple(names)
+
+
+def checked_variables(variables: Iterable[str]) -> tuple[str, ...]:
+    """Return the names as a tuple; each must be text, and listed once."""
+    variables = names_tuple(variables, "variables")
+    if not variables:
+        raise GraphError("a candidate graph needs at least one variable")
+    seen: set[str] = set()
+    for name in variables:
+        if not isinstance(name, str) or not name:
+            raise GraphError(f"variable names must be non-empty strings, got {name!r}")
+        if name in seen:
+            raise GraphError(f"the variable {name!r} is listed twice")
+        if any("\ud800" <= char <= "\udfff" for char in name):
+            raise GraphError(f"the name {name!r} holds half a character (a surrogate); it could not be saved")
+        seen.add(name)
+    return variables
+
+
+def checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict[Edge, float]:
+    """Return the edges without those of probability zero; their ends must be known."""
+    if not isinstance(edges, Mapping):
+        raise GraphError(f"edges must be {{(cause, effect): probability}}, got {type(edges).__name__}; use from_edges")
+    known = set(variables)
+    checked = {}
+    for edge, probability in edges.items():
+        cause, effect = _pair(edge)
+        arrow = f"{cause!r} -> {effect!r}"
+        for name in (cause, effect):
+            if name not in known:
+                raise GraphError(
+                    f"the edge {arrow} names {name!r}, which is not among the variables{did_you_mean(name, variables)}"
+                )
+        if cause == effect:
+            raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
+        if not _is_probability(probability):
+            raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
+        if probability > 0:
+            checked[cause, effect] = float(probability)
+    return checked
+
+
+def _is_probability(value: object) -> bool:
+    """Tell whether `value` is a number in [0, 1]; True and False are refused, because they hide a choice."""
+    return (
+        isinstance(value, int | float | np.floating | np.integer)
+        and not isinstance(value, bool)
+        and bool(0 <= value <= 1)
+    )
+
+
+def _pair(edge: object) -> Edge:
+    if not isinstance(edge, tuple) or len(edge) != 2:
+        raise GraphError(f"an edge is a pair (cause, effect), got {edge!r}")
+    return edge
+
+
+def edge_triples(
+    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
+) -> list[tuple[str, str, float]]:
+    """Return edges in any of the forms a user may give them in as (cause, effect, probability)."""
+    if isinstance(edges, Mapping):
+        return [(*_pair(edge), value) for edge, value in edges.items()]
+    triples = []
+    for edge in names_tuple(edges, "edges"):
+        if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
+            raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
+        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
+    return triples
+
+
+def mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
+    """Return ``{(cause, effect): probability}``."""
+    mapping: dict[Edge, float] = {}
+    for cause, effect, probability in triples:
+        if not isinstance(cause, str) or not isinstance(effect, str):
+            raise GraphError(f"the edge {cause!r} -> {effect!r} must join two names in quotes")
+        if (cause, effect) in mapping:
+            raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
+        mapping[cause, effect] = probability
+    return mapping

@@ -1,0 +1,43 @@
+"""Parts of the sampler that only compiled code calls, made callable for the tests."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from alldags.engines.kernels.sampler import chain as _chain
+from alldags.engines.kernels.sampler import moves as _moves
+
+
+@njit
+def start(systems, chain, present, setting):
+    _chain.start(systems, chain, present, setting)
+
+
+@njit
+def flip(systems, chain, v):
+    _chain.flip(systems, chain, v)
+
+
+@njit
+def refresh(systems, chain):
+    _chain.refresh(systems, chain)
+
+
+@njit
+def load_row(chain, v):
+    _chain.load_row(chain, v)
+
+
+@njit
+def log_odds_of(systems, chain, v):
+    return _chain.log_odds_of(systems, chain, v)
+
+
+@njit
+def swap_once(systems, chain, target, generator):
+    _moves.swap_once(systems, chain, target, generator)
+
+
+@njit
+def jump(systems, chain, target, values, now, generator, share):
+    _moves.jump(systems, chain, target, values, now, generator, share)
