@@ -223,13 +223,13 @@ class CertifiedPosterior(ExactPosterior):
     def _weights_of_sets(self) -> Iterator[FloatArray]:
         """Yield the weights of all sets visited, in pieces of shape (states, lanes)."""
         from alldags.engines.kernels.bounding.replay import weigh_states
-        from alldags.engines.kernels.subsets.block import allocate_block
+        from alldags.engines.kernels.subsets.block import make_block
 
         ordered, paths = self._ordered, self._states[0]
         k, weights, width = len(ordered.b), ordered.weights, ordered.width
         for first in range(0, len(paths), _PIECE):
             piece = paths[first : first + _PIECE]
-            block, lanes = allocate_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
+            block, lanes = make_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
             weigh_states(ordered.a, ordered.b, piece, weights, width, block, np.empty((k + 1, k)), lanes)
             yield lanes
 

@@ -48,6 +48,8 @@ class OrderedSystem:
         Quadratic form of the full set.
     width
         Variables in the block at the end.
+    pilot
+        Log weight of the greedy set.
     """
 
     free: FreeSystem
@@ -58,6 +60,7 @@ class OrderedSystem:
     inverse_diagonal: FloatArray
     reach: float
     width: int
+    pilot: float
 
     @property
     def prefix(self) -> int:
@@ -67,7 +70,7 @@ class OrderedSystem:
     @property
     def promise(self) -> float:
         """Log weight of the greedy set, relative to the reference."""
-        return self.free.weights.reference - self.weights.reference
+        return self.pilot - self.weights.reference
 
     def relative_to(self, reference: float) -> OrderedSystem:
         """Return the system with another log weight that counts as 1."""
@@ -79,21 +82,23 @@ def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
 
     The block narrows with the budget, so that a small one still reaches some hundred states.
     """
-    order = np.argsort(-_flip_log_odds(free), kind="stable")
+    pilot, log_odds = _flip_log_odds(free)
+    order = np.argsort(-log_odds, kind="stable")
     a, b = np.ascontiguousarray(free.a[np.ix_(order, order)]), free.b[order]
-    weights = free.weights._replace(log_factor=free.weights.log_factor[order])
+    weights = free.weights._replace(log_factor=free.weights.log_factor[order], reference=pilot)
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
     width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 10))
     reach = max(float(b @ inverse @ b), 0.0) * (1 + 1e-9)
-    return OrderedSystem(free, a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width)
+    return OrderedSystem(free, a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width, pilot)
 
 
-def _flip_log_odds(free: FreeSystem) -> FloatArray:
+def _flip_log_odds(free: FreeSystem) -> tuple[float, FloatArray]:
+    """Return the log weight of the greedy set and the log odds of each parent given the others in it."""
     from alldags.engines.kernels.sweep import greedy_parents, sweep
 
     f, weights = len(free.b), free.weights
     log_size = np.zeros(f + 1) if len(weights.log_size) == 1 else weights.log_size
-    present, _ = greedy_parents(
+    present, pilot = greedy_parents(
         free.a, free.b, weights.log_factor, log_size, np.zeros(f, dtype=bool), weights.has_determinant,
         weights.noise,
     )  # fmt: skip
@@ -104,7 +109,7 @@ def _flip_log_odds(free: FreeSystem) -> FloatArray:
     alpha = np.where(present, -1.0 / diagonal, diagonal)
     gain = np.where(present, last**2 * alpha, last**2 / alpha)
     determinant = 0.5 * np.log(np.maximum(alpha, 1e-300)) if weights.has_determinant else 0.0
-    return np.asarray(weights.log_factor - determinant + slope(weights.noise, -float(table[f, f]), 0) * gain)
+    return pilot, weights.log_factor - determinant + slope(weights.noise, -float(table[f, f]), 0) * gain
 
 
 # -- the search for a threshold --------------------------------------------------------------------------------------
@@ -249,9 +254,15 @@ def run_walk(
     values: FloatArray | None = None,
 ) -> Walk:
     """Call the compiled walk; `paths` and `values` are filled if given."""
+    from alldags.engines.kernels.bounding.stack import make_stack
     from alldags.engines.kernels.bounding.walk import walk
+    from alldags.engines.kernels.subsets.block import make_block, make_sums
 
+    prefix, width, weights = system.prefix, system.width, system.weights
     if paths is None or values is None:
-        paths, values = np.zeros((0, system.prefix), dtype=bool), np.zeros(0)
-    found: Walk = walk(system.a, system.b, system.reach, system.width, system.weights, limits, second, paths, values)
+        paths, values = np.zeros((0, prefix), dtype=bool), np.zeros(0)
+    stack = make_stack(system.a, system.b, system.reach, width, second)
+    block, sums = make_block(width, weights.log_factor[prefix:]), make_sums(width, second)
+    path = np.zeros(prefix, dtype=bool)
+    found: Walk = walk(stack, block, sums, width, weights, limits, path, paths, values)
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.engines.conjugate.noise import residual_rate, shape_of
+from alldags.engines.conjugate.noise import log_term, residual_rate
 from alldags.engines.conjugate.system import ConjugateSystem
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
@@ -43,7 +43,7 @@ class FreeSystem:
         Certain coefficients given the free ones have mean ``offset - coupling @ theta_free`` and covariance
         ``noise variance * inverse``; shapes (c, f), (c,), (c, c).
     weights
-        For the compiled walks; its reference is the log weight of a good set.
+        For the compiled walks; its reference is the log weight of the empty or the full set.
     log_base
         Log weight common to all sets.
     """
@@ -67,18 +67,23 @@ class FreeSystem:
 
 def free_system(problem: NodeProblem, system: ConjugateSystem) -> FreeSystem:
     """Eliminate the certain parents."""
-    certain, free = problem.certain, ~problem.certain
-    inner = system.precision[np.ix_(certain, certain)]
-    across = system.precision[np.ix_(certain, free)]
-    inverse = np.asarray(np.linalg.inv(inner), dtype=np.float64)
-    coupling = np.asarray(np.linalg.solve(inner, across), dtype=np.float64)
-    offset = np.asarray(np.linalg.solve(inner, system.shift[certain]), dtype=np.float64)
-    a = system.precision[np.ix_(free, free)] - across.T @ coupling
-    b = system.shift[free] - across.T @ offset
-    explained = float(system.shift[certain] @ offset)
-    log_base = system.log_constant + float(system.log_factor[certain].sum())
-    if system.has_determinant:
-        log_base -= 0.5 * float(np.linalg.slogdet(inner)[1])
+    certain, free = np.flatnonzero(problem.certain), np.flatnonzero(~problem.certain)
+    a, b = system.precision[free[:, None], free], system.shift[free]
+    inverse: FloatArray = np.zeros((0, 0))
+    coupling: FloatArray = np.zeros((0, len(b)))
+    offset: FloatArray = np.zeros(0)
+    log_base, explained = system.log_constant, 0.0
+    if certain.size:
+        inner = system.precision[certain[:, None], certain]
+        across = system.precision[certain[:, None], free]
+        inverse = np.asarray(np.linalg.inv(inner), dtype=np.float64)
+        coupling = np.asarray(np.linalg.solve(inner, across), dtype=np.float64)
+        offset = np.asarray(np.linalg.solve(inner, system.shift[certain]), dtype=np.float64)
+        a, b = a - across.T @ coupling, b - across.T @ offset
+        explained = float(system.shift[certain] @ offset)
+        log_base += float(system.log_factor[certain].sum())
+        if system.has_determinant:
+            log_base -= 0.5 * float(np.linalg.slogdet(inner)[1])
     if system.noise.known:
         log_base += 0.5 * explained
     scale = 1.0 / np.sqrt(np.diag(a))
@@ -98,31 +103,24 @@ def _weights(
     noise = system.noise._replace(whole=float(residual_rate(system.noise, explained)))
     log_size = system.log_size if system.log_size.any() else np.zeros(1)
     weights = Weights(log_factor, log_size, system.has_determinant, noise, 0.0)
-    return weights._replace(reference=_nested_best(a, b, weights))
+    return weights._replace(reference=_none_or_all(a, b, weights))
 
 
-def _nested_best(a: FloatArray, b: FloatArray, weights: Weights) -> float:
-    """Return the log weight of a good set: the best of k + 1 nested ones, parents that are clearest given all first."""
+def _none_or_all(a: FloatArray, b: FloatArray, weights: Weights) -> float:
+    """Return the larger of the log weights of the set without uncertain parents and of the full one.
+
+    The full set fits best, and what it pays for parents that do not help is seldom more than the weights can hold.
+    """
+    none = float(weights.log_size[0]) + log_term(weights.noise, 0.0, 0)
     try:
-        inverse = np.linalg.inv(a)
-        order = np.argsort(-((inverse @ b) ** 2) / np.diag(inverse), kind="stable")
-        factor = np.linalg.cholesky(a[np.ix_(order, order)])
-    except np.linalg.LinAlgError:  # numerically singular: the set without uncertain parents does, too
-        order, factor = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
-    size = np.arange(len(order) + 1)
-    q = _running(np.linalg.solve(factor, b[order]) ** 2)
-    value = _running(weights.log_factor[order]) + np.broadcast_to(weights.log_size, len(b) + 1)[: len(size)]
-    value += (
-        0.5 * q if weights.noise.known else -shape_of(weights.noise, size) * np.log(residual_rate(weights.noise, q))
-    )
+        factor = np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:  # numerically singular
+        return none
+    q = float((np.linalg.solve(factor, b) ** 2).sum())
+    value = float(weights.log_factor.sum() + weights.log_size[-1]) + log_term(weights.noise, q, len(b))
     if weights.has_determinant:
-        value -= _running(np.log(np.diag(factor)))
-    return float(value.max())
-
-
-def _running(steps: FloatArray) -> FloatArray:
-    """Return sums of the first 0, 1, ... steps."""
-    return np.concatenate([[0.0], np.cumsum(steps)])
+        value -= float(np.log(factor.diagonal()).sum())
+    return max(none, value)
 
 
 # -- sums over all sets ----------------------------------------------------------------------------------------------
@@ -182,14 +180,14 @@ def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
 
 
 def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int) -> list[Sums]:
-    from alldags.engines.kernels.subsets.block import allocate_sums
+    from alldags.engines.kernels.subsets.block import make_sums
 
     prefixes = 1 << (len(system.b) - system.width)
     parts = _PARTS if prefixes >= _WORTH_SPLITTING else 1
     count = prefixes // parts
 
     def job(part: int) -> Sums:
-        sums = allocate_sums(len(system.b), second)
+        sums = make_sums(len(system.b), second)
         _walk(system, weights, part * count, count, sums, np.zeros((0, 0)))
         return sums
 
@@ -198,11 +196,11 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
 
 def _walk(system: FreeSystem, weights: Weights, first: int, count: int, sums: Sums, lanes: FloatArray) -> None:
     """Allocate the compiled walk's memory and call it."""
-    from alldags.engines.kernels.subsets.block import allocate_block
+    from alldags.engines.kernels.subsets.block import make_block
     from alldags.engines.kernels.subsets.enumeration import make_stack, walk_subsets
 
     width = system.width
-    block = allocate_block(width, weights.log_factor)
+    block = make_block(width, weights.log_factor)
     stack = make_stack(system.a, system.b, len(system.b) - width, sums.between.shape[0] > 0)
     walk_subsets(weights, width, first, count, block, stack, sums, lanes)
 
@@ -216,13 +214,13 @@ def weights_of_sets(system: FreeSystem, log_total: float) -> Iterator[FloatArray
     Variable ``i`` is present in lane ``l`` iff bit ``width - 1 - i`` of l is set, and variable ``width + h`` iff bit h
     of the prefix is.
     """
-    from alldags.engines.kernels.subsets.block import allocate_sums
+    from alldags.engines.kernels.subsets.block import make_sums
 
     weights, prefixes = system.weights._replace(reference=log_total), 1 << (len(system.b) - system.width)
     count = min(prefixes, _PIECE)
     for first in range(0, prefixes, count):
         lanes = np.empty((count, 1 << system.width))
-        _walk(system, weights, first, count, allocate_sums(0, second=False), lanes)
+        _walk(system, weights, first, count, make_sums(0, second=False), lanes)
         yield lanes
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
+from alldags.engines.kernels.jit import inner
 from alldags.typing import FloatArray, IntArray
 
 
@@ -43,12 +43,12 @@ class Stack(NamedTuple):
     block_b: FloatArray  # (width,)
 
 
-@compiled
-def make_stack(k: int, width: int, second: bool) -> Stack:
-    """Allocate the walk's memory."""
+def make_stack(a: FloatArray, b: FloatArray, reach: float, width: int, second: bool) -> Stack:
+    """Allocate the walk's memory, with the whole system at depth 0."""
+    k = len(b)
     depth = k + 1
     m = k if second else 0
-    return Stack(
+    stack = Stack(
         np.zeros((depth, k, k)), np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k)),
         np.zeros((depth, k)), np.zeros((depth, k)), np.zeros((depth, k + 1)), np.zeros(depth),
         np.zeros(depth), np.zeros(depth), np.zeros(depth), np.zeros(depth, dtype=np.int64),
@@ -58,6 +58,8 @@ def make_stack(k: int, width: int, second: bool) -> Stack:
         np.zeros(k), np.zeros(k), np.zeros(k + 2), np.zeros((3, k, k)), np.zeros((4, k)),
         np.zeros((3, k)), np.zeros((width, width)), np.zeros(width),
     )  # fmt: skip
+    stack.a[0], stack.b[0], stack.reach[0] = a, b, reach
+    return stack
 
 
 @inner

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.engines.kernels.bounding.bounds import log_ratios, residual_shift, tighten
-from alldags.engines.kernels.bounding.stack import Stack, absorb_child, make_stack
+from alldags.engines.kernels.bounding.stack import Stack, absorb_child
 from alldags.engines.kernels.fastmath import fast_exp
 from alldags.engines.kernels.jit import compiled, inner
 from alldags.engines.kernels.noise import NoiseTerm, log_term
@@ -27,8 +27,6 @@ from alldags.engines.kernels.subsets.block import (
     collect_means,
     collect_seconds,
     eliminate_block,
-    make_block,
-    make_sums,
     weigh_block,
 )
 from alldags.typing import BoolArray, FloatArray
@@ -269,13 +267,13 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
 
 @compiled
 def walk(
-    a: FloatArray,
-    b: FloatArray,
-    reach: float,
+    s: Stack,
+    block: Block,
+    sums: Sums,
     width: int,
     weights: Weights,
     limits: Limits,
-    second: bool,
+    path: BoolArray,
     paths: BoolArray,
     values: FloatArray,
 ) -> Walk:
@@ -283,31 +281,22 @@ def walk(
 
     Parameters
     ----------
-    a, b
-        The system in the order of branching, shapes (k, k) and (k,).
+    s, block, sums
+        Memory, with the system in the order of branching at depth 0 of the stack; second moments are summed if there is
+        room for them.
     width
         The last `width` variables form the block.
-    reach
-        Upper bound of the quadratic form of the full set.
     weights, limits
         How sets are weighed and where the walk cuts.
-    second
-        Whether second moments are wanted.
+    path
+        Working space, shape (prefix,); False before.
     paths, values
         Filled with the prefix variables present in each state whose block was summed, shape (count, prefix), and the
         weight of that block, shape (count,); count may be 0.
     """
-    k = b.shape[0]
+    k = s.b.shape[1]
     prefix = k - width
-    s = make_stack(k, width, second)
-    block = make_block(width, weights.log_factor[prefix:])
-    sums = make_sums(width, second)
-    for i in range(k):
-        s.b[0, i] = b[i]
-        for j in range(k):
-            s.a[0, i, j] = a[i, j]
-    s.reach[0] = reach
-    path = np.zeros(prefix, dtype=np.bool_)
+    second = s.between.shape[1] > 0
     states, work, left_out, finished = 0, 0, 0.0, True
     d = np.int64(0)  # not a literal, for which numba would compile everything a second time
     entering = True

@@ -14,12 +14,13 @@ are weighted: ``w``, ``sum w E[theta]``, ``sum w E[theta] E[theta]'``, ``sum w C
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from alldags.engines.kernels.fastmath import fast_exp, fast_log
-from alldags.engines.kernels.jit import inlined, inner, vector, vector_max, vector_sum
+from alldags.engines.kernels.jit import inlined, vector, vector_sum
 from alldags.engines.kernels.noise import TINY, NoiseTerm, shape_of
 from alldags.typing import FloatArray, IntArray
 
@@ -70,63 +71,37 @@ class Sums(NamedTuple):
     within: FloatArray  # (f, f)
 
 
-@inner
 def make_block(width: int, log_factor: FloatArray) -> Block:
-    """Allocate a block's working space."""
+    """Allocate a block's working space; `log_factor` is that of the block's variables.
+
+    By the caller of a kernel, not inside: numba takes long to compile allocations.
+    """
     lanes = 1 << width
-    offset_a = np.zeros(width + 2, dtype=np.int64)
-    offset_b = np.zeros(width + 2, dtype=np.int64)
-    for d in range(width + 1):
-        r = width - d
-        offset_a[d + 1] = offset_a[d] + (r * (r + 1) // 2 << d)
-        offset_b[d + 1] = offset_b[d] + (r << d)
-    lane_factor = np.zeros(lanes)
-    lane_size = np.zeros(lanes, dtype=np.int64)
-    for lane in range(lanes):
-        for d in range(width):
-            if lane >> d & 1:
-                lane_factor[lane] += log_factor[width - 1 - d]
-                lane_size[lane] += 1
-    pairs = offset_a[width + 1]
-    singles = offset_b[width + 1]
+    present, lane_size, lane_count, offset_a, offset_b = _layout(width)
+    pairs, singles = offset_a[-1], offset_b[-1]
     return Block(
         np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
         np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
         np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
-        lane_factor, lane_size, lane_size.astype(np.float64), offset_a, offset_b,
+        present @ log_factor[:width], lane_size, lane_count, offset_a, offset_b,
     )  # fmt: skip
 
 
-def allocate_block(width: int, log_factor: FloatArray) -> Block:
-    """Do what `make_block` does, in plain Python."""
-    lanes = 1 << width
-    rest = width - np.arange(width + 1)
-    offset_a = np.concatenate([[0], np.cumsum(rest * (rest + 1) // 2 << np.arange(width + 1))])
-    offset_b = np.concatenate([[0], np.cumsum(rest << np.arange(width + 1))])
-    present = np.arange(lanes)[:, None] >> np.arange(width) & 1
-    lane_size = present.sum(axis=1)
-    pairs, singles = int(offset_a[-1]), int(offset_b[-1])
-    return Block(
-        np.empty(pairs), np.empty(singles), np.empty(singles), np.empty(2 * lanes), np.empty(2 * lanes),
-        np.empty(lanes), np.empty(lanes), np.empty((2, lanes)), np.empty((2, lanes)),
-        np.empty((2, singles + 1)), np.empty((2, pairs + 1)), np.empty((2, pairs + 1)), np.empty(lanes),
-        present @ log_factor[:width][::-1], lane_size, lane_size.astype(np.float64), offset_a, offset_b,
-    )  # fmt: skip
+@lru_cache(maxsize=WIDTH + 8)
+def _layout(width: int) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
+    """Return which variables are present in each lane (lanes, width), how many (twice), and the offsets of levels."""
+    rest, levels = width - np.arange(width + 1), np.arange(width + 1)
+    present = np.arange(1 << width)[:, None] >> np.arange(width - 1, -1, -1) & 1
+    size = present.sum(axis=1)
+    offset_a = np.concatenate([[0], np.cumsum(rest * (rest + 1) // 2 << levels)])
+    offset_b = np.concatenate([[0], np.cumsum(rest << levels)])
+    return present.astype(float), size, size.astype(float), offset_a, offset_b
 
 
-def allocate_sums(f: int, second: bool) -> Sums:
-    """Do what `make_sums` does, in plain Python."""
-    square = (f, f) if second else (0, 0)
-    return Sums(np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros(square), np.zeros(square))
-
-
-@inner
 def make_sums(f: int, second: bool) -> Sums:
     """Allocate a result of zeros."""
-    square = f if second else 0
-    return Sums(
-        np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros((square, square)), np.zeros((square, square))
-    )
+    square = (f, f) if second else (0, 0)
+    return Sums(np.zeros(1), np.zeros(1), np.zeros(f), np.zeros(f), np.zeros(square), np.zeros(square))
 
 
 # -- loops over lanes ------------------------------------------------------------------------------------------------
@@ -182,7 +157,7 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
 def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
     write_exponents(block, weights, width, log_weight - weights.reference, q, size)
-    total = exponentiate(block, weights.has_determinant, width, 0.0)
+    total = exponentiate(block, weights.has_determinant, width)
     weigh_noise(block, weights.noise, width, size)
     return total
 
@@ -213,12 +188,12 @@ def write_exponents(block: Block, weights: Weights, width: int, base: float, q: 
 
 
 @vector
-def exponentiate(block: Block, has_determinant: bool, width: int, top: float) -> float:
-    """Turn the log weights in `scratch`, less `top`, into weights; return their sum."""
+def exponentiate(block: Block, has_determinant: bool, width: int) -> float:
+    """Turn the log weights in `scratch` into weights; return their sum."""
     lanes = 1 << width
     w, exponent = block.w[width % 2], block.scratch
     for lane in range(lanes):
-        w[lane] = fast_exp(exponent[lane] - top)
+        w[lane] = fast_exp(exponent[lane])
     if has_determinant:
         for lane in range(lanes):
             w[lane] /= math.sqrt(block.pivots[lane])
@@ -241,15 +216,6 @@ def weigh_noise(block: Block, term: NoiseTerm, width: int, size: int) -> None:
         for lane in range(1 << width):
             part = less + term.shape_per_parent * block.lane_count[lane]
             noise[lane] = w[lane] * noise[lane] / part if part > 0.0 else 0.0
-
-
-@vector_max
-def largest_exponent(block: Block, width: int) -> float:
-    """Return the largest of the log weights in `scratch`."""
-    top = block.scratch[0]
-    for lane in range(np.uint64(1), np.uint64(1 << width)):
-        top = max(top, block.scratch[lane])
-    return top
 
 
 @vector_sum
