@@ -53,6 +53,8 @@ class MCMCDiagnostics(Diagnostics):
     constant
         Edges judged whose coefficient did not move within any chain, shape (k,): nothing about the other parents
         changes it (a certain edge among certain edges), or the chains are stuck.
+    copies
+        Parents that are exact copies of others, shape (k,): not judged one by one.
     missed
         Share of the posterior, relative to the sets visited, of the heaviest known mode that the chains did not visit.
     trace
@@ -84,6 +86,7 @@ class MCMCDiagnostics(Diagnostics):
     relative_sd_error: float = 0.0
     weight_r_hat: float = 1.0
     constant: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    copies: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
     missed: float = 0.0
     trace: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)
     drift: float = 0.0
@@ -111,8 +114,8 @@ class MCMCDiagnostics(Diagnostics):
 
     @property
     def max_inclusion_mcse(self) -> float:
-        """Largest Monte-Carlo standard error of an inclusion probability."""
-        return _largest(self.inclusion_mcse, 0.0)
+        """Largest Monte-Carlo standard error of an inclusion probability, copies of other parents left out."""
+        return _largest(self.inclusion_mcse[~self.copies] if self.copies.size else self.inclusion_mcse, 0.0)
 
     @property
     def _moving(self) -> BoolArray:
@@ -240,7 +243,14 @@ def convergence_warnings(
             "limit of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use "
             "KnownNoise or remove the parent that determines it"
         )
-    if found.drift > 1e-4:
+    if found.copies.any():
+        listed = [name for name, copy in zip(names, found.copies, strict=True) if copy]
+        more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
+        out.append(
+            f"some candidate causes of {child!r} are copies of each other ({', '.join(listed[:4])}{more}): data cannot "
+            "tell which of them acts, and the sampler does not judge it; keep one of each"
+        )
+    elif found.drift > 1e-4:
         out.append(
             f"rounding moved a coefficient of {child!r} by {found.drift:.1g} between factorisations: candidate "
             "parents are almost exactly collinear; remove duplicates"

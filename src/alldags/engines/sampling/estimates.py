@@ -74,14 +74,18 @@ def unseen_sd(seen: Seen, sd: FloatArray, reach: FloatArray) -> FloatArray:
     return np.where(np.isfinite(sd), np.sqrt(finite**2 + unseen(reach**2, seen)) - finite, 0.0)
 
 
-def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray) -> MCMCDiagnostics:
+def diagnose(
+    seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray, copies: BoolArray
+) -> MCMCDiagnostics:
     """Return errors and R-hats; what concerns modes is added by the caller.
 
-    `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone.
+    `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone. `copies`
+    (k,) are the parents that are exact copies of others: data say nothing about each of them alone, and which one
+    stands for all is not judged.
     """
     means, presence = seen.trace[:, :, MEAN], seen.trace[:, :, INCLUSION]
     sd, spread = np.sqrt(estimates.variance), estimates.inclusion * (1.0 - estimates.inclusion)
-    judged = estimates.inclusion > LEAST_INCLUSION
+    judged = (estimates.inclusion > LEAST_INCLUSION) & ~copies
     still = is_constant(means)
     agree = is_constant(means.mean(axis=1)[None])
     r_hat = np.where(still & agree, np.nan, split_r_hat(means, estimates.variance, seen.batch))
@@ -100,8 +104,9 @@ def diagnose(seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatA
         relative_sd_error=float(np.max(sd_error[judged & (sd > 0)] / sd[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,
         split_r_hat=np.where(judged, r_hat, np.nan),
-        weight_r_hat=plain_r_hat(seen.log_weight),
+        weight_r_hat=1.0 if copies.any() else plain_r_hat(seen.log_weight),  # which copies are present moves it
         constant=judged & still,
+        copies=copies,
         trace=means,
         drift=seen.tally.drift,
         least_residual=seen.tally.least_residual,

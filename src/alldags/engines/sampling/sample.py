@@ -31,7 +31,7 @@ from alldags.engines.sampling.explore import (
 )
 from alldags.engines.sampling.run import Seen, State, extend, flattened, observe, posterior_target, stack_systems
 from alldags.nodes import NodeProblem
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from alldags.engines.mcmc import MCMC
@@ -43,6 +43,7 @@ SD_ERROR, SD_ERROR_OF_MODES = (
     0.35,
     0.15,
 )  # of a standard deviation, relative to it, wanted; the second with several modes
+COPY = 1e-10  # correlations above one less this are those of copies
 SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
@@ -210,7 +211,7 @@ def judge(sample: Sample, estimates: Estimates) -> MCMCDiagnostics:
     """Return errors and R-hats, what was done about modes, and whether a known one is missing."""
     systems, found = sample.systems, sample.found
     return replace(
-        diagnose(sample.recorded, estimates, systems.certain, reach(systems)),
+        diagnose(sample.recorded, estimates, systems.certain, reach(systems), copies(systems)),
         missed=missed_share(systems, found, sample.recorded),
         warm_up=sample.warm_up,
         searches=found.starts,
@@ -218,6 +219,14 @@ def judge(sample: Sample, estimates: Estimates) -> MCMCDiagnostics:
         jumps=len(found.jumps),
         dismissed=sample.dismissed,
     )
+
+
+def copies(systems: Systems) -> BoolArray:
+    """Return which parents are exact copies of others, but for unit and sign, shape (k,)."""
+    gram = systems.gram[:, : systems.certain.size]  # without the padding of its rows
+    scale = np.sqrt(np.maximum(np.diag(gram), TINY))
+    alike = np.abs(gram / np.outer(scale, scale)) > 1.0 - COPY
+    return np.asarray(alike.sum(axis=1) > 1)
 
 
 def reach(systems: Systems) -> FloatArray:
