@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from alldags.engines.sampling.run import Seen, State, extend, flattened, observe
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray
 
-if TYPE_CHECKING:
-    from alldags.engines.mcmc import MCMC
-
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
@@ -51,6 +48,38 @@ MOST_SEARCHES = 8  # times those asked for, where modes are found
 DISMISSED = 9.0  # nats of evidence below the best mode
 MISSED = 0.02  # share of the weight of the sets visited, above which a mode must have been visited
 LEARN_AGAIN = 3  # times that chains which disagree are searched for jumps
+
+
+class Wishes(Protocol):
+    """What is wanted of a sample; see `alldags.engines.MCMC`."""
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of each chain before they are first judged."""
+
+    @property
+    def chains(self) -> int:
+        """Chains, at least."""
+
+    @property
+    def target_mcse(self) -> float | None:
+        """Largest error wanted of a coefficient's mean."""
+
+    @property
+    def max_sweeps(self) -> int:
+        """Most sweeps of each chain."""
+
+    @property
+    def max_seconds(self) -> float | None:
+        """Most wall time."""
+
+    @property
+    def swaps(self) -> int:
+        """Swap moves after each sweep."""
+
+    @property
+    def starts(self) -> int:
+        """Searches for modes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +119,7 @@ class Sample:
 
 
 def draw_sample(
-    engine: MCMC, problem: NodeProblem, rng: np.random.Generator
+    engine: Wishes, problem: NodeProblem, rng: np.random.Generator
 ) -> tuple[Sample, Estimates, MCMCDiagnostics]:
     """Search for modes, run chains from them until they agree and are accurate enough, or have to stop."""
     clock = Clock(engine.max_seconds)
@@ -114,7 +143,7 @@ def draw_sample(
 
 
 def prepared(
-    engine: MCMC, systems: Systems, clock: Clock, rng: np.random.Generator, generators: list[np.random.Generator]
+    engine: Wishes, systems: Systems, clock: Clock, rng: np.random.Generator, generators: list[np.random.Generator]
 ) -> Sample:
     """Search for modes and warm chains up that start there."""
     found = explore(systems, engine.swaps, engine.starts, MOST_SEARCHES * engine.starts, rng)
@@ -138,7 +167,7 @@ def extended(sample: Sample, goal: int, clock: Clock, generators: list[np.random
     return replace(sample, states=states, seen=seen)
 
 
-def finished(engine: MCMC, problem: NodeProblem, report: MCMCDiagnostics) -> MCMCDiagnostics:
+def finished(engine: Wishes, problem: NodeProblem, report: MCMCDiagnostics) -> MCMCDiagnostics:
     """Add the verdict and the words."""
     report = replace(report, converged=agreed(report))
     words = convergence_warnings(problem.child, problem.terms, report, engine.target_mcse)
@@ -195,7 +224,7 @@ def evidence_bounds(seen: Seen, settings: int) -> FloatArray:
     return np.asarray(seen.log_weight.mean(axis=1) + entropy + math.log(settings))
 
 
-def relearned(engine: MCMC, sample: Sample, rng: np.random.Generator) -> Sample:
+def relearned(engine: Wishes, sample: Sample, rng: np.random.Generator) -> Sample:
     """Search for jumps between where the chains are, then from heated modes."""
     systems, found = sample.systems, replace(sample.found, quiet=0)
     for state in sample.states:
@@ -269,7 +298,7 @@ def agreed(report: MCMCDiagnostics) -> bool:
     return report.max_r_hat <= R_HAT and report.weight_r_hat <= WEIGHT_R_HAT and report.missed == 0.0 and error
 
 
-def longer(engine: MCMC, report: MCMCDiagnostics) -> float:
+def longer(engine: Wishes, report: MCMCDiagnostics) -> float:
     """Return how many times longer the run should be to reach what is wanted; at most 1 if it is reached."""
     if engine.target_mcse is not None:
         need = (report.max_mcse / engine.target_mcse) ** 2
