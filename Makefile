@@ -47,6 +47,7 @@ cover: $(VENV)/.dev
 
 calibrate: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/calibration --calibrate
+	$(BIN)/python -m calibration
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -209,6 +210,19 @@ def test_the_check_names_the_covariates_that_moved_the_answer(rng):
     assert set(check.names[:3]) <= {"c0", "c1", "c2", "c3"}
     assert check.shift < 0  # confounders act in the same direction as x
     assert sum(moved for _, moved in check.covariates) == pytest.approx(check.mean - check.mean_without, rel=0.3)
+
+
+def test_very_many_weak_confounders_are_named_too(rng):
+    c = rng.standard_normal((200, 40))
+    x = 0.1 * c.sum(axis=1) + rng.standard_normal(200)
+    table = np.column_stack([c, x, 0.5 * x + 0.1 * c.sum(axis=1) + rng.standard_normal(200)])
+    names = [*(f"c{i}" for i in range(40)), "x", "y"]
+    graph = ad.CandidateGraph.from_tiers([names[:40], ["x"], ["y"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ad.AlldagsWarning)
+        effect = ad.fit(table, graph, names=names, rng=0).effect("x", "y")
+    assert len(effect.link_check.names) == 5
+    assert any(effect.link_check.names[0] in note for note in effect.notes)
 
 
 def test_a_large_shift_gets_a_note_with_the_way_to_say_what_is_known(rng):

@@ -8,7 +8,6 @@ from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
 
 _MOST_NAMED = 5
-_LEAST_SHARE = 0.05  # of the whole movement, from which on a covariate is listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,7 @@ def link_check(linked: Mixture[TotalEffect], plain: Mixture[TotalEffect], unit: 
     mean, without = (unit * totals.average(lambda total: total.mean) for totals in (linked, plain))
     pairs = linked.paired(plain)
     moved = {name: unit * pairs.average(lambda pair, name=name: _moved(name, *pair)) for name in _covariates(linked)}  # type: ignore[misc]
-    least = _LEAST_SHARE * sum(map(abs, moved.values()))
-    listed = sorted((pair for pair in moved.items() if abs(pair[1]) > least), key=lambda pair: -abs(pair[1]))
+    listed = sorted((pair for pair in moved.items() if pair[1]), key=lambda pair: -abs(pair[1]))
     return LinkCheck(mean, without, (mean - without) / sd if sd > 0 else 0.0, tuple(listed))
 
 

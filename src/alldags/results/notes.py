@@ -38,12 +38,13 @@ def _link_note(effect: Effect) -> Iterator[str]:
     check = effect.link_check
     if abs(check.shift) <= LARGE_SHIFT:
         return
-    names = ", ".join(check.names)
+    names = ", ".join(check.names) or "many covariates together"
+    example = check.names[0] if check.names else "z"
     yield (
         f"weak confounders or instruments: taking what drives {effect.treatment} for possible causes of what comes "
         f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
         f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
-        f"{effect.treatment}, say so: graph.instrument({check.names[0]!r}, treatment={effect.treatment!r})"
+        f"{effect.treatment}, say so: graph.instrument({example!r}, treatment={effect.treatment!r})"
     )
 
 
