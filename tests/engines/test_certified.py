@@ -145,7 +145,7 @@ def test_many_candidates_are_certified(noise, many):
     assert posterior.diagnostics.warnings == ()
     sharper = Certified(tolerance=1e-6)(large_problem(3, 200, many, noise), np.random.default_rng(0))
     assert np.all(np.abs(posterior.mean - sharper.mean) <= posterior.mean_bound + sharper.mean_bound)
-    assert sharper.diagnostics.subsets > posterior.diagnostics.subsets
+    assert sharper.diagnostics.mass_left_out < posterior.diagnostics.mass_left_out
 
 
 def test_a_small_budget_is_reported():
