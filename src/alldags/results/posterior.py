@@ -147,7 +147,7 @@ class Posterior:
         >>> study = ad.datasets.example()
         >>> posterior = ad.fit(study.table, study.graph)
         >>> posterior.effect(treatment="smoking", outcome="risk")
-        Effect('smoking' -> 'risk': mean 0.8556, sd 0.1018)
+        Effect('smoking' -> 'risk': mean 0.8939, sd 0.1036)
         """
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
@@ -171,7 +171,7 @@ class Posterior:
         >>> study = ad.datasets.example()
         >>> posterior = ad.fit(study.table, study.graph)
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
-        1.21
+        1.22
         """
         return SquareTable(self.variables, self._effect_moments(link)[0] * self._units)
 
@@ -236,7 +236,7 @@ class Posterior:
         >>> posterior = ad.fit(study.table, study.graph)
         >>> best = posterior.top_graphs(3)[0]
         >>> len(best.edges), round(best.probability, 2)
-        (8, 0.29)
+        (9, 0.23)
         """
         size = checks.whole("size", size, least=1)
         self._prepare()
