@@ -14,6 +14,7 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.kernels.sampler import chain as sampler_chain
 from alldags.engines.kernels.sampler import flip as sampler_flip
 from alldags.engines.kernels.sampler.moves import INCLUSION, MEAN, SQUARE, Target
+from alldags.engines.kernels.sampler.replay import replay
 from alldags.engines.sampling.diagnostics import long_batches, mean_errors, plain_r_hat, split_r_hat
 from alldags.engines.sampling.explore import greedy_way
 from alldags.engines.sampling.run import State, flattened, observe, posterior_target, stack_systems
@@ -120,9 +121,7 @@ def test_replay_equals_the_closed_form_of_each_set() -> None:
     settings = rng.integers(2, size=40)
     weights = rng.random(40) * (rng.random(40) < 0.8)
     mean, second, between = np.zeros(9), np.zeros((9, 9)), np.zeros((9, 9))
-    sampler_chain.replay(
-        stack_systems(given), sampler_chain.new_chain(9), sets, settings, weights, mean, second, between
-    )
+    replay(stack_systems(given), sampler_chain.new_chain(9), sets, settings, weights, mean, second, between)
     parts = [
         summarize_set(conjugate_system(given.with_setting(given.settings[s])), mask, given.certain)
         for mask, s in zip(sets, settings, strict=True)

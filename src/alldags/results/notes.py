@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from alldags.nodes.posterior import NodePosterior
 from alldags.show.words import number
 
 if TYPE_CHECKING:
@@ -20,9 +21,36 @@ def effect_notes(effect: Effect) -> tuple[str, ...]:
 
 
 def _node_notes(effect: Effect) -> Iterator[str]:
-    for total in effect._totals.items:
-        for node in total.nodes():
-            yield from node.diagnostics.warnings
+    nodes = dict.fromkeys(node for total in effect._totals.items for node in total.nodes())
+    for node in nodes:
+        yield from node.diagnostics.warnings
+    yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
+    yield from _copies_note(nodes)
+
+
+def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:
+    """Say, once, that sampling cannot exclude what it has not met, and what was done to meet it."""
+    if len(sampled) == 1:
+        yield str(getattr(sampled[0].diagnostics, "remark", ""))
+    elif sampled:
+        searches = min(int(getattr(node.diagnostics, "searches", 0)) for node in sampled)
+        yield (
+            f"{len(sampled)} regressions were sampled: modes that were not met cannot be excluded; at least {searches} "
+            "searches for each, from forward and backward selection, full, empty, random and heated sets"
+        )
+
+
+def _copies_note(nodes: Iterable[NodePosterior]) -> Iterator[str]:
+    """Say that data cannot tell copies of one column apart."""
+    for node in nodes:
+        copies = getattr(node.diagnostics, "copies", ())
+        names = [name for name, copy in zip(node.problem.terms, copies, strict=False) if copy]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            yield (
+                f"some candidate causes of {node.problem.child!r} are copies of each other "
+                f"({', '.join(names[:4])}{more}): data cannot tell which of them acts; keep one of each"
+            )
 
 
 def _own_notes(effect: Effect) -> Iterator[str]:

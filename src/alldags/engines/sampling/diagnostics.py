@@ -243,14 +243,7 @@ def convergence_warnings(
             "limit of rounding in cross-products: the noise variance, and what depends on it, is uncertain; use "
             "KnownNoise or remove the parent that determines it"
         )
-    if found.copies.any():
-        listed = [name for name, copy in zip(names, found.copies, strict=True) if copy]
-        more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
-        out.append(
-            f"some candidate causes of {child!r} are copies of each other ({', '.join(listed[:4])}{more}): data cannot "
-            "tell which of them acts, and the sampler does not judge it; keep one of each"
-        )
-    elif found.drift > 1e-4:
+    if found.drift > 1e-4 and not found.copies.any():
         out.append(
             f"rounding moved a coefficient of {child!r} by {found.drift:.1g} between factorisations: candidate "
             "parents are almost exactly collinear; remove duplicates"

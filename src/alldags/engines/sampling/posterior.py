@@ -11,8 +11,9 @@ import numpy as np
 
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.chain import new_chain, replay
+from alldags.engines.kernels.sampler.chain import new_chain
 from alldags.engines.kernels.sampler.moves import MEAN
+from alldags.engines.kernels.sampler.replay import replay
 from alldags.engines.sampling.diagnostics import MCMCDiagnostics, mean_errors
 from alldags.engines.sampling.estimates import Estimates, unseen
 from alldags.engines.sampling.evidence import Evidence, evidence
