@@ -1,9 +1,9 @@
 """What each part of the sampler contributes on nodes made to fool it: the measurements behind its decision record.
 
-Run ``python -m benchmarks.mcmc_moves``. Each line is one way to sample; the figures are the shares of problems that are
-right without a warning, that warn, and that are silently wrong (an inclusion off by more than 0.05), and the
-CPU time of one. Parallel tempering has six rungs of ``w^beta``, from 0.1 to 1 evenly in the logarithm, four ensembles
-and 2,000 sweeps of every rung, and is called right or wrong only.
+Run ``python -m benchmarks.mcmc_moves``. Each line is one way to sample; the figures count the problems that are
+right without a warning, that warn, and that are silently wrong (an inclusion probability off by more than 0.05), and
+the CPU time of one. Parallel tempering has six rungs of ``w^beta``, from 0.1 to 1 evenly in the logarithm, four
+ensembles and 2,000 sweeps of every rung, and is called right or wrong only.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ SEARCH = 1000.0  # power of the weights that makes sweeps a search
 NEIGHBOURS = 3  # modes a new one is compared with
 MOST_JUMPS = 64
 MOST_MODES = 64
-PASSES = 3  # from end to end, by which plain moves show that a jump is not needed
+PASSES = 8  # from end to end, by which plain moves show that a jump is not needed
+MOST_START = 200  # parents in a start, at most: flips from larger sets take minutes
 PEAKS = 4  # sets of a stepwise selection to search from
 PATIENCE = 40  # steps without a heavier set that end a greedy way through all candidates
 
@@ -74,7 +75,7 @@ def explore_further(
     """Search from heated modes and full sets until `quiet` searches in a row found nothing new, or `most` were made."""
     while found.quiet < quiet and found.starts < most:
         if rng.random() < 0.3:
-            state = State(~systems.certain, int(rng.integers(systems.constant.size)))
+            state = State(crowd(systems.certain.size, 1.0, rng), int(rng.integers(systems.constant.size)))
         else:
             state = heated(systems, swaps, found.modes[int(rng.integers(len(found.modes)))], rng)
         found = with_mode(systems, swaps, found, settle(systems, swaps, state, rng))
@@ -89,14 +90,19 @@ def starting_points(systems: Systems, swaps: int, count: int, rng: np.random.Gen
     k, settings = systems.certain.size, systems.constant.size
     setting = int(rng.integers(settings))
     for share in (0.0, 1.0):
-        yield from peaks_on_the_way(systems, State(np.full(k, share == 1.0), setting))
+        yield from peaks_on_the_way(systems, State(crowd(k, share, rng), setting))
     for number in range(count):
         share = (1.0, 0.5, rng.random(), 0.0)[number % 4]
-        state = State(rng.random(k) < share, int(rng.integers(settings)))
+        state = State(crowd(k, share, rng), int(rng.integers(settings)))
         if number % 4 == 1:
             state = heated(systems, swaps, state, rng)
         if allowed(systems, state):
             yield state
+
+
+def crowd(k: int, share: float, rng: np.random.Generator) -> BoolArray:
+    """Return a random set with about this share of all candidates, shape (k,), but not more than `MOST_START`."""
+    return np.asarray(rng.random(k) < min(share, MOST_START / max(k, 1)))
 
 
 def allowed(systems: Systems, state: State) -> bool:

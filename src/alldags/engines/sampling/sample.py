@@ -23,6 +23,7 @@ from alldags.engines.sampling.estimates import Estimates, diagnose, estimate
 from alldags.engines.sampling.explore import (
     Found,
     allowed,
+    crowd,
     explore,
     explore_further,
     settle,
@@ -181,7 +182,7 @@ def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Gen
     shares = [0.0, 1.0]
     while len(states) < chains:
         share = shares.pop() if shares else rng.random()
-        state = State(rng.random(k) < share, int(rng.integers(settings)))
+        state = State(crowd(k, share, rng), int(rng.integers(settings)))
         states.append(state if allowed(systems, state) else State(np.zeros(k, dtype=bool), state.setting))
     return tuple(states)
 
