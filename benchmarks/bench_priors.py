@@ -16,17 +16,17 @@ from alldags.nodes import NodePosterior, node_problem, working_data
 from benchmarks.report import Row
 
 CANDIDATES = 14  # every prior can then be averaged exactly, grids included
-DEFAULT = "default (slab variance 1)"
+DEFAULT = "slab variance 1"
 PRIORS = {
-    DEFAULT: ad.Prior(),
+    DEFAULT: ad.Prior.v01(),
     "slab variance 0.1": ad.Prior(slab_variance=0.1),
     "slab variance 10": ad.Prior(slab_variance=10.0),
     "slab apart from the noise": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
-    "LearnedSlab": ad.Prior(slab=ad.LearnedSlab()),
+    "LearnedSlab (the default)": ad.Prior(),
     "GPrior('n')": ad.Prior(slab=ad.GPrior("n")),
     "HyperG(3)": ad.Prior(slab=ad.HyperG(3.0)),
     "ZellnerSiow": ad.Prior(slab=ad.ZellnerSiow()),
-    "BetaBinomial(1, 1)": ad.Prior(edges=ad.BetaBinomial(1.0, 1.0)),
+    "BetaBinomial(1, 1)": ad.Prior(slab_variance=1.0, edges=ad.BetaBinomial(1.0, 1.0)),
     "LearnedSlab + BetaBinomial(1, 1)": ad.Prior(slab=ad.LearnedSlab(), edges=ad.BetaBinomial(1.0, 1.0)),
 }
 
