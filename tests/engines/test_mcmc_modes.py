@@ -59,6 +59,7 @@ def test_signals_hidden_in_columns_that_are_useless_one_by_one_are_found(seed: i
 @pytest.mark.parametrize("seed", range(12))
 def test_hostile_nodes_are_right_or_say_that_they_are_not(seed: int) -> None:
     from benchmarks import hostile
+
     given = hostile.small(seed, learned=seed % 4 == 0)
     node = MCMC()(given.problem, np.random.default_rng(1000 + seed))
     wrong = np.abs(node.inclusion - given.inclusion).max() > 0.05
