@@ -13,7 +13,7 @@ from alldags.engines.bounding.search import OrderedSystem, ordered_system
 from alldags.engines.certified import Certified
 from alldags.engines.conjugate.free import free_system
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.bounding.bounds import log_ratios, log_total, residual_shift, tighten
+from alldags.kernels.bounding.bounds import log_ratios, log_total, residual_shift, tighten
 from alldags.nodes import NodeProblem, node_problem, working_data
 from alldags.priors.prior import Prior
 from benchmarks.report import Row, cpu_seconds

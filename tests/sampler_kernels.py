@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
-from alldags.engines.kernels.sampler import chain as _chain
-from alldags.engines.kernels.sampler import moves as _moves
+from alldags.kernels.sampler import chain as _chain
+from alldags.kernels.sampler import moves as _moves
 
 
 @njit

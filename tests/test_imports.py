@@ -14,7 +14,7 @@ import pytest
 
 import naive
 
-KERNELS = "alldags.engines.kernels"
+KERNELS = "alldags.kernels"
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.kernels
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_against_full_enumeration(kind, rng, scaled, monkeypatch):
     """150 random problems per kind, walks cut at random thresholds; every bound must hold in every one of them."""
-    from alldags.engines.kernels.bounding.walk import Limits
+    from alldags.kernels.bounding.walk import Limits
 
     nontrivial = 0
     for _ in range(scaled(150)):

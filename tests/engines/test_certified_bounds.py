@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alldags.engines.kernels.bounding.bounds import (
+from alldags.kernels.bounding.bounds import (
     log_ratios,
     log_total,
     residual_shift,
     tighten,
 )
-from alldags.engines.kernels.bounding.stack import make_stack
-from alldags.engines.kernels.bounding.walk import chord, spread_bound, spread_bound_by_size
-from alldags.engines.kernels.noise import NoiseTerm, log_term
-from alldags.engines.kernels.subsets.block import Weights
+from alldags.kernels.bounding.stack import make_stack
+from alldags.kernels.bounding.walk import chord, spread_bound, spread_bound_by_size
+from alldags.kernels.noise import NoiseTerm, log_term
+from alldags.kernels.subsets.block import Weights
 from naive.bounds import log_bound, log_sum
 
 pytestmark = pytest.mark.kernels

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from alldags.engines.kernels import jit
+from alldags.kernels import jit
 
 CALLED = "from small.jit import inner\n\n@inner\ndef called(x):\n    return x + {number}\n"
 CALLING = (

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from alldags.engines.kernels.draws import draw_coefficients
-from alldags.engines.kernels.fastmath import fast_exp, fast_log
-from alldags.engines.kernels.noise import NoiseTerm
-from alldags.engines.kernels.sweep import greedy_parents, sweep, unsweep
+from alldags.kernels.draws import draw_coefficients
+from alldags.kernels.fastmath import fast_exp, fast_log
+from alldags.kernels.noise import NoiseTerm
+from alldags.kernels.sweep import greedy_parents, sweep, unsweep
 
 pytestmark = pytest.mark.kernels
 

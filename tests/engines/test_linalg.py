@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from alldags.engines.kernels.linalg import (
+from alldags.kernels.linalg import (
     copy_part,
     factorise,
     half_log_determinant,

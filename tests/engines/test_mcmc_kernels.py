@@ -11,13 +11,13 @@ import naive_mcmc
 import sampler_kernels as kernels
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler import chain as sampler_chain
-from alldags.engines.kernels.sampler import flip as sampler_flip
-from alldags.engines.kernels.sampler.moves import INCLUSION, MEAN, SQUARE, Target
-from alldags.engines.kernels.sampler.replay import replay
 from alldags.engines.sampling.diagnostics import long_batches, mean_errors, plain_r_hat, split_r_hat
 from alldags.engines.sampling.explore import greedy_way
 from alldags.engines.sampling.run import State, flattened, observe, posterior_target, stack_systems
+from alldags.kernels.sampler import chain as sampler_chain
+from alldags.kernels.sampler import flip as sampler_flip
+from alldags.kernels.sampler.moves import INCLUSION, MEAN, SQUARE, Target
+from alldags.kernels.sampler.replay import replay
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise

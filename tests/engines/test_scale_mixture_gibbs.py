@@ -9,9 +9,9 @@ from scipy import stats
 
 import alldags as ad
 from alldags.engines.gibbs import Gibbs, GibbsDiagnostics, sample
-from alldags.engines.kernels.mixtures.draws import draw_inverse_gaussian_variance, draw_neg_rate
 from alldags.engines.mixtures.node import NOT_USED, low_rank_factor, node_arrays
 from alldags.errors import EngineError
+from alldags.kernels.mixtures.draws import draw_inverse_gaussian_variance, draw_neg_rate
 from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
 from naive import scale_mixtures as naive

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import special
 
-from alldags.engines.kernels.mixtures import coefficients as kernel
-from alldags.engines.kernels.mixtures.ascent import extrapolate, global_term, global_update
-from alldags.engines.kernels.mixtures.mixing import (
+from alldags.kernels.mixtures import coefficients as kernel
+from alldags.kernels.mixtures.ascent import extrapolate, global_term, global_update
+from alldags.kernels.mixtures.mixing import (
     best_update,
     bound_term,
     scaled_exponential_integrals,
     weight_and_slope,
 )
-from alldags.engines.kernels.noise import NoiseTerm
+from alldags.kernels.noise import NoiseTerm
 
 pytestmark = pytest.mark.kernels
 

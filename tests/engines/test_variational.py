@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.kernels.mixtures import mixing as kernel
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING, low_rank_factor, mixture_of, node_arrays
 from alldags.engines.vb import VB, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
+from alldags.kernels.mixtures import mixing as kernel
 from alldags.nodes import Setting
 from alldags.priors.noise import KnownNoise, UnknownNoise
 from naive import scale_mixtures as naive

@@ -202,7 +202,7 @@ def test_complete_orders_tie_even_if_one_variable_is_almost_the_sum_of_the_other
 
 def test_compiled_noise_function_equals_the_plain_one():
     from alldags.engines.conjugate import noise as plain
-    from alldags.engines.kernels import noise as compiled
+    from alldags.kernels import noise as compiled
 
     for known, step in ((True, 0.0), (False, 0.0), (False, 0.5)):
         term = compiled.NoiseTerm(known, 12.0, 7.5, step)
@@ -218,7 +218,7 @@ def test_compiled_noise_function_equals_the_plain_one():
 
 
 def test_gain_of_a_parent_is_the_difference_of_the_noise_function():
-    from alldags.engines.kernels.noise import NoiseTerm, log_gain
+    from alldags.kernels.noise import NoiseTerm, log_gain
 
     for known, step in ((True, 0.0), (False, 0.0), (False, 0.5)):
         term = NoiseTerm(known, 12.0, 7.5, step)

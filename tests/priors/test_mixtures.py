@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.kernels.mixtures import mixing
 from alldags.engines.suits import unsuited
 from alldags.errors import EngineError, PriorError
+from alldags.kernels.mixtures import mixing
 from problems import PRIORS, random_node
 
 MIXTURES = [ad.NEG(0.7, 0.3), ad.Laplace(3.0), ad.StudentT(1.2, 0.4), ad.Horseshoe(0.6)]

@@ -25,7 +25,7 @@ from alldags.priors.noise import KnownNoise, UnknownNoise
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.bounding.walk import Walk
+    from alldags.kernels.bounding.walk import Walk
 
 
 _PIECE = 32  # states whose sets are held in memory at once
@@ -222,8 +222,8 @@ class CertifiedPosterior(ExactPosterior):
 
     def _weights_of_sets(self) -> Iterator[FloatArray]:
         """Yield the weights of all sets visited, in pieces of shape (states, lanes)."""
-        from alldags.engines.kernels.bounding.replay import weigh_states
-        from alldags.engines.kernels.subsets.block import make_block
+        from alldags.kernels.bounding.replay import weigh_states
+        from alldags.kernels.subsets.block import make_block
 
         ordered, paths = self._ordered, self._states[0]
         k, weights, width = len(ordered.b), ordered.weights, ordered.width

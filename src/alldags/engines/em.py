@@ -196,7 +196,7 @@ def prior_weight(squared: FloatArray, prior: ScaleMixture) -> FloatArray:
     For all but `NEG` this is the variational weight with ``theta^2`` in place of its mean. For `NEG` the two
     differ: variational Bayes separates ``t`` and ``alpha``, EM integrates both out.
     """
-    from alldags.engines.kernels.mixtures.mixing import weight_and_slope
+    from alldags.kernels.mixtures.mixing import weight_and_slope
 
     own = prior.mode_weight(squared)
     if own is not None:

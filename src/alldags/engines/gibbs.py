@@ -163,7 +163,7 @@ def _run(
     chains: Chains,
     number: int,
 ) -> None:
-    from alldags.engines.kernels.mixtures.draws import run_chain
+    from alldags.kernels.mixtures.draws import run_chain
 
     prior = mixture_of(problem)
     # starts spread over four orders of magnitude, wider than any posterior worth sampling

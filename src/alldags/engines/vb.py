@@ -143,7 +143,7 @@ def _fit_group(
     engine: VB, prior: ScaleMixture, problems: Sequence[NodeProblem], nodes: Sequence[NodeArrays]
 ) -> list[NormalPosterior]:
     """Fit nodes that agree on the prior and on whether the noise is known."""
-    from alldags.engines.kernels.mixtures.ascent import ascend_many
+    from alldags.kernels.mixtures.ascent import ascend_many
 
     factors = [low_rank_factor(node, problem.n) for node, problem in zip(nodes, problems, strict=True)]
     sizes = np.array([factor.shape for factor, _ in factors], dtype=np.int64)
@@ -216,7 +216,7 @@ def _posterior(
 
 def _start_weights(prior: ScaleMixture, problem: NodeProblem, node: NodeArrays) -> FloatArray:
     """Return ``E[1/t]`` if every coefficient had the slab's second moment."""
-    from alldags.engines.kernels.mixtures.mixing import weight_and_slope
+    from alldags.kernels.mixtures.mixing import weight_and_slope
 
     weight, _ = weight_and_slope(prior.code, start_variance(problem), *prior.pair)
     return np.where(node.fixed > 0.0, node.fixed, weight)

@@ -15,8 +15,8 @@ from alldags.errors import EngineError
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.bounding.walk import Limits, Walk
-    from alldags.engines.kernels.subsets.block import Weights
+    from alldags.kernels.bounding.walk import Limits, Walk
+    from alldags.kernels.subsets.block import Weights
 
 WIDTH = 13  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bounds
 _NARROWEST = 8
@@ -94,7 +94,7 @@ def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
 
 def _flip_log_odds(free: FreeSystem) -> tuple[float, FloatArray]:
     """Return the log weight of the greedy set and the log odds of each parent given the others in it."""
-    from alldags.engines.kernels.sweep import greedy_parents, sweep
+    from alldags.kernels.sweep import greedy_parents, sweep
 
     f, weights = len(free.b), free.weights
     log_size = np.zeros(f + 1) if len(weights.log_size) == 1 else weights.log_size
@@ -184,7 +184,7 @@ def search(
     patient
         Whether to find the best bound the budget allows when the tolerance is out of reach.
     """
-    from alldags.engines.kernels.bounding.walk import Limits
+    from alldags.kernels.bounding.walk import Limits
 
     scaled = _on_one_scale(systems, log_prior)
 
@@ -254,9 +254,9 @@ def run_walk(
     values: FloatArray | None = None,
 ) -> Walk:
     """Call the compiled walk; `paths` and `values` are filled if given."""
-    from alldags.engines.kernels.bounding.stack import make_stack
-    from alldags.engines.kernels.bounding.walk import walk
-    from alldags.engines.kernels.subsets.block import make_block, make_sums
+    from alldags.kernels.bounding.stack import make_stack
+    from alldags.kernels.bounding.walk import walk
+    from alldags.kernels.subsets.block import make_block, make_sums
 
     prefix, width, weights = system.prefix, system.width, system.weights
     if paths is None or values is None:

@@ -17,7 +17,7 @@ from alldags.parallel import map_threads
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.subsets.enumeration import Sums, Weights
+    from alldags.kernels.subsets.enumeration import Sums, Weights
 
 _PARTS = 16  # the walk is split into this many pieces whatever the number of threads, so results do not depend on it
 _WORTH_SPLITTING = 256  # prefixes; below, setting up a piece costs more than walking it
@@ -60,7 +60,7 @@ class FreeSystem:
     @property
     def width(self) -> int:
         """Variables in one block of the compiled walk."""
-        from alldags.engines.kernels.subsets.enumeration import WIDTH
+        from alldags.kernels.subsets.enumeration import WIDTH
 
         return min(len(self.b), WIDTH)
 
@@ -97,7 +97,7 @@ def free_system(problem: NodeProblem, system: ConjugateSystem) -> FreeSystem:
 def _weights(
     problem: NodeProblem, system: ConjugateSystem, a: FloatArray, b: FloatArray, scale: FloatArray, explained: float
 ) -> Weights:
-    from alldags.engines.kernels.subsets.enumeration import Weights
+    from alldags.kernels.subsets.enumeration import Weights
 
     log_factor = system.log_factor[~problem.certain] + (np.log(scale) if system.has_determinant else 0.0)
     noise = system.noise._replace(whole=float(residual_rate(system.noise, explained)))
@@ -180,7 +180,7 @@ def free_moments(system: FreeSystem, second: bool, threads: int) -> FreeMoments:
 
 
 def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int) -> list[Sums]:
-    from alldags.engines.kernels.subsets.block import make_sums
+    from alldags.kernels.subsets.block import make_sums
 
     prefixes = 1 << (len(system.b) - system.width)
     parts = _PARTS if prefixes >= _WORTH_SPLITTING else 1
@@ -196,8 +196,8 @@ def _sum_parts(system: FreeSystem, weights: Weights, second: bool, threads: int)
 
 def _walk(system: FreeSystem, weights: Weights, first: int, count: int, sums: Sums, lanes: FloatArray) -> None:
     """Allocate the compiled walk's memory and call it."""
-    from alldags.engines.kernels.subsets.block import make_block
-    from alldags.engines.kernels.subsets.enumeration import make_stack, walk_subsets
+    from alldags.kernels.subsets.block import make_block
+    from alldags.kernels.subsets.enumeration import make_stack, walk_subsets
 
     width = system.width
     block = make_block(width, weights.log_factor)
@@ -214,7 +214,7 @@ def weights_of_sets(system: FreeSystem, log_total: float) -> Iterator[FloatArray
     Variable ``i`` is present in lane ``l`` iff bit ``width - 1 - i`` of l is set, and variable ``width + h`` iff bit h
     of the prefix is.
     """
-    from alldags.engines.kernels.subsets.block import make_sums
+    from alldags.kernels.subsets.block import make_sums
 
     weights, prefixes = system.weights._replace(reference=log_total), 1 << (len(system.b) - system.width)
     count = min(prefixes, _PIECE)

@@ -8,7 +8,7 @@ from alldags.typing import BoolArray
 
 def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
     """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
-    from alldags.engines.kernels.sweep import greedy_parents
+    from alldags.kernels.sweep import greedy_parents
 
     mask, score = greedy_parents(
         system.precision,

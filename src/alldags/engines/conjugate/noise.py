@@ -6,7 +6,7 @@ unknown precision ``s ~ Gamma(a, b)`` has the gamma posterior with shape ``a + n
 ``f = -shape log(rate)``. `alldags.priors.noise` says how ``a`` grows with the number of parents, if it does.
 
 ``size`` is the number of *uncertain* parents present; the certain ones are in ``shape`` and ``whole`` already.
-`engines.kernels.noise` has the same functions for the compiled loops.
+`kernels.noise` has the same functions for the compiled loops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from alldags.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.noise import NoiseTerm
+    from alldags.kernels.noise import NoiseTerm
     from alldags.priors.noise import NoiseNumbers
 
 TINY = 1e-15  # least residual relative to the whole: rounding can leave a perfect fit below zero
@@ -27,7 +27,7 @@ TINY = 1e-15  # least residual relative to the whole: rounding can leave a perfe
 
 def noise_term(numbers: NoiseNumbers, total: float, certain: int = 0) -> NoiseTerm:
     """Return the numbers of ``f`` for a child with this sum of squares and so many certain parents."""
-    from alldags.engines.kernels.noise import NoiseTerm
+    from alldags.kernels.noise import NoiseTerm
 
     shape = numbers.shape + numbers.shape_per_parent * certain
     return NoiseTerm(numbers.known, numbers.rate + 0.5 * total, shape, numbers.shape_per_parent)

@@ -74,7 +74,7 @@ def draw_given_sets(
     says which row of the result each goes to. `out` is where to write them; its coefficients must be zero before. With
     known noise the returned variance is 1; the caller knows the precision.
     """
-    from alldags.engines.kernels.draws import draw_coefficients
+    from alldags.kernels.draws import draw_coefficients
 
     size, k = masks.shape
     rows = np.arange(size) if rows is None else rows

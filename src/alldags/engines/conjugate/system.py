@@ -14,7 +14,7 @@ from alldags.priors.grid import Setting
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.noise import NoiseTerm
+    from alldags.kernels.noise import NoiseTerm
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from alldags.priors.mixtures import NEG, ScaleMixture
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
-    from alldags.engines.kernels.noise import NoiseTerm
+    from alldags.kernels.noise import NoiseTerm
 
 NOT_USED = (
     "scale mixtures do not use edge probabilities: certain edges have the slab as prior, all others the "
@@ -80,7 +80,7 @@ class NodeArrays:
     @property
     def term(self) -> NoiseTerm:
         """The noise function."""
-        from alldags.engines.kernels.noise import NoiseTerm
+        from alldags.kernels.noise import NoiseTerm
 
         return NoiseTerm(self.known, self.rate + 0.5 * self.total, self.shape, 0.0)
 

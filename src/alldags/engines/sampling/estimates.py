@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.engines.kernels.sampler.moves import BETWEEN, INCLUSION, MEAN, SQUARE
 from alldags.engines.sampling.diagnostics import (
     LEAST_INCLUSION,
     MCMCDiagnostics,
@@ -16,6 +15,7 @@ from alldags.engines.sampling.diagnostics import (
     split_r_hat,
 )
 from alldags.engines.sampling.run import Seen
+from alldags.kernels.sampler.moves import BETWEEN, INCLUSION, MEAN, SQUARE
 from alldags.typing import BoolArray, FloatArray
 
 ROUNDING = 1e-12

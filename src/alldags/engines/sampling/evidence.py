@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from alldags.engines.kernels.sampler.chain import Systems, set_log_weights
-from alldags.engines.kernels.sampler.moves import Target
 from alldags.engines.sampling.run import Seen, State, observe
+from alldags.kernels.sampler.chain import Systems, set_log_weights
+from alldags.kernels.sampler.moves import Target
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 APART = 2.0  # nats of symmetrised divergence between neighbours

@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from alldags.engines.kernels.sampler.chain import Systems, new_chain
-from alldags.engines.kernels.sampler.path import greedy_path
 from alldags.engines.sampling.run import State, flattened, walk
+from alldags.kernels.sampler.chain import Systems, new_chain
+from alldags.kernels.sampler.path import greedy_path
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 BARRIER = 2.0  # nats; plain moves pass lower ones within a few sweeps

@@ -11,13 +11,13 @@ import numpy as np
 
 from alldags.engines.conjugate.one_set import draw_given_sets, known_variance
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.chain import new_chain
-from alldags.engines.kernels.sampler.moves import MEAN
-from alldags.engines.kernels.sampler.replay import replay
 from alldags.engines.sampling.diagnostics import MCMCDiagnostics, mean_errors
 from alldags.engines.sampling.estimates import Estimates, unseen
 from alldags.engines.sampling.evidence import Evidence, evidence
 from alldags.engines.sampling.sample import Sample, reach
+from alldags.kernels.sampler.chain import new_chain
+from alldags.kernels.sampler.moves import MEAN
+from alldags.kernels.sampler.replay import replay
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 

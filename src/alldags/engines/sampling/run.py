@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from alldags.engines.conjugate.system import conjugate_system
-from alldags.engines.kernels.sampler.chain import Chain, Systems, new_chain, padded
-from alldags.engines.kernels.sampler.flip import (
+from alldags.kernels.sampler.chain import Chain, Systems, new_chain, padded
+from alldags.kernels.sampler.flip import (
     DRIFT,
     FLIPS,
     JUMPS,
@@ -18,7 +18,7 @@ from alldags.engines.kernels.sampler.flip import (
     SETTING_MOVES,
     SWAPS,
 )
-from alldags.engines.kernels.sampler.moves import Record, Target, run_chain
+from alldags.kernels.sampler.moves import Record, Target, run_chain
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 

@@ -9,9 +9,6 @@ from typing import Protocol
 
 import numpy as np
 
-from alldags.engines.kernels.sampler.chain import Systems, set_log_weights
-from alldags.engines.kernels.sampler.flip import TINY
-from alldags.engines.kernels.sampler.moves import INCLUSION, Target
 from alldags.engines.sampling.diagnostics import (
     R_HAT,
     WEIGHT_R_HAT,
@@ -31,6 +28,9 @@ from alldags.engines.sampling.explore import (
     with_needed_jumps,
 )
 from alldags.engines.sampling.run import Seen, State, extend, flattened, observe, posterior_target, stack_systems
+from alldags.kernels.sampler.chain import Systems, set_log_weights
+from alldags.kernels.sampler.flip import TINY
+from alldags.kernels.sampler.moves import INCLUSION, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from alldags.engines.kernels.jit import compiled
-from alldags.engines.kernels.sampler.chain import (
+from alldags.kernels.jit import compiled
+from alldags.kernels.sampler.chain import (
     Chain,
     Systems,
     load_row,
@@ -12,7 +12,7 @@ from alldags.engines.kernels.sampler.chain import (
     start,
     work_limit,
 )
-from alldags.engines.kernels.sampler.flip import SETTING, WORK
+from alldags.kernels.sampler.flip import SETTING, WORK
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 

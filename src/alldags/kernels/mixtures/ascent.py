@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.mixtures.coefficients import (
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.mixtures.coefficients import (
     clip,
     dot,
     noise_part,
@@ -29,8 +29,8 @@ from alldags.engines.kernels.mixtures.coefficients import (
     write_mean,
     write_second_moments,
 )
-from alldags.engines.kernels.mixtures.mixing import bound_term, weight_and_slope
-from alldags.engines.kernels.noise import NoiseTerm, mean_precision
+from alldags.kernels.mixtures.mixing import bound_term, weight_and_slope
+from alldags.kernels.noise import NoiseTerm, mean_precision
 from alldags.typing import FloatArray, IntArray
 
 _FIRST_EXTRAPOLATION = 4  # rounds; before, most coefficients still move of their own accord

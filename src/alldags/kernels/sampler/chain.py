@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner, tight
-from alldags.engines.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
-from alldags.engines.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
-from alldags.engines.kernels.sampler.flip import (
+from alldags.kernels.jit import compiled, inner, tight
+from alldags.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
+from alldags.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
+from alldags.kernels.sampler.flip import (
     DRIFT,
     LOG_WEIGHT,
     MOVED,
@@ -40,7 +40,7 @@ from alldags.engines.kernels.sampler.flip import (
     load_row_arrays,
     rank_one,
 )
-from alldags.engines.kernels.sampler.odds import conditional
+from alldags.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 

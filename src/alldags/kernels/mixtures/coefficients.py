@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.linalg import factorise, half_log_determinant, invert
-from alldags.engines.kernels.mixtures.mixing import best_update, weight_and_slope
-from alldags.engines.kernels.noise import NoiseTerm, log_term, mean_precision
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.linalg import factorise, half_log_determinant, invert
+from alldags.kernels.mixtures.mixing import best_update, weight_and_slope
+from alldags.kernels.noise import NoiseTerm, log_term, mean_precision
 from alldags.typing import BoolArray, FloatArray
 
 _RANGE = 24.0 * math.log(10.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import tight_callable
+from alldags.kernels.jit import tight_callable
 from alldags.typing import FloatArray, IntArray
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled
-from alldags.engines.kernels.sampler.chain import Chain, Systems, log_odds_of, refresh, safe_flip, start, work_limit
-from alldags.engines.kernels.sampler.flip import LOG_WEIGHT, WORK
+from alldags.kernels.jit import compiled
+from alldags.kernels.sampler.chain import Chain, Systems, log_odds_of, refresh, safe_flip, start, work_limit
+from alldags.kernels.sampler.flip import LOG_WEIGHT, WORK
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import tight
-from alldags.engines.kernels.noise import TINY, NoiseTerm, log_gain
+from alldags.kernels.jit import tight
+from alldags.kernels.noise import TINY, NoiseTerm, log_gain
 
 
 @tight

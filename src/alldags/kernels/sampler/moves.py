@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner, tight
-from alldags.engines.kernels.noise import log_gain, residual_rate, variance_factor
-from alldags.engines.kernels.sampler.chain import (
+from alldags.kernels.jit import compiled, inner, tight
+from alldags.kernels.noise import log_gain, residual_rate, variance_factor
+from alldags.kernels.sampler.chain import (
     Chain,
     Systems,
     add_set_moments,
@@ -28,7 +28,7 @@ from alldags.engines.kernels.sampler.chain import (
     start,
     work_limit,
 )
-from alldags.engines.kernels.sampler.flip import (
+from alldags.kernels.sampler.flip import (
     FLIPS,
     JUMPS,
     LEAST_RESIDUAL,
@@ -42,7 +42,7 @@ from alldags.engines.kernels.sampler.flip import (
     WORK,
     flip_arrays,
 )
-from alldags.engines.kernels.sampler.odds import conditional
+from alldags.kernels.sampler.odds import conditional
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from alldags.engines.kernels.jit import tight_callable
+from alldags.kernels.jit import tight_callable
 
 TINY = 1e-15  # least residual relative to the whole: rounding can leave a perfect fit below zero
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.bounding.bounds import log_ratios, residual_shift, tighten
-from alldags.engines.kernels.bounding.stack import Stack, absorb_child
-from alldags.engines.kernels.fastmath import fast_exp
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.noise import NoiseTerm, log_term
-from alldags.engines.kernels.subsets.block import (
+from alldags.kernels.bounding.bounds import log_ratios, residual_shift, tighten
+from alldags.kernels.bounding.stack import Stack, absorb_child
+from alldags.kernels.fastmath import fast_exp
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.noise import NoiseTerm, log_term
+from alldags.kernels.subsets.block import (
     Block,
     Sums,
     Weights,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.subsets.block import (
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.subsets.block import (
     WIDTH,
     Block,
     Sums,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.jit import inner
+from alldags.kernels.jit import inner
 from alldags.typing import FloatArray, IntArray
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import compiled
-from alldags.engines.kernels.subsets.block import Block, Weights, eliminate_block, weigh_block
+from alldags.kernels.jit import compiled
+from alldags.kernels.subsets.block import Block, Weights, eliminate_block, weigh_block
 from alldags.typing import BoolArray, FloatArray
 
 

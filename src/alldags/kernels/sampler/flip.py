@@ -6,7 +6,7 @@ allocates nothing, and must not count references to arrays either, which would c
 
 from __future__ import annotations
 
-from alldags.engines.kernels.jit import tight
+from alldags.kernels.jit import tight
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 ILL_PIVOT = 1e-8  # a pivot this small, relative to the diagonal of A, asks for an early re-factorisation

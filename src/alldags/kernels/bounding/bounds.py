@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.linalg import factorise, invert, solve
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.linalg import factorise, invert, solve
 from alldags.typing import FloatArray
 
 _ROUNDS = 4

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.linalg import factorise, solve, solve_backward, solve_forward
-from alldags.engines.kernels.mixtures.coefficients import dot
-from alldags.engines.kernels.mixtures.mixing import LAPLACE, NEG, STUDENT_T
-from alldags.engines.kernels.noise import NoiseTerm, residual_rate
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.linalg import factorise, solve, solve_backward, solve_forward
+from alldags.kernels.mixtures.coefficients import dot
+from alldags.kernels.mixtures.mixing import LAPLACE, NEG, STUDENT_T
+from alldags.kernels.noise import NoiseTerm, residual_rate
 from alldags.typing import FloatArray
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # of a variance: keeps products finite

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from alldags.engines.kernels.jit import inlined
+from alldags.kernels.jit import inlined
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.6931471803691238

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.engines.kernels.fastmath import fast_exp, fast_log
-from alldags.engines.kernels.jit import inlined, vector, vector_sum
-from alldags.engines.kernels.noise import TINY, NoiseTerm, shape_of
+from alldags.kernels.fastmath import fast_exp, fast_log
+from alldags.kernels.jit import inlined, vector, vector_sum
+from alldags.kernels.noise import TINY, NoiseTerm, shape_of
 from alldags.typing import FloatArray, IntArray
 
 WIDTH = 10  # variables per block; wider blocks leave the second-level cache, narrower ones waste vector lanes

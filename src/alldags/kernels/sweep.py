@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.noise import NoiseTerm, log_term
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.noise import NoiseTerm, log_term
 from alldags.typing import BoolArray, FloatArray
 
 

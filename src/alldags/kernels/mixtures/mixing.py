@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from alldags.engines.kernels.jit import compiled, inner
+from alldags.kernels.jit import compiled, inner
 
 NEG, LAPLACE, STUDENT_T, HORSESHOE = 0, 1, 2, 3
 _EULER = 0.5772156649015329

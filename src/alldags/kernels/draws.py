@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from alldags.engines.kernels.jit import compiled, inner
-from alldags.engines.kernels.linalg import factorise
-from alldags.engines.kernels.noise import NoiseTerm, residual_rate
+from alldags.kernels.jit import compiled, inner
+from alldags.kernels.linalg import factorise
+from alldags.kernels.noise import NoiseTerm, residual_rate
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 
