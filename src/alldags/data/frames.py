@@ -45,9 +45,9 @@ class FrameSource:
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
-        return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+        return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
-    def _open(self, variables: Iterable[str] | None) -> Columns:
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         rows = len(self._frame)
         check_rows(rows)  # before the types: a column without values has none

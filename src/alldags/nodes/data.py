@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, did_you_mean
+from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
@@ -56,15 +57,23 @@ class WorkingData:
         User's units per working unit of each variable, shape (m,).
     own
         Moments of the children whose regression has other rows than all of them.
+    families
+        Rows of the children that are not normal.
     """
 
     pooled: ChildData
     scale: FloatArray
     own: Mapping[str, ChildData] = field(default_factory=dict)
+    families: Mapping[str, FamilyRows] = field(default_factory=dict)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
         return self.own.get(child, self.pooled)
+
+    @cached_property
+    def straight(self) -> WorkingData:
+        """The same data with straight lines through all children."""
+        return replace(self, families={}) if self.families else self
 
     @property
     def rows(self) -> float:
@@ -72,9 +81,12 @@ class WorkingData:
         return self.pooled.rows
 
     def unit(self, cause: str, effect: str) -> float:
-        """Return what one working unit of an effect of `cause` on `effect` is in the user's units."""
-        index = self.pooled.index
-        return float(self.scale[index[effect]] / self.scale[index[cause]])
+        """Return what one working unit of an effect of `cause` on `effect` is in the user's units.
+
+        A child that is not normal is counted in units of its linear predictor, which has none.
+        """
+        own = 1.0 if effect in self.families else self.scale_of(effect)
+        return float(own / self.scale_of(cause))
 
     def scale_of(self, name: str) -> float:
         """Return the user's units per working unit of a variable."""
