@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
+    from alldags.nodes.family import Bernoulli, Poisson
     from alldags.priors.edges import BetaBinomial, EqualEdges
     from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
     from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
@@ -34,6 +35,7 @@ _HOME = {
     "engines": "alldags.engines",
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
+    "Bernoulli": "alldags.nodes.family",
     "BetaBinomial": "alldags.priors.edges",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
@@ -47,6 +49,7 @@ _HOME = {
     "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
     "NEG": "alldags.priors.mixtures",
+    "Poisson": "alldags.nodes.family",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
     "StudentT": "alldags.priors.mixtures",
@@ -63,6 +66,7 @@ __all__ = [
     "NEG",
     "AlldagsError",
     "AlldagsWarning",
+    "Bernoulli",
     "BetaBinomial",
     "CandidateGraph",
     "Effect",
@@ -75,6 +79,7 @@ __all__ = [
     "Laplace",
     "LearnedSlab",
     "Moments",
+    "Poisson",
     "Posterior",
     "Prior",
     "StudentT",

@@ -16,6 +16,7 @@ from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import fitted_mixture
+from alldags.models.families import Families, with_families
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
@@ -37,6 +38,7 @@ def fit(
     rng: RandomSource = None,
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
+    families: Families = "auto",
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
@@ -61,6 +63,10 @@ def fit(
         Threads; results do not depend on it.
     names
         Column names, if `table` is an array.
+    families
+        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
+        families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
+        is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
     drop_missing
         Leave out rows in which a used column is missing.
     progress
@@ -85,11 +91,12 @@ def fit(
     source = open_source(table, names)
     moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
     data = working_data(moments, prior, variables)
+    data, family_notes = with_families(data, families, source, moments, graphs, prior, made, drop_missing)
     node_seed, draw_seed = _seed(rng).spawn(2)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
+    notes = (*ignored_columns_note(source, variables), *family_notes, *_direction_note(graphs, prior))
     return Posterior(models, store, draw_seed, notes)
 
 

@@ -47,6 +47,10 @@ class FittedGraph:
         link = Link(self.graph, self.prior, self.data, self._store, treatment)
         return FittedGraph(self.graph, self.prior, self.data, self._store, link)
 
+    def straight(self) -> FittedGraph:
+        """Return the model with straight lines through all children."""
+        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link)
+
     def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
         return 0.0 if self._link is None else self._link.coefficient(cause, sources)

@@ -334,7 +334,7 @@ class Effect:
         ('age', 'income', 'genes')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
-        return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
+        return least_squares(self.posterior._data.straight, self.treatment, self.outcome, covariates)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -352,6 +352,13 @@ class Effect:
         return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
 
     # -- showing -------------------------------------------------------------------------------------------------------
+
+    measure = ""
+
+    def _summary_fields(self, level: float) -> dict[str, Any]:
+        """Return fields of the summary that this kind of effect has beside those of all."""
+        del level
+        return {}
 
     def summary(self, level: float = 0.95) -> EffectSummary:
         """Return the answer as a frozen record of plain numbers, names and notes, with the interval at `level`.

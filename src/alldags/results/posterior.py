@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.effects.contrast import check_over
 from alldags.effects.ranking import TopGraph, top_graphs
+from alldags.effects.span import Span
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
@@ -138,8 +140,16 @@ class Posterior:
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
-    def effect(self, treatment: str, outcome: str) -> Effect:
+    def effect(self, treatment: str, outcome: str, over: Any = "sample") -> Effect:
         """Return the posterior of the total effect of `treatment` on `outcome`.
+
+        Parameters
+        ----------
+        treatment, outcome
+            Names.
+        over
+            Over which rows the effect is averaged, where it differs between them (`RiskEffect`): ``"sample"``,
+            ``"population"``, ``"treated"``, ``"untreated"``, or one truth value per row.
 
         Examples
         --------
@@ -154,7 +164,18 @@ class Posterior:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{did_you_mean(name, self.variables)}")
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
+        check_over(over)
+        if self._is_pushed(treatment, outcome):
+            from alldags.results.risk import RiskEffect
+
+            return RiskEffect(self, treatment, outcome, over)
         return Effect(self, treatment, outcome)
+
+    def _is_pushed(self, treatment: str, outcome: str) -> bool:
+        """Whether a node on the way from treatment to outcome is not normal."""
+        families = self._data.families
+        spans = (Span.between(graph, treatment, outcome) for graph in self.graphs) if families else ()
+        return any(name in families for span in spans for name in span.reached)
 
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
@@ -173,12 +194,27 @@ class Posterior:
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
         1.22
         """
-        return SquareTable(self.variables, self._effect_moments(link)[0] * self._units)
+        moments = self._effect_moments(link)
+        return SquareTable(self.variables, self._pushed(moments[0] * self._units, "mean", link))
 
     def effects_sd(self, link: float | None = None) -> SquareTable:
         """Return the posterior standard deviation of every total effect; units and `link` as for `effects`."""
         first, second = self._effect_moments(link)
-        return SquareTable(self.variables, np.sqrt(np.maximum(second - first**2, 0.0)) * self._units)
+        linear = np.sqrt(np.maximum(second - first**2, 0.0)) * self._units
+        return SquareTable(self.variables, self._pushed(linear, "sd", link))
+
+    def _pushed(self, linear: FloatArray, what: str, link: float | None) -> FloatArray:
+        """Return a table of effects, shape (m, m), with those that are differences of risk put in."""
+        if not self._data.families:
+            return linear
+        from alldags.results.risk import RiskEffect
+
+        table = linear.copy()
+        for i, cause in enumerate(self.variables):
+            for j, effect in enumerate(self.variables):
+                if i != j and self._is_pushed(cause, effect):
+                    table[i, j] = getattr(RiskEffect(self, cause, effect, linked=link != 0), what)
+        return table
 
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""

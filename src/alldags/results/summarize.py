@@ -57,6 +57,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
         converged=effect.converged,
+        measure=effect.measure,
+        **effect._summary_fields(level),
     )
 
 

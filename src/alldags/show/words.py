@@ -11,7 +11,7 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
-from alldags.show.summary import EffectSummary
+from alldags.show.summary import EffectSummary, NotNormal
 from alldags.show.table import text_table
 
 WIDTH = 78  # characters of a line of prose
@@ -76,9 +76,32 @@ def _answer(summary: EffectSummary) -> str:
             "assumption, whatever the data say."
         )
     return (
-        f"Raising {summary.treatment} by one unit changes {summary.outcome} by {number(summary.mean)} on average "
+        f"{_doing(summary)} changes {_measured(summary)} by {number(summary.mean)} on average "
         f"({interval_name(summary)} {number(summary.low)} to {number(summary.high)}), {scope(summary)}."
     )
+
+
+def _doing(summary: EffectSummary) -> str:
+    """Say what is done to the treatment, and for whom."""
+    if summary.contrast is not None:
+        low, high = summary.contrast
+        text = f"Setting {summary.treatment} to {high:g} instead of {low:g}"
+    else:
+        text = f"Raising {summary.treatment} by one unit"
+    return text if summary.over in ("sample", "population") else f"Among the {_AMONG[summary.over]}, {_lower(text)}"
+
+
+_AMONG = {"treated": "treated", "untreated": "untreated", "chosen rows": "chosen rows"}
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def _measured(summary: EffectSummary) -> str:
+    """Say what changes: the outcome, or what of it."""
+    words = {"risk": "the risk of ", "rate": "the mean of ", "log-odds": "the log-odds of ", "log rate": "the log rate of "}
+    return words.get(summary.measure, "") + summary.outcome
 
 
 def _other_direction(summary: EffectSummary) -> str:
@@ -151,6 +174,22 @@ def _no_effect_row(summary: EffectSummary) -> list[Row]:
     return [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
 
 
+def _risk_rows(summary: EffectSummary) -> list[Row]:
+    """Give the two risks and their ratios."""
+    if summary.levels is None:
+        return []
+    low, high = summary.levels
+    at = ("as observed", "one unit up") if summary.contrast is None else tuple(f"at {x:g}" for x in summary.contrast)
+    name = {"risk": "risk", "rate": "mean count"}.get(summary.measure, "mean")
+    found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
+    ratios = (("risk ratio" if summary.measure == "risk" else "ratio", summary.risk_ratio), ("marginal odds ratio", summary.odds_ratio))
+    level = f"{100 * summary.level:g}%"
+    for words, ratio in ratios:
+        if ratio is not None:
+            found.append((words, f"{number(ratio.median)} ({level} {number(ratio.low)} to {number(ratio.high)})"))
+    return found
+
+
 def _regression_row(summary: EffectSummary) -> list[Row]:
     plain = summary.least_squares
     if plain is None:
@@ -170,6 +209,7 @@ _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _interval_row,
     _sign_rows,
     _no_effect_row,
+    _risk_rows,
     _regression_row,
     _origin_rows,
 )
@@ -206,7 +246,22 @@ def _named(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
+def _family_remark(summary: EffectSummary) -> str:
+    """Say which variables are not normal, and what that makes of the effect."""
+    return " ".join(_family_words(summary, item) for item in summary.not_normal)
+
+
+def _family_words(summary: EffectSummary, item: NotNormal) -> str:
+    kind = f"yes/no ({item.events:,.0f} of {item.rows:,.0f})"
+    if item.family == "poisson":
+        kind = f"a count ({item.events:,.0f} in {item.rows:,.0f} rows)"
+    if item.name != summary.outcome:
+        return f"{item.name} is {kind}: it is averaged over on the way."
+    effects = {"risk": "differences of risk", "rate": "differences of its mean"}.get(summary.measure)
+    return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

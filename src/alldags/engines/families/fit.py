@@ -42,16 +42,18 @@ def fit_family(
     expand_rng, weigh_rng, sample_rng = rng.spawn(3)
     expanded = expanded_posterior(design, terms, prior, engine, expand_rng)
     draws = weigh(design, expanded, draws_for(expanded.statistics.rows) if size is None else size, weigh_rng)
-    return _gate(design, expanded, draws, sample_rng)
+    return _gate(design, expanded, draws, sample_rng, samples=engine.scope is None)
 
 
-def _gate(design: Design, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator) -> FamilyPosterior:
+def _gate(
+    design: Design, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator, samples: bool
+) -> FamilyPosterior:
     """Return the weighted posterior if it can be trusted, else the sampled one, else the weighted one with a warning."""
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
     few = _rarer(design, expanded.statistics) < LEAST_EVENTS
     trusted = draws.k_hat <= MOST_K_HAT and draws.effective_share >= LEAST_SHARE
-    falls_back = (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
+    falls_back = samples and (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
     diagnostics = _diagnostics(design, expanded, draws, trusted or falls_back)
     if falls_back:
         return sampled_posterior(design, expanded, draws, diagnostics, rng)

@@ -1,0 +1,399 @@
+"""Effects where a node on the way is not normal: rows are pushed through the graph, draw by draw.
+
+Everything that the treatment cannot act on keeps the row's own value. A normal node keeps the row's residual, so that
+it moves by its coefficients times the moves of its parents; a yes/no node is averaged over both its values. Between
+nodes that are not normal all is linear: the predictor of each is the row's own plus, for the treatment and every such
+node before it, a number of the draw times a move of the row::
+
+    eta_i = alpha + theta . x_i + sum_s T_s (s_new - s_i)
+
+With normal nodes only between treatment and a yes/no outcome this is ``risk(x) = mean_i expit(eta_i + T (x - x_i))``,
+and T the total effect on the log-odds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.data.batches import RowTable
+from alldags.effects.contrast import Contrast
+from alldags.effects.span import Span
+from alldags.effects.total import variable_streams
+from alldags.engines.families.posterior import FamilyPosterior
+from alldags.models.fitted import FittedGraph
+from alldags.nodes.family import AnyFamily, Bernoulli
+from alldags.nodes.posterior import NodePosterior
+from alldags.typing import BoolArray, FloatArray
+
+_MOST_BRANCHING = 6  # yes/no nodes on the way that are averaged over exactly; the values of more are drawn
+_MOST_VALUES = 4e8  # rows, draws and branches of exact averages
+_BLOCK_VALUES = 2**19  # rows times draws looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSample:
+    """Draws of one node of the span.
+
+    Parameters
+    ----------
+    node
+        Its posterior.
+    coefficients
+        Shape (draws, k).
+    intercept
+        Shape (draws,), at the means of the parents; None for a normal node, which keeps each row's residual.
+    variance
+        Of the noise, shape (draws,); None for a node that is not normal.
+    """
+
+    node: NodePosterior
+    coefficients: FloatArray
+    intercept: FloatArray | None = None
+    variance: FloatArray | None = None
+
+    def partner(self, rng: np.random.Generator) -> NodeSample:
+        """Return draws of the same node with the same parent sets and other coefficients."""
+        from alldags.engines.conjugate.partner import draw_partners
+
+        size = len(self.coefficients)
+        variance = np.full(size, np.nan) if self.variance is None else self.variance
+        other = draw_partners(self.node.problem, self.coefficients, variance, rng)
+        if not isinstance(self.node, FamilyPosterior):
+            return NodeSample(self.node, other, None, variance)
+        statistics = self.node.statistics
+        spread = rng.standard_normal(size) / np.sqrt(statistics.information[0, 0])
+        return NodeSample(self.node, other, statistics.intercept(other) + spread)
+
+
+Samples = Mapping[str, NodeSample]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Mean outcome over the rows under two values of the treatment, in the user's units.
+
+    Parameters
+    ----------
+    low, high
+        Shape (draws,).
+    spread
+        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    spread: FloatArray
+
+    @property
+    def difference(self) -> FloatArray:
+        """Effect of the contrast, shape (draws,)."""
+        return self.high - self.low
+
+    def stacked(self) -> FloatArray:
+        """Return the three as one array, shape (3, draws)."""
+        return np.array([self.low, self.high, self.spread])
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """How the outcome of one fitted model responds to its treatment.
+
+    Parameters
+    ----------
+    model
+        The fitted graph.
+    span
+        From treatment to outcome; empty without candidate path.
+    table
+        The rows.
+    chosen
+        Rows to average over, shape (rows,); None for all.
+    seed
+        Of the uniform numbers that are common to all draws.
+    """
+
+    model: FittedGraph
+    span: Span
+    table: RowTable
+    chosen: BoolArray | None = None
+    seed: int = 0
+
+    @cached_property
+    def families(self) -> dict[str, AnyFamily]:
+        """The nodes of the span that are not normal, in order."""
+        found = self.model.data.families
+        return {name: found[name].family for name in self.span.reached if name in found}
+
+    @property
+    def mediators(self) -> tuple[str, ...]:
+        """The nodes between treatment and outcome that are not normal."""
+        return tuple(name for name in self.families if name != self.span.variables[-1])
+
+    def sample(self, size: int, rng: np.random.Generator) -> dict[str, NodeSample]:
+        """Draw every node of the span."""
+        streams = variable_streams(self.model, rng)
+        return {name: _draw(self.model.node(name), size, streams[name]) for name in self.span.reached}
+
+    # -- pushing -----------------------------------------------------------------------------------------------------
+
+    def outcomes(
+        self, samples: Samples, contrast: Contrast, frozen: str | None = None, drawn: bool = False
+    ) -> Outcomes:
+        """Return the mean outcomes of all draws.
+
+        Parameters
+        ----------
+        samples
+            Draws of all nodes of the span.
+        contrast
+            Two values of the treatment.
+        frozen
+            A mediator that stays as it is under the low value.
+        drawn
+            Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
+            under both values of the treatment; so it is, too, where one is frozen, or there are many.
+        """
+        size = len(next(iter(samples.values())).coefficients) if samples else 0
+        if not self.span.variables:
+            return Outcomes(np.zeros(size), np.zeros(size), np.zeros(size))
+        route = self._route(samples, frozen, drawn or frozen is not None)
+        sums = np.zeros((4, size))
+        count = 0
+        for rows in self._batches():
+            count += rows.count
+            step = max(1, _BLOCK_VALUES // rows.count)
+            for start in range(0, size, step):
+                push = Push(self, rows, samples, route, slice(start, min(start + step, size)))
+                sums[:, push.block] += push.sums(contrast)
+        low, high, gap, square = sums / count
+        return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
+
+    def _batches(self) -> Iterator[Rows]:
+        names = tuple(self.table.columns.names)
+        start = 0
+        for block in self.table.batches(names):
+            kept = block if self.chosen is None else block[self.chosen[start : start + len(block)]]
+            start += len(block)
+            if len(kept):
+                yield Rows.of(self, dict(zip(names, kept.T, strict=True)), start)
+
+    def _route(self, samples: Samples, frozen: str | None, drawn: bool) -> Route:
+        """Return where to stop on the way, and how each stop answers to the treatment and to the stops before it."""
+        target = self.span.variables[-1]
+        stops = tuple(name for name in self.span.reached[:-1] if name in self.families or name == frozen)
+        found: dict[tuple[str, str], FloatArray] = {}
+        for source in (self.span.variables[0], *stops):
+            reached: dict[str, FloatArray] = {source: np.ones(1)}
+            for child in self.span.reached:
+                slope = None if child == source else _slope(samples[child], reached)
+                if slope is not None and (child in stops or child == target):
+                    found[source, child] = slope
+                elif slope is not None:
+                    reached[child] = slope
+        return Route(stops, found, frozen, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """Where a push has to stop.
+
+    Parameters
+    ----------
+    stops
+        Nodes between treatment and outcome that are not normal, or frozen, in order.
+    slopes
+        Change of a stop's predictor (or of the outcome) per unit of the treatment or an earlier stop, through normal
+        nodes only, by the two names; shape (draws,) each.
+    frozen
+        The stop that stays as it is under the low value.
+    drawn
+        Whether values of yes/no stops are drawn.
+    """
+
+    stops: tuple[str, ...]
+    slopes: dict[tuple[str, str], FloatArray]
+    frozen: str | None
+    drawn: bool
+
+
+def _slope(sample: NodeSample, reached: Mapping[str, FloatArray]) -> FloatArray | None:
+    terms = [
+        sample.coefficients[:, place] * reached[name]
+        for place, name in enumerate(sample.node.parents)
+        if name in reached
+    ]
+    return None if not terms else np.asarray(sum(terms[1:], start=terms[0]))
+
+
+def _draw(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
+    if isinstance(node, FamilyPosterior):
+        intercept, coefficients = node.draw_with_intercept(size, rng)
+        return NodeSample(node, coefficients, intercept)
+    coefficients, variance = node.draw(size, rng)
+    return NodeSample(node, coefficients, None, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows as the push needs them.
+
+    Parameters
+    ----------
+    values
+        Columns in the user's units, shape (rows,) each.
+    designs
+        Parents of each node that is not normal in working units, shape (rows, k), and its offset.
+    scale
+        User's units per working unit of the variables of the span.
+    uniforms
+        For each mediator that is not normal one number per row, the same for all draws, shape (rows,).
+    source
+        The treatment.
+    """
+
+    values: dict[str, FloatArray]
+    designs: dict[str, tuple[FloatArray, FloatArray | None]]
+    scale: dict[str, float]
+    uniforms: dict[str, FloatArray]
+    source: str
+
+    @classmethod
+    def of(cls, response: Response, values: dict[str, FloatArray], start: int) -> Rows:
+        """Put the columns into working units."""
+        families = response.model.data.families
+        designs = {}
+        for name, family in response.families.items():
+            rows = families[name]
+            parents = response.model.node(name).parents
+            columns = [(values[p] - rows.center[p]) / rows.scale[p] for p in parents]
+            offset = None if family.offset is None else values[family.offset]
+            count = len(next(iter(values.values())))
+            designs[name] = (np.column_stack(columns) if columns else np.empty((count, 0)), offset)
+        scale = {name: response.model.data.scale_of(name) for name in response.span.variables}
+        streams = np.random.default_rng([response.seed, start])
+        uniforms = {name: streams.random(len(next(iter(values.values())))) for name in response.mediators}
+        return cls(values, designs, scale, uniforms, response.span.variables[0])
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.values[self.source])
+
+    @property
+    def treatment(self) -> FloatArray:
+        """The treatment's own values, shape (rows,)."""
+        return self.values[self.source]
+
+    @property
+    def treatment_scale(self) -> float:
+        """User's units of the treatment per working unit."""
+        return self.scale[self.source]
+
+
+class Push:
+    """Rows and a block of draws, pushed through the graph."""
+
+    def __init__(self, response: Response, rows: Rows, samples: Samples, route: Route, block: slice) -> None:
+        self.block = block
+        self._response, self._rows, self._route = response, rows, route
+        self._own = {name: self._own_predictor(name, samples[name]) for name in response.families}
+        work = 2.0 ** len(route.stops) * response.table.columns.rows * len(next(iter(samples.values())).coefficients)
+        yes_no = all(isinstance(response.families.get(name), Bernoulli) for name in route.stops)
+        few = len(route.stops) <= _MOST_BRANCHING and work < _MOST_VALUES
+        self._sums_states = yes_no and few and not route.drawn
+
+    def _own_predictor(self, name: str, sample: NodeSample) -> FloatArray:
+        """Return the predictor at the row's own values, shape (rows, draws)."""
+        design, offset = self._rows.designs[name]
+        eta = design @ sample.coefficients[self.block].T
+        if sample.intercept is not None:
+            eta += sample.intercept[self.block]
+        return eta if offset is None else eta + offset[:, None]
+
+    def sums(self, contrast: Contrast) -> FloatArray:
+        """Return sums over rows of both outcomes, of their difference and of its square, shape (4, draws)."""
+        low, high = self._both(*(shift / self._rows.treatment_scale for shift in contrast.shifts(self._rows.treatment)))
+        gap = high - low
+        return np.array([low.sum(axis=0), high.sum(axis=0), gap.sum(axis=0), np.einsum("nd,nd->d", gap, gap)])
+
+    def _both(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean outcome of each row and draw, shape (rows, draws), under two moves of the treatment."""
+        source = self._response.span.variables[0]
+        start_low, start_high = {source: low[:, None]}, {source: high[:, None]}
+        if self._sums_states:
+            return self._over_states(0, start_low), self._over_states(0, start_high)
+        moves = self._drawn(start_low)
+        fixed = {} if self._route.frozen is None else {self._route.frozen: moves[self._route.frozen]}
+        return self._last(moves), self._last(self._drawn(start_high, fixed))
+
+    def _over_states(self, place: int, moves: dict[str, FloatArray]) -> FloatArray:
+        """Average over both values of each stop from `place` on, given the moves of what comes before."""
+        if place == len(self._route.stops):
+            return self._last(moves)
+        name = self._route.stops[place]
+        mean = self._response.families[name].mean(self._moved(name, moves))
+        yes = self._over_states(place + 1, {**moves, name: self._move_to(name, 1.0)})
+        no = self._over_states(place + 1, {**moves, name: self._move_to(name, 0.0)})
+        return np.asarray(no + mean * (yes - no))
+
+    def _drawn(
+        self, moves: dict[str, FloatArray], fixed: Mapping[str, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """Return the moves of all stops, yes/no and counts at the row's own level of their distribution."""
+        found = dict(moves)
+        for name in self._route.stops:
+            if fixed and name in fixed:
+                found[name] = fixed[name]
+            elif name in self._response.families:
+                family = self._response.families[name]
+                value = _at_level(family, family.mean(self._moved(name, found)), self._rows.uniforms[name][:, None])
+                found[name] = self._move_to(name, value)
+            else:
+                found[name] = self._add(np.zeros((self._rows.count, self._size)), name, found)
+        return found
+
+    @property
+    def _size(self) -> int:
+        return int(self.block.stop - self.block.start)
+
+    def _last(self, moves: dict[str, FloatArray]) -> FloatArray:
+        target = self._response.span.variables[-1]
+        if target in self._response.families:
+            return self._response.families[target].mean(self._moved(target, moves))
+        value = self._add(np.zeros((self._rows.count, self._size)), target, moves)
+        return np.asarray(self._rows.values[target][:, None] + self._rows.scale[target] * value)
+
+    def _moved(self, name: str, moves: dict[str, FloatArray]) -> FloatArray:
+        return self._add(self._own[name].copy(), name, moves)
+
+    def _add(self, eta: FloatArray, name: str, moves: dict[str, FloatArray]) -> FloatArray:
+        for source, move in moves.items():
+            slope = self._route.slopes.get((source, name))
+            if slope is not None:
+                eta += move * slope[self.block]
+        return eta
+
+    def _move_to(self, name: str, value: float | FloatArray) -> FloatArray:
+        """Return by how much a stop moves to get to this value, in working units."""
+        return np.asarray((value - self._rows.values[name][:, None]) / self._rows.scale[name])
+
+
+def _at_level(family: AnyFamily, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+    """Return the value of a yes/no or count variable at a level of its distribution, shape (rows, draws)."""
+    if isinstance(family, Bernoulli):
+        return np.asarray(uniform < mean, dtype=float)
+    mass = np.exp(-mean)
+    below, value = mass.copy(), np.zeros_like(mean)
+    count = 0
+    open_ = uniform > below
+    while open_.any() and count < 10_000:
+        count += 1
+        mass = mass * mean / count
+        value[open_] += 1.0
+        below += mass
+        open_ &= uniform > below
+    return value

@@ -1,0 +1,456 @@
+"""`RiskEffect`: the posterior of an effect where a node on the way is not normal, such as a difference of risks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags import checks
+from alldags.effects import reach
+from alldags.effects.contrast import Contrast, checked_contrast, chosen_rows, natural_contrast, some_levels
+from alldags.effects.controls import controlled_mean
+from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.outcome import check_level
+from alldags.effects.response import Outcomes, Response, Samples
+from alldags.effects.risk_tables import influence_of_edges, loss_without_mediators
+from alldags.effects.total import TotalEffect
+from alldags.engines.families.posterior import FamilyDiagnostics
+from alldags.errors import AlldagsError
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.results.effect import Effect
+from alldags.results.sample import AtomicSample
+from alldags.show.summary import NotNormal, Ratio
+from alldags.show.table import Table
+from alldags.typing import FloatArray, RandomSource
+
+if TYPE_CHECKING:
+    from alldags.data.batches import RowTable
+    from alldags.effects.regression import Regression
+    from alldags.results.posterior import Posterior
+
+_VALUES = 1e7  # rows times draws behind intervals
+_LEAST, _MOST = 1000, 4000  # draws
+_MOST_ROWS = 20_000  # that are pushed; of more a random part
+_MIXED = (
+    "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
+    "one of them did not respond"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """Posterior of one number, by draws.
+
+    Parameters
+    ----------
+    draws
+        Shape (draws,).
+    """
+
+    draws: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.draws.mean())
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return float(self.draws.std(ddof=1))
+
+    @property
+    def median(self) -> float:
+        """Posterior median."""
+        return float(np.median(self.draws))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds the number with probability `level`."""
+        check_level(level)
+        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+    def probability_above(self, value: float) -> float:
+        """Return the posterior probability of more than `value`."""
+        return float(np.mean(self.draws > checks.finite("value", value)))
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        return f"Quantity(median {self.median:.4g}, 95% {low:.4g} to {high:.4g})"
+
+
+class RiskEffect(Effect):
+    """Posterior of a difference of risks (or mean counts), marginal over rows, averaged over all candidate graphs.
+
+    What `Posterior.effect` returns if the outcome, or a variable on the way to it, is yes/no or a count. A treatment
+    with the values 0 and 1 is set to 1 and to 0 in every row; any other is raised by one unit from each row's own
+    value, unless `contrast` says otherwise.
+
+    Parameters
+    ----------
+    posterior, treatment, outcome
+        As for `Effect`.
+    over
+        Rows to average over: ``"sample"``, ``"population"`` (adds that the rows are a sample), ``"treated"``,
+        ``"untreated"``, or one truth value per row.
+    contrast
+        Two values of the treatment; None for the natural ones.
+    linked
+        Whether edges are linked to those into the treatment.
+
+    Examples
+    --------
+    >>> import numpy as np, alldags as ad
+    >>> rng = np.random.default_rng(0)
+    >>> age, treated = rng.standard_normal(400), rng.integers(0, 2, 400)
+    >>> death = rng.random(400) < 1 / (1 + np.exp(1 - age + treated))
+    >>> graph = ad.CandidateGraph.from_edges({("age", "death"): 0.5, ("treated", "death"): 1.0})
+    >>> effect = ad.fit({"age": age, "treated": treated, "death": death}, graph, rng=0).effect("treated", "death")
+    >>> effect.measure, bool(effect.risk_ratio.median < 1)
+    ('risk', True)
+    """
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        treatment: str,
+        outcome: str,
+        over: Any = "sample",
+        contrast: Contrast | None = None,
+        linked: bool = True,
+    ) -> None:
+        self._over = over
+        self._linked = linked
+        super().__init__(posterior, treatment, outcome)
+        self._chosen = chosen_rows(over, treatment, self._table)
+        self._contrast = natural_contrast(some_levels(self._table, treatment)) if contrast is None else contrast
+
+    @property
+    def _models(self) -> Mixture[FittedGraph]:
+        return super()._models if self._linked else self.posterior._models
+
+    @cached_property
+    def _table(self) -> RowTable:
+        return next(iter(self.posterior._data.families.values())).table
+
+    @property
+    def measure(self) -> str:  # type: ignore[override]
+        """What the effect is a difference of: ``"risk"``, ``"rate"`` (mean counts) or ``"mean"``."""
+        rows = self.posterior._data.families.get(self.outcome)
+        return "mean" if rows is None else rows.family.measure
+
+    @property
+    def over(self) -> str:
+        """Over which rows outcomes are averaged."""
+        return self._over if isinstance(self._over, str) else "chosen rows"
+
+    def contrast(self, low: float, high: float) -> RiskEffect:
+        """Return the effect of setting the treatment to `high` instead of `low` in every row."""
+        found = checked_contrast(low, high)
+        return RiskEffect(self.posterior, self.treatment, self.outcome, self._over, found, self._linked)
+
+    # -- draws -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _responses(self) -> Mixture[Response]:
+        return self._totals.map(self._response)
+
+    def _response(self, total: TotalEffect) -> Response:
+        return Response(total.model, total.span, self._table, self._pushed_rows)
+
+    @cached_property
+    def _pushed_rows(self) -> Any:
+        """Rows that are pushed: those chosen, and of very many a random part."""
+        count = int(self._table.columns.rows if self._chosen is None else self._chosen.sum())
+        if count <= _MOST_ROWS:
+            return self._chosen
+        total = len(self._table.column(self.treatment))
+        places = np.arange(total) if self._chosen is None else np.flatnonzero(self._chosen)
+        picked = self.posterior._stream().choice(places, _MOST_ROWS, replace=False)
+        mask = np.zeros(total, dtype=bool)
+        mask[picked] = True
+        return mask
+
+    @cached_property
+    def _rows_used(self) -> float:
+        return float(self.posterior.rows if self._pushed_rows is None else self._pushed_rows.sum())
+
+    @cached_property
+    def _size(self) -> int:
+        return int(min(max(_VALUES / self._rows_used, _LEAST), _MOST))
+
+    @cached_property
+    def _samples(self) -> Samples | None:
+        """Draws of all nodes, where there is one model only."""
+        if len(self._responses.items) > 1:
+            return None
+        return self._responses.items[0].sample(self._size, self.posterior._stream().spawn(1)[0])
+
+    @cached_property
+    def _outcomes(self) -> Outcomes:
+        """Mean outcomes under both values of the treatment, behind all that is said about the effect."""
+        return self._push(self._size, self.posterior._stream())
+
+    def _push(self, size: int, rng: np.random.Generator) -> Outcomes:
+        if self._samples is not None and size == self._size:
+            return self._responses.items[0].outcomes(self._samples, self._contrast)
+        return Outcomes(*self._responses.draw(size, rng, self._stacked))
+
+    def _stacked(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
+        return response.outcomes(response.sample(size, rng), self._contrast).stacked()
+
+    def draws(self, size: int = 4000, rng: RandomSource = None) -> FloatArray:
+        """Return draws of the difference from the posterior, shape (size,); exact zeros where there is no path."""
+        size = checks.whole("size", size, least=1)
+        if rng is None and size == self._size:
+            return self._differences(self._outcomes, self.posterior._stream())
+        generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
+        pushed = Outcomes(*self._responses.draw(size, generator, self._stacked))
+        return self._differences(pushed, generator)
+
+    def _differences(self, pushed: Outcomes, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the difference; for a population, with the chance by which it has these rows."""
+        found = pushed.difference
+        if self._over != "population":
+            return found
+        noise = rng.standard_normal(len(found)) * np.sqrt(pushed.spread)
+        return np.asarray(np.where(found == 0.0, 0.0, found + noise))
+
+    @cached_property
+    def _values(self) -> FloatArray:
+        return self._differences(self._outcomes, self.posterior._stream())
+
+    @cached_property
+    def sample(self) -> AtomicSample:
+        exact = self._exact_no_path
+        atom = float(np.mean(self._values == 0.0)) if exact is None else exact
+        return AtomicSample(self._values, atom, self._set_draws)
+
+    # -- moments -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _controlled(self) -> tuple[float, float]:
+        """Posterior mean and its Monte-Carlo error."""
+        worth = min(len(self._outcomes.low), self._set_draws)
+        mean, error = controlled_mean(self._outcomes.difference, self._samples, worth)
+        left_out = 0.0
+        if self._rows_used < self.posterior.rows and self._chosen is None:
+            left_out = float(self._outcomes.spread.mean()) * (1.0 - self._rows_used / self.posterior.rows)
+        return mean, math.sqrt(error**2 + left_out)
+
+    @cached_property
+    def mean(self) -> float:
+        return self._controlled[0]
+
+    @cached_property
+    def mean_error(self) -> float:
+        return self._controlled[1]
+
+    @cached_property
+    def mean_bound(self) -> float:
+        return 0.0
+
+    @cached_property
+    def sd(self) -> float:
+        return float(self._values.std(ddof=1))
+
+    @cached_property
+    def sd_structure(self) -> float | None:
+        """The part of `sd` that comes from not knowing the graph; from pairs of draws that share their graph."""
+        if not self._has_structure:
+            return None
+        size = min(self._size, _LEAST)
+        first, second = self._responses.draw(size, self.posterior._stream(), self._pairs)
+        shared = float(np.cov(first, second)[0, 1])
+        return min(math.sqrt(max(shared, 0.0)), self.sd)
+
+    def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
+        own, other = rng.spawn(2)
+        samples = response.sample(size, own)
+        partners = {name: sample.partner(other) for name, sample in samples.items()}
+        return np.array([response.outcomes(item, self._contrast).difference for item in (samples, partners)])
+
+    # -- other measures ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def risks(self) -> tuple[Quantity, Quantity]:
+        """Mean outcome under the lower and the higher value of the treatment."""
+        return Quantity(self._outcomes.low), Quantity(self._outcomes.high)
+
+    @cached_property
+    def risk_ratio(self) -> Quantity:
+        """Ratio of the two risks (mean counts); look at the median, its mean may be huge where a risk is near 0."""
+        self._check_ratio("risk_ratio")
+        return Quantity(self._outcomes.high / np.maximum(self._outcomes.low, 1e-300))
+
+    @cached_property
+    def odds_ratio(self) -> Quantity:
+        """Marginal odds ratio of the two risks; it is not the exponential of a coefficient."""
+        if self.measure != "risk":
+            raise AlldagsError(f"an odds ratio needs a yes/no outcome, {self.outcome!r} is none")
+        low, high = self._outcomes.low, self._outcomes.high
+        return Quantity(high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
+
+    def _check_ratio(self, name: str) -> None:
+        if self.measure == "mean":
+            raise AlldagsError(f"{name} needs a yes/no outcome or a count, {self.outcome!r} is neither")
+
+    @cached_property
+    def log_odds(self) -> LinkEffect:
+        """The total effect on the log-odds (of a count, the log rate): exact moments, paths and all.
+
+        Only where all variables between treatment and outcome are normal.
+        """
+        self._check_normal_mediators()
+        if self.measure == "mean":
+            raise AlldagsError(f"{self.outcome!r} is neither yes/no nor a count")
+        return LinkEffect(self.posterior, self.treatment, self.outcome)
+
+    @property
+    def log_rate(self) -> LinkEffect:
+        """`log_odds` under the name it has for counts."""
+        return self.log_odds
+
+    def _check_normal_mediators(self) -> None:
+        names = sorted({name for response in self._responses.items for name in response.mediators})
+        if names:
+            raise AlldagsError(_MIXED.format(names=", ".join(names)))
+
+    # -- why -----------------------------------------------------------------------------------------------------------
+
+    def paths(self, limit: int = 50) -> Table:
+        """Return the paths on the log-odds (log rate) scale, on which they add up; see `log_odds`."""
+        return self.log_odds.paths(limit)
+
+    def mediators(self) -> Table:
+        """Return, for each variable in between, what of the effect would be lost if it did not respond.
+
+        Rows overlap and do not add up. For a yes/no variable in between this supposes that one number per row decides
+        its value under either treatment.
+        """
+        return loss_without_mediators(self._responses, self._contrast, self._size, self.posterior._stream())
+
+    def edge_influence(self) -> Table:
+        """Return what knowing each uncertain edge would do to the answer, most informative edge first."""
+        if self._samples is None:
+            raise AlldagsError("edge_influence of risks needs a single candidate graph")
+        if not self._has_structure:
+            raise AlldagsError(
+                "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
+            )
+        return influence_of_edges(self._outcomes.difference, self._samples, self.mean, self.sd)
+
+    def do(self, x: float, draws_size: int = 4000) -> Any:
+        """Return the risk (mean outcome) over the rows when the treatment is set to `x`, with its posterior.
+
+        A yes/no outcome has no other distribution than its risk.
+        """
+        value = checks.finite("the value the treatment is set to", x)
+        size = min(checks.whole("draws_size", draws_size, least=1), self._size)
+        only = Contrast(value, value)
+        pushed = self._responses.draw(
+            size, self.posterior._stream(), lambda item, count, rng: item.outcomes(item.sample(count, rng), only).stacked()
+        )
+        return Quantity(pushed[0])
+
+    # -- showing -------------------------------------------------------------------------------------------------------
+
+    def _summary_fields(self, level: float) -> dict[str, Any]:
+        both = None if self._contrast.low is None or self._contrast.high is None else (self._contrast.low, self._contrast.high)
+        return {
+            "contrast": both,
+            "over": self.over,
+            "levels": (self.risks[0].median, self.risks[1].median),
+            "risk_ratio": None if self.measure == "mean" else _ratio(self.risk_ratio, level),
+            "odds_ratio": _ratio(self.odds_ratio, level) if self.measure == "risk" else None,
+            "not_normal": not_normal(self),
+            "mean_straight_line": self.straight_line.mean,
+        }
+
+    # -- checks --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def link_check(self) -> LinkCheck:
+        plain = RiskEffect(self.posterior, self.treatment, self.outcome, self._over, self._contrast, linked=False)
+        names = link_check(self._totals, plain._totals, 1.0, 1.0).covariates
+        same = all(
+            one is other
+            for total, twin in zip(self._totals.items, plain._totals.items, strict=True)
+            for one, other in zip(total.nodes(), twin.nodes(), strict=True)
+        )
+        without = self.mean if same else plain.mean
+        return LinkCheck(self.mean, without, (self.mean - without) / self.sd if self.sd > 0 else 0.0, names)
+
+    @cached_property
+    def straight_line(self) -> Effect:
+        """The answer with straight lines through zeros and ones, as ``families="normal"`` gives it."""
+        return StraightEffect(self.posterior, self.treatment, self.outcome)
+
+    @cached_property
+    def _exact_no_path(self) -> float | None:
+        if not self._has_structure:
+            return 0.0
+        return self._totals.average_known(reach.probability_no_path)
+
+
+def _ratio(quantity: Quantity, level: float) -> Ratio:
+    return Ratio(quantity.median, *quantity.interval(level))
+
+
+def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
+    """Return the variables on the way to the outcome, and itself, that are not normal."""
+    found: dict[str, NotNormal] = {}
+    for total in effect._totals.items:
+        for child in total.span.reached:
+            diagnostics = total.model.node(child).diagnostics
+            if isinstance(diagnostics, FamilyDiagnostics):
+                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
+    return tuple(found.values())
+
+
+class LinkEffect(Effect):
+    """A total effect on the log-odds of a yes/no outcome, or on the log rate of a count."""
+
+    @property
+    def measure(self) -> str:  # type: ignore[override]
+        """``"log-odds"`` or ``"log rate"``."""
+        return self.posterior._data.families[self.outcome].family.link_words
+
+    def _summary_fields(self, level: float) -> dict[str, Any]:
+        del level
+        return {"not_normal": not_normal(self)}
+
+    @property
+    def regression(self) -> Regression | None:  # type: ignore[override]
+        """None: least squares is about other units."""
+        return None
+
+    def do(self, x: float, draws_size: int = 4000) -> Any:
+        """Refused: risks are where a new unit's outcome is."""
+        del x, draws_size
+        raise AlldagsError("do() of a yes/no outcome or count is a risk: use the effect itself, not its log-odds")
+
+
+class StraightEffect(Effect):
+    """The effect under straight lines through all children."""
+
+    @cached_property
+    def _totals(self) -> Mixture[TotalEffect]:
+        models = self._models.map(FittedGraph.straight)
+        return models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+
+    @cached_property
+    def _unit(self) -> float:
+        return self.posterior._data.straight.unit(self.treatment, self.outcome)
+
+    @cached_property
+    def link_check(self) -> LinkCheck:
+        models = self.posterior._models.map(FittedGraph.straight)
+        plain = models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        return link_check(self._totals, plain, self._unit, self.sd)
