@@ -85,7 +85,8 @@ def _mode(family, z, y, penalty, offset):
         return float(log_likelihood(family, y, eta)[0] - 0.5 * penalty @ point**2)
 
     point = np.zeros(z.shape[1])
-    point[0] = math.log(y.mean() / (1 - y.mean())) if family == "bernoulli" else math.log(y.sum() / np.exp(offset).sum())
+    rate = y.sum() / np.exp(offset).sum()
+    point[0] = math.log(rate / (1 - rate)) if family == "bernoulli" else math.log(rate)
     for _ in range(100):
         eta = z @ point + offset
         mean = expit(eta) if family == "bernoulli" else np.exp(eta)

@@ -28,6 +28,11 @@ class Contrast:
         """Whether every row goes up by one from its own value."""
         return self.low is None or self.high is None
 
+    @property
+    def values(self) -> tuple[float, float] | None:
+        """The two values; None for a step."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     def shifts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much the treatment, shape (rows,), is moved under either value."""
         if self.low is None or self.high is None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
 from alldags.effects.response import NodeSample, Samples
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
 
 _DRAWS_PER_CONTROL = 8
+Controls: TypeAlias = tuple[FloatArray, FloatArray, IntArray]
 
 
 def controlled_mean(values: FloatArray, samples: Samples | None, worth: float) -> tuple[float, float]:
@@ -42,14 +44,14 @@ def controlled_mean(values: FloatArray, samples: Samples | None, worth: float) -
     return plain - float(slopes @ gaps), math.hypot(own, _error(samples, controls, slopes))
 
 
-def _controls(sample: NodeSample) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _controls(sample: NodeSample) -> Controls:
     """Return coefficients that vary (draws, j), how far their mean is from the known one (j,), and their places."""
     places = np.flatnonzero(sample.coefficients.std(axis=0) > 0.0)
     columns = sample.coefficients[:, places]
-    return columns, columns.mean(axis=0) - sample.node.mean[places], places
+    return columns, np.asarray(columns.mean(axis=0) - sample.node.mean[places]), places
 
 
-def _error(samples: Samples, controls: list[tuple[FloatArray, FloatArray, FloatArray]], slopes: FloatArray) -> float:
+def _error(samples: Samples, controls: list[Controls], slopes: FloatArray) -> float:
     """Return the error that the known means have themselves."""
     start, total = 0, 0.0
     for sample, (_, gap, places) in zip(samples.values(), controls, strict=True):

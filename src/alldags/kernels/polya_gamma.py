@@ -151,9 +151,7 @@ def _flip_edges(
 
 
 @inner
-def _draw_present(
-    rng: np.random.Generator, t: FloatArray, present: BoolArray, work: FloatArray, z: FloatArray
-) -> None:
+def _draw_present(rng: np.random.Generator, t: FloatArray, present: BoolArray, work: FloatArray, z: FloatArray) -> None:
     """Draw the coefficients given the set from the swept matrix: mean and inverse are its entries; zero elsewhere."""
     k = present.shape[0]
     for i in range(k):
@@ -181,7 +179,12 @@ def _draw_present(
 
 @inner
 def _draw_slab(
-    rng: np.random.Generator, z: FloatArray, present: BoolArray, slabs: FloatArray, log_slabs: FloatArray, work: FloatArray
+    rng: np.random.Generator,
+    z: FloatArray,
+    present: BoolArray,
+    slabs: FloatArray,
+    log_slabs: FloatArray,
+    work: FloatArray,
 ) -> int:
     """Draw which slab variance it is, given the coefficients that are present."""
     count, square = 0, 0.0

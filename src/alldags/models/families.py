@@ -104,7 +104,7 @@ def _unsuited(prior: Prior, engine: Engine) -> PriorError | EngineError | None:
             f"the engine {engine.name!r} takes straight lines only; for yes/no and count outcomes use engine='auto'"
         )
     if not prior.intercept:
-        return PriorError("yes/no and count outcomes need an intercept; use Prior(intercept=True), or families='normal'")
+        return PriorError("yes/no and count outcomes need an intercept: Prior(intercept=True), or families='normal'")
     if not isinstance(prior.noise, UnknownNoise):
         return PriorError(
             f"{prior.noise!r} is about straight lines; for yes/no and count outcomes use UnknownNoise(), or "

@@ -65,6 +65,7 @@ class Bernoulli:
 
     @property
     def offset(self) -> None:
+        """There is none."""
         return None
 
     def cumulant(self, eta: FloatArray) -> FloatArray:

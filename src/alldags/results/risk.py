@@ -16,7 +16,7 @@ from alldags.effects.controls import controlled_mean
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.outcome import check_level
 from alldags.effects.response import Outcomes, Response, Samples
-from alldags.effects.risk_tables import influence_of_edges, loss_without_mediators
+from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.effects.total import TotalEffect
 from alldags.engines.families.posterior import FamilyDiagnostics
 from alldags.errors import AlldagsError
@@ -354,17 +354,17 @@ class RiskEffect(Effect):
         value = checks.finite("the value the treatment is set to", x)
         size = min(checks.whole("draws_size", draws_size, least=1), self._size)
         only = Contrast(value, value)
-        pushed = self._responses.draw(
-            size, self.posterior._stream(), lambda item, count, rng: item.outcomes(item.sample(count, rng), only).stacked()
-        )
-        return Quantity(pushed[0])
+
+        def push(response: Response, count: int, rng: np.random.Generator) -> FloatArray:
+            return response.outcomes(response.sample(count, rng), only).stacked()
+
+        return Quantity(self._responses.draw(size, self.posterior._stream(), push)[0])
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
-        both = None if self._contrast.low is None or self._contrast.high is None else (self._contrast.low, self._contrast.high)
         return {
-            "contrast": both,
+            "contrast": self._contrast.values,
             "over": self.over,
             "levels": (self.risks[0].median, self.risks[1].median),
             "risk_ratio": None if self.measure == "mean" else _ratio(self.risk_ratio, level),
@@ -427,7 +427,7 @@ class LinkEffect(Effect):
         return {"not_normal": not_normal(self)}
 
     @property
-    def regression(self) -> Regression | None:  # type: ignore[override]
+    def regression(self) -> Regression | None:
         """None: least squares is about other units."""
         return None
 

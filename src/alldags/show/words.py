@@ -88,20 +88,16 @@ def _doing(summary: EffectSummary) -> str:
         text = f"Setting {summary.treatment} to {high:g} instead of {low:g}"
     else:
         text = f"Raising {summary.treatment} by one unit"
-    return text if summary.over in ("sample", "population") else f"Among the {_AMONG[summary.over]}, {_lower(text)}"
-
-
-_AMONG = {"treated": "treated", "untreated": "untreated", "chosen rows": "chosen rows"}
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]
+    return (
+        text if summary.over in ("sample", "population") else f"Among the {summary.over}, {text[0].lower()}{text[1:]}"
+    )
 
 
 def _measured(summary: EffectSummary) -> str:
     """Say what changes: the outcome, or what of it."""
-    words = {"risk": "the risk of ", "rate": "the mean of ", "log-odds": "the log-odds of ", "log rate": "the log rate of "}
-    return words.get(summary.measure, "") + summary.outcome
+    if summary.measure in ("", "mean"):
+        return summary.outcome
+    return f"the {'mean' if summary.measure == 'rate' else summary.measure} of {summary.outcome}"
 
 
 def _other_direction(summary: EffectSummary) -> str:
@@ -182,7 +178,8 @@ def _risk_rows(summary: EffectSummary) -> list[Row]:
     at = ("as observed", "one unit up") if summary.contrast is None else tuple(f"at {x:g}" for x in summary.contrast)
     name = {"risk": "risk", "rate": "mean count"}.get(summary.measure, "mean")
     found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
-    ratios = (("risk ratio" if summary.measure == "risk" else "ratio", summary.risk_ratio), ("marginal odds ratio", summary.odds_ratio))
+    ratio_name = "risk ratio" if summary.measure == "risk" else "ratio"
+    ratios = ((ratio_name, summary.risk_ratio), ("marginal odds ratio", summary.odds_ratio))
     level = f"{100 * summary.level:g}%"
     for words, ratio in ratios:
         if ratio is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from alldags.engines.families.expansion import Design, Expanded
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
 from alldags.engines.families.weighing import WeightedDraws
-from alldags.nodes.family import Bernoulli
+from alldags.nodes.family import AnyFamily, Bernoulli
 from alldags.nodes.problem import NodeProblem
 from alldags.typing import FloatArray
 
@@ -30,7 +31,11 @@ def can_fall_back(design: Design, problem: NodeProblem) -> bool:
 
 
 def sampled_posterior(
-    design: Design, expanded: Expanded, weighted: WeightedDraws, diagnostics: FamilyDiagnostics, rng: np.random.Generator
+    design: Design,
+    expanded: Expanded,
+    weighted: WeightedDraws,
+    diagnostics: FamilyDiagnostics,
+    rng: np.random.Generator,
 ) -> GibbsFamilyPosterior:
     """Return the node as sampled by Polya-Gamma Gibbs; the evidence is that of the weighted expansion."""
     chains, r_hat = _run(design, expanded.posterior.problem, weighted, rng)
@@ -42,19 +47,14 @@ def sampled_posterior(
     child = design.rows.child
     converged = r_hat < 1.05
     warning = (
-        f"the sampled regression of {child!r} has not settled (R-hat {r_hat:.2f}): few events or many candidates; leave "
-        "out causes that you can rule out"
+        f"the sampled regression of {child!r} has not settled (R-hat {r_hat:.2f}): few events or many candidates; "
+        "leave out causes that you can rule out"
     )
-    found = FamilyDiagnostics(
+    found = replace(
+        diagnostics,
         engine="polya-gamma",
         warnings=() if converged else (warning,),
-        family=diagnostics.family,
-        rows=diagnostics.rows,
-        events=diagnostics.events,
         draws=CHAINS * steps,
-        ess=diagnostics.ess,
-        k_hat=diagnostics.k_hat,
-        total_variation=diagnostics.total_variation,
         fallback=True,
         r_hat=r_hat,
         converged=converged,
@@ -77,8 +77,8 @@ def _run(
     log_size = np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size
     states = []
     for stream in rng.spawn(CHAINS):
-        place = int(stream.integers(weighted.size))  # overdispersed: draws under the expansion, not by weight
-        z = np.concatenate([[weighted.intercept[place]], weighted.coefficients[place]])
+        start = int(stream.integers(weighted.size))  # overdispersed: draws under the expansion, not by weight
+        z = np.concatenate([[weighted.intercept[start]], weighted.coefficients[start]])
         states.append((stream, z, z[1:] != 0.0, np.array([len(slabs) // 2])))
     chains = np.empty((CHAINS, 0, problem.k + 1))
     wanted, r_hat = _WARM_UP + _FIRST, math.inf
@@ -118,7 +118,7 @@ class GibbsFamilyPosterior(FamilyPosterior):
 
     def __init__(
         self,
-        family: Bernoulli,
+        family: AnyFamily,
         expanded: Expanded,
         draws: WeightedDraws,
         diagnostics: FamilyDiagnostics,
@@ -163,7 +163,7 @@ class GibbsFamilyPosterior(FamilyPosterior):
 
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo error of ``weights @ mean``, from batch means within the chains."""
-        values = self._chains @ weights
+        values = np.asarray(self._chains @ weights)
         count = 20
         length = values.shape[1] // count
         means = values[:, : count * length].reshape(CHAINS * count, length).mean(axis=1)
@@ -171,4 +171,4 @@ class GibbsFamilyPosterior(FamilyPosterior):
 
     @property
     def set_draws(self) -> float:
-        return self._chains.shape[0] * self._chains.shape[1] / 10.0  # steps are correlated
+        return float(self._chains.shape[0] * self._chains.shape[1] / 10.0)  # steps are correlated

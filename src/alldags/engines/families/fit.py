@@ -48,7 +48,7 @@ def fit_family(
 def _gate(
     design: Design, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator, samples: bool
 ) -> FamilyPosterior:
-    """Return the weighted posterior if it can be trusted, else the sampled one, else the weighted one with a warning."""
+    """Return the weighted posterior if it can be trusted, else the sampled one, else it with a warning."""
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
     few = _rarer(design, expanded.statistics) < LEAST_EVENTS
@@ -71,8 +71,8 @@ def _diagnostics(design: Design, expanded: Expanded, draws: WeightedDraws, trust
     base = expanded.posterior.diagnostics
     warning = (
         f"the regression of {design.rows.child!r} is far from its expansion (k-hat {draws.k_hat:.2f}, "
-        f"{100 * draws.effective_share:.0f}% of the draws count) and could not be sampled: numbers may be off; leave out "
-        "causes that you can rule out"
+        f"{100 * draws.effective_share:.0f}% of the draws count) and could not be sampled: numbers may be off; leave "
+        "out causes that you can rule out"
     )
     return FamilyDiagnostics(
         engine=base.engine,

@@ -87,7 +87,7 @@ class FamilyPosterior(NodePosterior):
 
     @cached_property
     def _present(self) -> FloatArray:
-        return (self.weighted.coefficients != 0.0).astype(float)
+        return np.asarray(self.weighted.coefficients != 0.0, dtype=float)
 
     @cached_property
     def mean(self) -> FloatArray:

@@ -103,11 +103,9 @@ def _weigh_block(
     intercept = center + normals / np.sqrt(curvature)
     proposal = -0.5 * normals**2 + 0.5 * np.log(curvature / (2.0 * math.pi))
     value = np.zeros(len(normals))
-    for batch, eta in parts:
-        value += batch.child @ eta + batch.child.sum() * intercept
-        eta += intercept
-        value -= family.cumulant(eta).sum(axis=0)
-        value += family.constant(batch.child)
+    for batch, own in parts:
+        value += batch.child @ own + batch.child.sum() * intercept + family.constant(batch.child)
+        value -= family.cumulant(own + intercept).sum(axis=0)
     return intercept, value - proposal - statistics.log_integral(coefficients)
 
 

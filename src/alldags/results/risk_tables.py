@@ -11,7 +11,7 @@ from alldags.effects.influence import EdgeInfluence
 from alldags.effects.response import NodeSample, Response, Samples
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray
 
 _LEAST_DRAWS = 50  # with and without an edge, for means given it
 
@@ -76,7 +76,7 @@ def _influences(
     return found
 
 
-def _given(values: FloatArray, there: np.ndarray[tuple[int], np.dtype[np.bool_]], mean: float, p: float) -> tuple[float, float]:
+def _given(values: FloatArray, there: BoolArray, mean: float, p: float) -> tuple[float, float]:
     """Return the mean effect with and without an edge; nan where draws of a kind are too few.
 
     The commoner case follows from the mean of all and the rarer case, so that the two are consistent with it.
