@@ -48,6 +48,9 @@ class FitOptions:
         From 0 (none) to 1: how far what drives the treatment is taken for a confounder.
     noise_precision
         Take the noise precision as known, with this value.
+    family
+        Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
+        without it; normal alone takes straight lines for all.
     drop_missing
         Leave out rows with missing values.
     seed
@@ -62,6 +65,7 @@ class FitOptions:
     slab_variance: float | None = None
     link: float = 1.0
     noise_precision: float | None = None
+    family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
     n_jobs: int = 1
@@ -80,6 +84,17 @@ def _prior(options: FitOptions) -> Prior:
     return Prior(options.slab_variance, noise, link=options.link)
 
 
+def _families(given: tuple[str, ...]) -> Any:
+    """Read ``NAME=FAMILY`` pairs, or the one word ``normal``."""
+    if given in ((), ("normal",)):
+        return given[0] if given else "auto"
+    pairs = [text.partition("=") for text in given]
+    for text, (name, equals, family) in zip(given, pairs, strict=True):
+        if not (name and equals and family):
+            raise AlldagsError(f"--family takes NAME=FAMILY, such as death=bernoulli, got {text!r}")
+    return {name: family for name, _, family in pairs}
+
+
 def _fit(data: Path, options: FitOptions) -> Posterior:
     return alldags.fit(
         data,
@@ -88,6 +103,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         engine=options.engine,
         rng=options.seed,
         n_jobs=options.n_jobs,
+        families=_families(options.family),
         drop_missing=options.drop_missing,
         progress=True,
     )

@@ -73,13 +73,13 @@ def true_samples(response):
 
 
 def test_the_push_with_the_true_coefficients_is_the_simulated_intervention():
-    posterior = ad.fit(simulate(20_000, 2), mixed_graph(1.0), rng=0)
+    posterior = ad.fit(simulate(10_000, 2), mixed_graph(1.0), rng=0)
     response = posterior.effect("x", "y")._responses.items[0]
     samples = true_samples(response)
-    truth = [simulate(1_000_000, 9, do=value)["y"].mean() for value in (0, 1)]
+    truth = [simulate(500_000, 9, do=value)["y"].mean() for value in (0, 1)]
     summed = response.outcomes(samples, Contrast(0.0, 1.0))
     drawn = response.outcomes(samples, Contrast(0.0, 1.0), drawn=True)
-    for found, tolerance in ((summed, 0.006), (drawn, 0.012)):
+    for found, tolerance in ((summed, 0.008), (drawn, 0.018)):
         assert abs(found.low[0] - truth[0]) < tolerance
         assert abs(found.high[0] - truth[1]) < tolerance
         assert abs(found.difference[0] - (truth[1] - truth[0])) < tolerance
@@ -195,15 +195,15 @@ def test_what_a_mediator_is_worth_is_what_is_lost_when_it_does_not_respond(simpl
 
 def test_a_normal_outcome_below_a_yes_no_mediator():
     rng = np.random.default_rng(5)
-    x = rng.integers(0, 2, 3000).astype(float)
-    b = (rng.random(3000) < np.where(x == 1, 0.7, 0.2)).astype(float)
-    y = 2.0 * b + 0.3 * x + rng.standard_normal(3000)
+    x = rng.integers(0, 2, 1500).astype(float)
+    b = (rng.random(1500) < np.where(x == 1, 0.7, 0.2)).astype(float)
+    y = 2.0 * b + 0.3 * x + rng.standard_normal(1500)
     graph = ad.CandidateGraph.from_edges({("x", "b"): 1.0, ("b", "y"): 1.0, ("x", "y"): 1.0})
     effect = ad.fit({"x": x, "b": b, "y": y}, graph, rng=0).effect("x", "y")
     assert effect.measure == "mean"
-    assert effect.mean == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=0.03)
+    assert effect.mean == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=0.04)
     (row,) = effect.mediators().rows()
-    assert row["mean"] == pytest.approx(2.0 * 0.5, abs=0.15)
+    assert row["mean"] == pytest.approx(2.0 * 0.5, abs=0.2)
     with pytest.raises(ad.AlldagsError, match="paths do not multiply through a yes/no variable"):
         effect.paths()
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome"):
@@ -232,14 +232,14 @@ def test_counts_have_rates_and_a_constant_ratio():
 
 def test_a_count_between_treatment_and_outcome_is_drawn_at_the_rows_own_level():
     rng = np.random.default_rng(8)
-    x = rng.integers(0, 2, 4000).astype(float)
+    x = rng.integers(0, 2, 1500).astype(float)
     visits = rng.poisson(np.exp(0.2 + 0.6 * x)).astype(float)
-    y = 0.5 * visits + rng.standard_normal(4000)
+    y = 0.5 * visits + rng.standard_normal(1500)
     graph = ad.CandidateGraph.from_edges({("x", "visits"): 1.0, ("visits", "y"): 1.0})
     table = {"x": x, "visits": visits, "y": y}
     effect = ad.fit(table, graph, families={"visits": "poisson"}, rng=0).effect("x", "y")
     truth = 0.5 * (math.exp(0.8) - math.exp(0.2))
-    assert effect.mean == pytest.approx(truth, abs=0.08)
+    assert effect.mean == pytest.approx(truth, abs=0.12)
 
 
 def test_edges_have_influence_on_risks(mixed):
@@ -290,6 +290,7 @@ def test_a_part_of_the_rows_is_pushed_where_there_are_very_many(simple, monkeypa
     from alldags.results import risk
 
     whole = simple.effect("x", "y")
+    assert whole.mean_error > 0.0  # pushed with all rows, before there are too many
     monkeypatch.setattr(risk, "_MOST_ROWS", 200)
     part = simple.effect("x", "y")
     assert part._rows_used == 200

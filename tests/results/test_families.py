@@ -173,7 +173,7 @@ def test_json_has_the_measure_and_the_ratios(table):
 def test_strong_confounding_is_noted_where_straight_lines_differ():
     rng = np.random.default_rng(4)
     c = rng.standard_normal(3000)
-    x = (rng.random(3000) < 1 / (1 + np.exp(-2.5 * c))).astype(float)
+    x = (rng.random(3000) < 1 / (1 + np.exp(2.5 - 2.5 * c))).astype(float)
     y = (rng.random(3000) < 1 / (1 + np.exp(3.0 - 2.5 * c))).astype(float)
     graph = ad.CandidateGraph.from_edges({("c", "x"): 0.5, ("c", "y"): 0.5, ("x", "y"): 1.0})
     effect = ad.fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")

@@ -31,7 +31,7 @@ from alldags.typing import BoolArray, FloatArray
 
 _MOST_BRANCHING = 6  # yes/no nodes on the way that are averaged over exactly; the values of more are drawn
 _MOST_VALUES = 4e8  # rows, draws and branches of exact averages
-_BLOCK_VALUES = 2**19  # rows times draws looked at together
+_BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)

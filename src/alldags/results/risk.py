@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
-from alldags.effects import reach
 from alldags.effects.contrast import Contrast, checked_contrast, chosen_rows, natural_contrast, some_levels
 from alldags.effects.controls import controlled_mean
 from alldags.effects.link_check import LinkCheck, link_check
@@ -216,7 +215,7 @@ class RiskEffect(Effect):
     def _differences(self, pushed: Outcomes, rng: np.random.Generator) -> FloatArray:
         """Return draws of the difference; for a population, with the chance by which it has these rows."""
         found = pushed.difference
-        if self._over != "population":
+        if self.over != "population":
             return found
         noise = rng.standard_normal(len(found)) * np.sqrt(pushed.spread)
         return np.asarray(np.where(found == 0.0, 0.0, found + noise))
@@ -393,10 +392,9 @@ class RiskEffect(Effect):
         return StraightEffect(self.posterior, self.treatment, self.outcome)
 
     @cached_property
-    def _exact_no_path(self) -> float | None:
-        if not self._has_structure:
-            return 0.0
-        return self._totals.average_known(reach.probability_no_path)
+    def _atom_draws(self) -> float:
+        """As for every effect; what is certain has no Monte-Carlo error."""
+        return math.inf if self._exact_no_path in (0.0, 1.0) else super()._atom_draws
 
 
 def _ratio(quantity: Quantity, level: float) -> Ratio:

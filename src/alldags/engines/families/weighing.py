@@ -20,7 +20,7 @@ from alldags.nodes.quadratic import Batch, QuadraticStatistics
 from alldags.typing import FloatArray
 
 _WIDER = 1.1  # the intercept's proposal has this many times the variance at the mode
-_BLOCK_VALUES = 2**21  # rows times draws looked at together
+_BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 _NEWTON_STEPS = 8
 _NEWTON_STOP = 0.02  # in log-odds: the proposal's centre need not be the mode itself
 _MOST_DRAWS, _USUAL_DRAWS, _LEAST_DRAWS = 4000, 1000, 250
