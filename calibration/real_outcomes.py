@@ -76,7 +76,9 @@ def row(name: str) -> str:
     seconds = time.process_time() - start
     print(text, end="\n\n")
     straight = question(table, treatment, outcome, families="normal")
-    answers = [f"{item.mean:.3f} ({low:.3f} to {high:.3f})" for item in (straight, effect) for low, high in [item.interval()]]
+    answers = [
+        f"{item.mean:.3f} ({low:.3f} to {high:.3f})" for item in (straight, effect) for low, high in [item.interval()]
+    ]
     rows = f"{len(table):,}"
     return f"| {TITLES[name]} | {rows} | {' | '.join(answers)} | {benchmark:.3f} | {seconds:.1f} |"
 

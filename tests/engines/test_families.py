@@ -59,16 +59,26 @@ def test_few_events_go_to_the_sampler_which_agrees_with_enumeration():
     np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.15)
 
 
-def test_the_sampler_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(rng):
-    x = columns(60, 4, rng)
-    y = (rng.random(60) < 0.06).astype(float)
-    y[:2] = 1.0
-    prior = ad.Prior(edges=ad.BetaBinomial(1, 1))
-    found = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
-    assert found.diagnostics.fallback
-    assert found.inclusion[0] == 1.0
-    weighted = found.base  # prior of sizes and slab of the sampler are those of the expansion
-    assert np.abs(found.inclusion - weighted.inclusion).max() < 0.2
+def test_the_sampler_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(rng, monkeypatch):
+    from alldags.engines.families import fit
+
+    x = columns(120, 4, rng)
+    y = (rng.random(120) < 1 / (1 + np.exp(1.0 - x[:, 1]))).astype(float)
+    prior = ad.Prior(edges=ad.BetaBinomial(1, 2))
+    weighted = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
+    monkeypatch.setattr(fit, "LEAST_EVENTS", 1000)
+    sampled = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
+    assert sampled.diagnostics.fallback
+    assert not weighted.diagnostics.fallback
+    assert weighted.inclusion[0] == sampled.inclusion[0] == 1.0
+    assert np.abs(sampled.inclusion - weighted.inclusion).max() < 0.05
+    spread = np.sqrt(np.diag(weighted.second_moment) - weighted.mean**2)
+    assert (np.abs(sampled.mean - weighted.mean) / spread).max() < 0.1
+    np.testing.assert_allclose(np.sqrt(np.diag(sampled.second_moment) - sampled.mean**2), spread, rtol=0.1)
+    assert sampled.log_evidence == weighted.log_evidence
+    best, likely = (node.top_parent_sets(1)[0] for node in (sampled, weighted))
+    assert best.parents == likely.parents
+    assert best.probability == pytest.approx(likely.probability, abs=0.06)
 
 
 def test_counts_with_an_offset_are_what_enumeration_says(rng):

@@ -15,6 +15,7 @@ import numpy as np
 from alldags.errors import DataError
 from alldags.typing import FloatArray
 
+_NODES = 9  # of the quadrature over the predictor
 _LARGEST = 700.0  # exp of more overflows; no posterior has draws out there
 
 
@@ -37,6 +38,9 @@ class Family(Protocol):
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """Return A''(eta) as a function of the mean."""
+
+    def averaged(self, eta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance averaged over normal predictors with these means and standard deviations."""
 
     def link(self, mean: float) -> float:
         """Return the eta at which the mean is this."""
@@ -83,6 +87,16 @@ class Bernoulli:
     def variance(self, mean: FloatArray) -> FloatArray:
         """Return ``p (1 - p)``."""
         return np.asarray(mean * (1.0 - mean))
+
+    def averaged(self, eta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages of ``p`` and ``p (1 - p)``, by Gauss-Hermite quadrature."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        mean, variance = np.zeros(len(eta)), np.zeros(len(eta))
+        for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+            p = self.mean(eta + node * spread)
+            mean += weight * p
+            variance += weight * p * (1.0 - p)
+        return mean, variance
 
     def link(self, mean: float) -> float:
         """Return the log-odds."""
@@ -141,6 +155,11 @@ class Poisson:
     def variance(self, mean: FloatArray) -> FloatArray:
         """Return the mean."""
         return mean
+
+    def averaged(self, eta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the average mean, which is the average variance, too."""
+        mean = self.mean(eta + 0.5 * spread**2)
+        return mean, mean
 
     def link(self, mean: float) -> float:
         """Return the logarithm."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -129,6 +129,10 @@ class QuadraticStatistics:
             self.events + other.events,
         )
 
+    def flatter(self, factor: float) -> QuadraticStatistics:
+        """Return the expansion with `factor` times the information and gradient, and the same value at its point."""
+        return replace(self, information=factor * self.information, gradient=factor * self.gradient)
+
     @cached_property
     def shift(self) -> FloatArray:
         """Linear part of the expansion around zero, shape (k + 1,)."""
@@ -169,19 +173,41 @@ class QuadraticStatistics:
         return np.asarray(self.log_constant + coefficients @ self.cross - 0.5 * quadratic)
 
 
-def expand(family: AnyFamily, names: tuple[str, ...], batches: Iterable[Batch], at: FloatArray) -> QuadraticStatistics:
-    """Return the statistics of some rows at the point `at`, shape (k + 1,)."""
-    parts = [_expand_batch(family, names, batch, at) for batch in batches]
+def expand(
+    family: AnyFamily,
+    names: tuple[str, ...],
+    batches: Iterable[Batch],
+    at: FloatArray,
+    root: FloatArray | None = None,
+) -> QuadraticStatistics:
+    """Return the statistics of some rows at one point.
+
+    Parameters
+    ----------
+    family, names
+        Of the child, and its terms, k of them.
+    batches
+        The rows.
+    at
+        Intercept and coefficients, shape (k + 1,).
+    root
+        Square root of their covariance, shape (k + 1, k + 1): mean and variance of each row are averaged over a normal
+        distribution around the point, which fits a skewed likelihood better than its derivatives at the point do.
+        None: the derivatives.
+    """
+    parts = [_expand_batch(family, names, batch, at, root) for batch in batches]
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
 
 
-def _expand_batch(family: AnyFamily, names: tuple[str, ...], batch: Batch, at: FloatArray) -> QuadraticStatistics:
+def _expand_batch(
+    family: AnyFamily, names: tuple[str, ...], batch: Batch, at: FloatArray, root: FloatArray | None
+) -> QuadraticStatistics:
     eta = batch.predictor(at[None, 1:])[:, 0] + at[0]
-    mean = family.mean(eta)
-    weight, residual = family.variance(mean), batch.child - mean
+    mean, weight = _mean_and_variance(family, batch, eta, root)
+    residual = batch.child - mean
     k = len(names)
     weighted = batch.terms * weight[:, None]
     information = np.empty((k + 1, k + 1))
@@ -198,3 +224,14 @@ def _expand_batch(family: AnyFamily, names: tuple[str, ...], batch: Batch, at: F
         rows=float(len(batch.child)),
         events=float(batch.child.sum()),
     )
+
+
+def _mean_and_variance(
+    family: AnyFamily, batch: Batch, eta: FloatArray, root: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of each row, shape (rows,) each, at `eta` or averaged around it."""
+    if root is None:
+        mean = family.mean(eta)
+        return mean, family.variance(mean)
+    moved = batch.terms @ root[1:] + root[0]
+    return family.averaged(eta, np.sqrt(np.einsum("ij,ij->i", moved, moved)))
