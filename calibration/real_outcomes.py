@@ -1,9 +1,9 @@
-"""``python -m calibration.real_outcomes [names]``: yes/no outcomes of published studies, logistic and by straight lines.
+"""``python -m calibration.real_outcomes [names]``: yes/no outcomes of published studies, by risks and straight lines.
 
-LaLonde (1986): did trainees of the programme NSW work in 1978? In the experiment, and with controls from the survey PSID
-in place of the experiment's (files of Dehejia and Wahba, folder ``lalonde``). Twins: death in the first year, of pairs
-of twins one of which was hidden by a simulated, confounded choice (folder ``twins``). Data are not bundled: the folder is
-named by ALLDAGS_DATA.
+LaLonde (1986): did trainees of the programme NSW work in 1978? In the experiment, and with controls from the survey
+PSID in place of the experiment's (files of Dehejia and Wahba, folder ``lalonde``). Twins: death in the first year, of
+pairs of twins one of which was hidden by a simulated, confounded choice (folder ``twins``). Data are not bundled: the
+folder is named by ALLDAGS_DATA.
 """
 
 from __future__ import annotations

@@ -184,7 +184,8 @@ def _short(value: object) -> str:
 def tabulate(outcomes: Sequence[Outcome]) -> str:
     """Return bias, error and coverage of each cell in Markdown: default, straight lines, maximum likelihood."""
     lines = [
-        "| design (difference of risk) | sets | bias: default / lines / likelihood | rmse | covered by 95% intervals | sampled |",
+        "| design (difference of risk) | sets | bias: default / lines / likelihood | rmse | covered by 95% intervals | "
+        "sampled |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for cell in CELLS:

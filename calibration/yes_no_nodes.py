@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.files import write_text
+from alldags.typing import FloatArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the slow twin and the designs are those of the tests
 
-from family_problems import TAU, fit_node, yes_no  # noqa: E402
-from naive.logistic import enumerate_sets  # noqa: E402
+from family_problems import TAU, fit_node, yes_no
+from naive.logistic import enumerate_sets
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -65,6 +66,16 @@ def errors(cell: Cell, seed: int) -> list[float]:
     return [*inclusion, *means, evidence, found.diagnostics.ess, float(found.diagnostics.fallback)]
 
 
+def _conclusion(found: FloatArray) -> str:
+    """Return mean and worst errors of all data sets in a sentence; `found` has shape (data sets, 7)."""
+    mean, worst = found.mean(axis=0), found.max(axis=0)
+    return (
+        f"All {len(found)} data sets: largest error of an edge probability {mean[1]:.3f} on average and "
+        f"{worst[1]:.3f} at worst (expansion alone {mean[0]:.3f} and {worst[0]:.3f}); of a mean {mean[3]:.2f} and "
+        f"{worst[3]:.2f} standard deviations ({mean[2]:.2f} and {worst[2]:.2f}); of the log evidence {mean[4]:.3f} and {worst[4]:.3f}."
+    )
+
+
 def main() -> None:
     """Run all cells and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,15 +97,7 @@ def main() -> None:
             f"{d:.2f} | {e:.2f} | {ess:.2f} | {sampled * options.sets:.0f} |"
         )
         print(lines[-1], flush=True)
-    together = np.concatenate(every)
-    lines += [
-        "",
-        f"All {len(together)} data sets: largest error of an edge probability {together[:, 1].mean():.3f} on average and "
-        f"{together[:, 1].max():.3f} at worst (expansion alone {together[:, 0].mean():.3f} and {together[:, 0].max():.3f}); of "
-        f"a mean {together[:, 3].mean():.2f} and {together[:, 3].max():.2f} standard deviations "
-        f"({together[:, 2].mean():.2f} and {together[:, 2].max():.2f}); of the log evidence {together[:, 4].mean():.3f} and "
-        f"{together[:, 4].max():.3f}.",
-    ]
+    lines += ["", _conclusion(np.concatenate(every))]
     print(lines[-1])
     write_text(FOLDER / "yes_no_nodes.md", "\n".join(lines) + "\n")
 

@@ -230,6 +230,14 @@ def test_counts_have_rates_and_a_constant_ratio():
     assert "visits is a count" in str(effect)
 
 
+def test_counts_that_spread_too_much_are_noted(rng):
+    x = rng.standard_normal(400)
+    visits = rng.poisson(np.exp(0.5 * x) * rng.gamma(0.5, 2.0, 400)).astype(float)
+    graph = ad.CandidateGraph.from_edges({("x", "visits"): 1.0})
+    effect = ad.fit({"x": x, "visits": visits}, graph, families={"visits": "poisson"}, rng=0).effect("x", "visits")
+    assert any("as much as Poisson ones" in note for note in effect.notes)
+
+
 def test_a_count_between_treatment_and_outcome_is_drawn_at_the_rows_own_level():
     rng = np.random.default_rng(8)
     x = rng.integers(0, 2, 1500).astype(float)

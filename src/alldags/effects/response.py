@@ -55,6 +55,12 @@ class NodeSample:
     intercept: FloatArray | None = None
     variance: FloatArray | None = None
 
+    def first(self, size: int) -> NodeSample:
+        """Return the first draws."""
+        intercept = None if self.intercept is None else self.intercept[:size]
+        variance = None if self.variance is None else self.variance[:size]
+        return NodeSample(self.node, self.coefficients[:size], intercept, variance)
+
     def partner(self, rng: np.random.Generator) -> NodeSample:
         """Return draws of the same node with the same parent sets and other coefficients."""
         from alldags.engines.conjugate.partner import draw_partners

@@ -15,13 +15,13 @@ from alldags.effects.controls import controlled_mean
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.outcome import check_level
 from alldags.effects.response import Outcomes, Response, Samples
-from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.effects.total import TotalEffect
 from alldags.engines.families.posterior import FamilyDiagnostics
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.effect import Effect
+from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.results.sample import AtomicSample
 from alldags.show.summary import NotNormal, Ratio
 from alldags.show.table import Table
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST = 1000, 4000  # draws
+_PAIRS = 600  # pairs of draws behind the share of the graph in the spread
+_CHECKED = 500  # draws behind the answer without the link, to which this one is compared
 _MOST_ROWS = 20_000  # that are pushed; of more a random part
 _MIXED = (
     "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
@@ -101,6 +103,8 @@ class RiskEffect(Effect):
         Two values of the treatment; None for the natural ones.
     linked
         Whether edges are linked to those into the treatment.
+    most_draws
+        Of the draws that rows are pushed with.
 
     Examples
     --------
@@ -122,8 +126,10 @@ class RiskEffect(Effect):
         over: Any = "sample",
         contrast: Contrast | None = None,
         linked: bool = True,
+        most_draws: int = _MOST,
     ) -> None:
         self._over = over
+        self._most_draws = most_draws
         self._linked = linked
         super().__init__(posterior, treatment, outcome)
         self._chosen = chosen_rows(over, treatment, self._table)
@@ -181,7 +187,7 @@ class RiskEffect(Effect):
 
     @cached_property
     def _size(self) -> int:
-        return int(min(max(_VALUES / self._rows_used, _LEAST), _MOST))
+        return int(min(max(_VALUES / self._rows_used, _LEAST), _MOST, self._most_draws))
 
     @cached_property
     def _samples(self) -> Samples | None:
@@ -263,10 +269,20 @@ class RiskEffect(Effect):
         """The part of `sd` that comes from not knowing the graph; from pairs of draws that share their graph."""
         if not self._has_structure:
             return None
-        size = min(self._size, _LEAST)
-        first, second = self._responses.draw(size, self.posterior._stream(), self._pairs)
+        first, second = self._paired_differences
         shared = float(np.cov(first, second)[0, 1])
         return min(math.sqrt(max(shared, 0.0)), self.sd)
+
+    @property
+    def _paired_differences(self) -> FloatArray:
+        """Differences of pairs of draws that share their graph, shape (2, pairs)."""
+        rng = self.posterior._stream()
+        if self._samples is None:
+            return self._responses.draw(_PAIRS, rng, self._pairs)
+        size = min(_PAIRS, self._size)
+        partners = {name: sample.first(size).partner(rng) for name, sample in self._samples.items()}
+        other = self._responses.items[0].outcomes(partners, self._contrast).difference
+        return np.array([self._outcomes.difference[:size], other])
 
     def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
         """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
@@ -376,7 +392,9 @@ class RiskEffect(Effect):
 
     @cached_property
     def link_check(self) -> LinkCheck:
-        plain = RiskEffect(self.posterior, self.treatment, self.outcome, self._over, self._contrast, linked=False)
+        plain = RiskEffect(
+            self.posterior, self.treatment, self.outcome, self._over, self._contrast, linked=False, most_draws=_CHECKED
+        )
         names = link_check(self._totals, plain._totals, 1.0, 1.0).covariates
         same = all(
             one is other

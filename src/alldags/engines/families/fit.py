@@ -12,9 +12,12 @@ from alldags.nodes.family import Bernoulli
 from alldags.nodes.posterior import Engine
 from alldags.nodes.quadratic import FamilyRows, QuadraticStatistics
 from alldags.priors.prior import Prior
+from alldags.typing import FloatArray
 
 MOST_K_HAT = 0.7
 LEAST_SHARE = 0.3  # of the draws that the weighted ones must be worth
+AMPLE_SHARE = 0.75  # with so many k-hat sees tails that carry nothing: errors of probabilities were below 0.01 there
+MOST_DISPERSION = 1.5
 LEAST_EVENTS = 5  # with fewer, k-hat can miss what the expansion gets wrong
 
 
@@ -52,7 +55,8 @@ def _gate(
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
     few = _rarer(design, expanded.statistics) < LEAST_EVENTS
-    trusted = draws.k_hat <= MOST_K_HAT and draws.effective_share >= LEAST_SHARE
+    share = draws.effective_share
+    trusted = share >= AMPLE_SHARE or (draws.k_hat <= MOST_K_HAT and share >= LEAST_SHARE)
     falls_back = samples and (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
     diagnostics = _diagnostics(design, expanded, draws, trusted or falls_back)
     if falls_back:
@@ -67,6 +71,28 @@ def _rarer(design: Design, statistics: QuadraticStatistics) -> float:
     return statistics.events
 
 
+def dispersion(design: Design, coefficients: FloatArray, intercept: float) -> float:
+    """Return how many times the spread of counts around their means exceeds that of Poisson ones (Pearson)."""
+    square, rows = 0.0, 0
+    for batch in design.batches():
+        mean = design.family.mean(batch.predictor(coefficients[None, :])[:, 0] + intercept)
+        square += float(((batch.child - mean) ** 2 / mean).sum())
+        rows += len(mean)
+    return square / max(rows - 1 - int((np.abs(coefficients) > 0).sum()), 1)
+
+
+def _count_warnings(design: Design, expanded: Expanded) -> tuple[str, ...]:
+    if isinstance(design.family, Bernoulli):
+        return ()
+    mean = expanded.posterior.mean
+    found = dispersion(design, mean, float(expanded.statistics.intercept(mean)))
+    if found <= MOST_DISPERSION:
+        return ()
+    return (
+        f"the counts of {design.rows.child!r} spread {found:.1f} times as much as Poisson ones: intervals are too short",
+    )
+
+
 def _diagnostics(design: Design, expanded: Expanded, draws: WeightedDraws, trusted: bool) -> FamilyDiagnostics:
     base = expanded.posterior.diagnostics
     warning = (
@@ -76,7 +102,7 @@ def _diagnostics(design: Design, expanded: Expanded, draws: WeightedDraws, trust
     )
     return FamilyDiagnostics(
         engine=base.engine,
-        warnings=(*base.warnings, *(() if trusted else (warning,))),
+        warnings=(*base.warnings, *_count_warnings(design, expanded), *(() if trusted else (warning,))),
         family=design.family.name,
         rows=expanded.statistics.rows,
         events=expanded.statistics.events,
