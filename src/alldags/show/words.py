@@ -13,18 +13,18 @@ from typing import TypeAlias
 
 from alldags.show.summary import EffectSummary
 from alldags.show.table import text_table
-
-WIDTH = 78  # characters of a line of prose
+from alldags.text import line_width, printable
 
 Row: TypeAlias = tuple[str, str]
 
 
 def effect_text(summary: EffectSummary) -> str:
     """Return sentences, table and notes, as printed on a terminal."""
-    parts = [fill(sentence(summary), WIDTH, break_long_words=False), ""]
+    width = line_width()
+    parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += [text_table(["", ""], rows(summary)).strip("\n")]
-    parts += [fill(text, WIDTH, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(note, WIDTH) for note in notes(summary)]
+    parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
+    parts += [fill(printable(note), width) for note in notes(summary)]
     return "\n".join(parts)
 
 
