@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.data.bad_values import bad_values
-from alldags.data.columns import Column, Columns, check_rows
+from alldags.data.bad_values import bad_values, check_spread
+from alldags.data.columns import LARGEST_EXACT, Column, Columns, check_rows
 from alldags.data.record import MomentsRecord, merge
 from alldags.errors import DataError
 from alldags.parallel import map_threads
@@ -37,6 +37,7 @@ def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mom
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
         raise bad_values(columns, drop_missing)
     check_rows(int(moments.n), f" (of {columns.rows}) without missing values" * drop_missing)
+    check_spread(columns, np.diag(moments.scatter) / moments.n)
     return moments
 
 
@@ -125,8 +126,16 @@ def _loader(block: list[Column], size: int) -> Callable[[int, int, FloatArray], 
 def _load_columns(block: list[Column], buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:
     values = buffer[:, : stop - start]
     for column, amount, out in zip(block, shift, values, strict=True):
-        np.subtract(column[start:stop], amount, out=out)
+        if abs(amount) < LARGEST_EXACT or column.dtype.kind == "f":
+            np.subtract(column[start:stop], amount, out=out)
+        else:
+            out[:] = _whole_difference(column[start:stop], int(amount))
     return values
+
+
+def _whole_difference(column: Column, amount: int) -> Column:
+    """Return large whole numbers less one of them: as whole numbers, where floating point would round first."""
+    return (column.astype(np.uint64) - np.uint64(amount % 2**64)).view(np.int64)  # right though both may wrap around
 
 
 def _load_rows(table: FloatArray, buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from alldags.data.arrays import MappingSource
-from alldags.data.columns import Column, check_names, refuse_names
+from alldags.data.columns import LARGEST_EXACT, Column, check_names, refuse_names
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, MissingExtraError, did_you_mean
@@ -116,7 +116,7 @@ def _read_csv_arrow(file: Path) -> Any:
         return table
     except UnicodeDecodeError as error:
         raise _not_utf8(file) from error
-    except (arrow.ArrowInvalid, OSError) as error:
+    except (arrow.ArrowException, OSError) as error:
         if "Empty CSV file" in str(error):
             raise _empty(file) from error
         read_csv_plain(file)  # raises with the number of the line, where the fault is one of form
@@ -201,13 +201,24 @@ def _filled(lines: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _parse(fields: Sequence[str]) -> Column:
     try:
-        return np.array(fields, dtype=np.float64)
+        numbers = np.array(fields, dtype=np.float64)
+        return _whole(fields, numbers)
     except ValueError:
         pass
     try:
         return np.array([_number(field) for field in fields])
     except ValueError:
         return np.array(fields, dtype=np.str_)
+
+
+def _whole(fields: Sequence[str], numbers: Column) -> Column:
+    """Return the numbers, or whole numbers in full where floating point would round them."""
+    if not np.abs(numbers).max(initial=0.0) > LARGEST_EXACT:
+        return numbers
+    try:
+        return np.array([int(field) for field in fields], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return numbers
 
 
 def _number(field: str) -> float:

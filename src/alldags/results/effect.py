@@ -98,14 +98,20 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+        """Return ``sqrt(unit**2 * second - mean**2)``, with the power of two in the unit put aside: squares overflow."""
+        unit, power = math.frexp(self._unit)
+        mean = math.ldexp(self.mean, -power)
+        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @property
     def sd_coefficients(self) -> float | None:
         """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2, 0.0))
+        if math.isinf(self.sd):
+            return math.inf
+        whole, power = math.frexp(self.sd)
+        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -134,7 +140,8 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.011, 0.81)
         """
-        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
+        bias = checks.finite("estimate", estimate) - self.mean
+        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
