@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
-from alldags.graph import convert
+from alldags.graph import blocks, convert
+from alldags.graph.blocks import BlockOdds
 from alldags.graph.components import check_directions, components
 from alldags.graph.edges import (
     Edge,
@@ -265,8 +266,14 @@ class CandidateGraph:
 
     @cached_property
     def log10_graphs(self) -> float:
-        """Decimal logarithm of the number of graphs that are averaged over."""
-        return math.log10(2.0) * sum(probability < 1.0 for probability in self.edges.values())
+        """Decimal logarithm of the number of graphs that are averaged over; only acyclic ones count.
+
+        For a block of more than 18 variables, not all pairs of which are open, it is an upper bound: the graphs in
+        which no two of them are joined both ways.
+        """
+        inside = {edge for block in self.blocks for edge in self._inside(block)}
+        free = math.log10(2.0) * sum(p < 1.0 for edge, p in self.edges.items() if edge not in inside)
+        return free + sum(blocks.log10_acyclic_graphs(block, self.edges)[0] for block in self.blocks)
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -290,6 +297,40 @@ class CandidateGraph:
     def is_ordered(self) -> bool:
         """Whether no candidate edges form a cycle, so that one order holds in every graph."""
         return not self.blocks
+
+    def block_odds(self, block: Sequence[str]) -> BlockOdds:
+        """Return the prior of the edges inside a block, fitted to the stated probabilities unless `calibrate` is False.
+
+        A block of more than 14 variables, not all pairs of which are alike, is not fitted: see
+        `BlockOdds.is_calibrated`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.unordered(["a", "b", "c"], 0.5)
+        >>> odds = graph.block_odds(("a", "b", "c"))
+        >>> round(odds.probability["a", "b"], 4), round(graph.realized_probabilities()["a", "b"], 4)
+        (0.3489, 0.25)
+        """
+        names = tuple(block)
+        if names not in self.blocks:
+            raise GraphError(f"{list(names)} is not a block of the graph; its blocks are {list(self.blocks)}")
+        return blocks.block_odds(names, self.edges, fit=self.calibrate)
+
+    def realized_probabilities(self) -> dict[Edge, float]:
+        """Return the probability of each candidate edge among the acyclic graphs.
+
+        Outside blocks they are the stated ones; inside, too, unless they are not fitted (`calibrate`).
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.unordered(["a", "b", "c", "d", "e"], 0.5).uncalibrated()
+        >>> round(graph.realized_probabilities()["a", "b"], 3)
+        0.228
+        """
+        inside = [blocks.realized(self.block_odds(block)) for block in self.blocks]
+        return {edge: p for part in [dict(self.edges), *inside] for edge, p in part.items()}
 
     def component(self, name: str) -> tuple[str, ...]:
         """Return the block of a variable, or the variable alone, in the order of `variables`."""
@@ -413,6 +454,10 @@ class CandidateGraph:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "edges", MappingProxyType(state[1]))
         object.__setattr__(self, "calibrate", state[2])
+
+    def _inside(self, block: Sequence[str]) -> list[Edge]:
+        members = set(block)
+        return [(cause, effect) for cause, effect in self.edges if cause in members and effect in members]
 
     def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
         return CandidateGraph(self.variables, edges, self.calibrate)
