@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -53,11 +54,11 @@ class BlockOdds:
 
 
 def block_odds(block: Sequence[str], edges: Mapping[Edge, float], *, fit: bool) -> BlockOdds:
-    """Return the prior of a block's edges; with `fit`, the one that has the stated probabilities, if that is feasible."""
+    """Return the prior of a block's edges; with `fit`, the one that has the stated probabilities."""
     stated = matrix(block, edges)
     try:
         odds, log_acyclic, fitted = _odds(tuple(map(tuple, stated.tolist())), fit)
-    except calibrate.NotMet as failure:
+    except calibrate.NotMetError as failure:
         raise GraphError(_not_met(block, stated, failure)) from None
     probability = {
         (block[i], block[j]): 1.0 if stated[i, j] == 1.0 else float(odds[i, j] / (1.0 + odds[i, j]))
@@ -71,7 +72,7 @@ def _odds(rows: tuple[tuple[float, ...], ...], fit: bool) -> tuple[FloatArray, f
     """Return odds (b, b), the log probability of no cycle, and whether the odds are fitted."""
     stated = np.array(rows)
     b = len(rows)
-    if is_uniform(stated):
+    if _is_alike(stated):
         one = uniform_odds(b, rows[0][1]) if fit else rows[0][1] / (1.0 - 2.0 * rows[0][1])
         odds = np.where(np.eye(b) == 1.0, 0.0, one)
         return odds, calibrate.log_acyclic(odds, edge_probability(b, one)[1]), fit
@@ -87,19 +88,13 @@ def matrix(block: Sequence[str], edges: Mapping[Edge, float]) -> FloatArray:
     return np.array([[edges.get((cause, effect), 0.0) for effect in block] for cause in block])
 
 
-def is_uniform(stated: FloatArray) -> bool:
-    """Tell whether every pair has the same probability in both directions."""
-    apart = stated[~np.eye(len(stated), dtype=bool)]
-    return bool(0.0 < apart[0] < 0.5 and (apart == apart[0]).all())
-
-
 def realized(odds: BlockOdds) -> dict[Edge, float]:
     """Return the probability of each candidate edge of a block among its acyclic graphs."""
     block = odds.block
     chances = matrix(block, odds.probability)
     b = len(block)
     independent = np.where(chances < 1.0, chances / np.where(chances < 1.0, 1.0 - chances, 1.0), 0.0)
-    if is_uniform_chance(chances):
+    if _is_alike(chances):
         have = np.full((b, b), edge_probability(b, float(independent[0, 1]))[0])
     elif b > LARGEST_SUMMED:
         raise GraphError(
@@ -111,14 +106,24 @@ def realized(odds: BlockOdds) -> dict[Edge, float]:
     return {edge: 1.0 if p == 1.0 else _at(have, block, edge) for edge, p in odds.probability.items()}
 
 
-def is_uniform_chance(chances: FloatArray) -> bool:
-    """Tell whether every directed edge inside a block has the same chance below 1."""
-    apart = chances[~np.eye(len(chances), dtype=bool)]
+def _is_alike(values: FloatArray) -> bool:
+    """Tell whether every directed edge inside a block has the same value between 0 and 1."""
+    apart = values[~np.eye(len(values), dtype=bool)]
     return bool(0.0 < apart[0] < 1.0 and (apart == apart[0]).all())
 
 
 def _at(values: FloatArray, block: Sequence[str], edge: Edge) -> float:
     return float(np.clip(values[block.index(edge[0]), block.index(edge[1])], 0.0, 1.0))
+
+
+def log10_graphs(blocks: Sequence[Sequence[str]], edges: Mapping[Edge, float]) -> tuple[float, bool]:
+    """Return the decimal logarithm of the number of graphs, acyclic inside each block, and whether it is exact."""
+    home = {name: number for number, block in enumerate(blocks) for name in block}
+    free = math.log10(2.0) * sum(
+        p < 1.0 for (cause, effect), p in edges.items() if cause not in home or home[cause] != home.get(effect)
+    )
+    counts = [log10_acyclic_graphs(block, edges) for block in blocks]
+    return free + sum(log10 for log10, _ in counts), all(exact for _, exact in counts)
 
 
 def log10_acyclic_graphs(block: Sequence[str], edges: Mapping[Edge, float]) -> tuple[float, bool]:
@@ -145,10 +150,10 @@ def _log_weight(odds: FloatArray, stated: FloatArray) -> float:
     return float(log_weight(odds, calibrate.required_parents(stated)))
 
 
-def _not_met(block: Sequence[str], stated: FloatArray, failure: calibrate.NotMet) -> str:
+def _not_met(block: Sequence[str], stated: FloatArray, failure: calibrate.NotMetError) -> str:
     """Say which probabilities ask for more than acyclic graphs can have."""
     cycle = failure.cycle
-    values = [float(stated[i, j]) for i, j in zip(cycle[:-1], cycle[1:], strict=True)]
+    values = [float(stated[i, j]) for i, j in pairwise(cycle)]
     arrows = " -> ".join(repr(block[i]) for i in cycle)
     shown = " + ".join(f"{value:g}" for value in values)
     most = len(values) - 1

@@ -23,7 +23,7 @@ _MOST_LOG_ODDS = 34.0
 _SHORTEST = 1e-4
 
 
-class NotMet(Exception):
+class NotMetError(Exception):
     """The stated probabilities were not reached: by how much, and along which cycle they are the tightest."""
 
     def __init__(self, error: float, cycle: list[int]) -> None:
@@ -46,18 +46,18 @@ def fitted_odds(stated: FloatArray) -> FloatArray:
 
     Raises
     ------
-    NotMet
+    NotMetError
         If the probabilities contradict acyclicity, or come so close to it that 200 rounds do not reach them.
     """
     cycle, slack = tightest_cycle(stated)
     if slack < 1.0:
-        raise NotMet(1.0 - slack, cycle)
+        raise NotMetError(1.0 - slack, cycle)
     fit = _Fit(stated)
     point = fit.at(fit.start())
     steps: list[tuple[FloatArray, FloatArray]] = []
     while fit.error(point) > TOLERANCE:
         if fit.rounds >= ROUNDS:
-            raise NotMet(fit.error(point), cycle)
+            raise NotMetError(fit.error(point), cycle)
         lacking = fit.lacking(point)
         steps = [*steps[-_MEMORY:], (point.log_odds, lacking)]
         moved = fit.at(point.log_odds + _accelerated(steps))
@@ -131,7 +131,7 @@ def _accelerated(steps: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
 
 
 def raw_odds(stated: FloatArray) -> FloatArray:
-    """Return the odds against no edge of each uncertain edge, shape (b, b); 0 where an edge is impossible or certain."""
+    """Return the odds of each uncertain edge against no edge, shape (b, b); 0 where one is impossible or certain."""
     uncertain = (stated > 0.0) & (stated < 1.0)
     none = np.where(uncertain, 1.0 - stated - stated.T, 1.0)
     return np.where(uncertain, stated / none, 0.0)

@@ -13,7 +13,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 from alldags.typing import FloatArray
 
@@ -42,8 +41,8 @@ def _with_sinks(n: int, odds: float, weight: FloatArray, edges: FloatArray) -> t
     top = terms.max(axis=1, keepdims=True)
     share = np.exp(terms - top)
     total = share.sum(axis=1)
-    choose = gammaln(n + 1.0) - gammaln(k[:, 0] + 1.0) - gammaln(n - k[:, 0] + 1.0)
-    return choose + top[:, 0] + np.log(total), (share * (mean + edges[::-1])).sum(axis=1) / total
+    choices = np.array([math.log(math.comb(n, int(sinks))) for sinks in k[:, 0]])
+    return choices + top[:, 0] + np.log(total), (share * (mean + edges[::-1])).sum(axis=1) / total
 
 
 @lru_cache(maxsize=256)
