@@ -227,7 +227,7 @@ OPEN = {("x", "y"): 0.3, ("y", "x"): 0.3, ("x", "z"): 0.2, ("z", "x"): 0.2, ("y"
         ("dagitty", 'pdag { x -- y [probability="0.6"]; x -- z; y -> z [probability=".4"] }'),
         ("dagitty", 'pdag { {y z} -- x [forward=".3", backward=".3"] }'),
         ("toml", 'edges = [["y", "z"]]\npairs = [["x", "y", 0.6], {first = "z", second = "x"}]'),
-        ("toml", 'tiers = [["x", "y", "z"]]\nwithin = 0.6\nedges = [["z", "y", 0], ["y", "z"]]\npairs = [["x", "z", 0.4]]'),
+        ("toml", 'tiers = [["x", "y", "z"]]\nwithin = 0.6\nedges = [["z", "y", 0], ["y", "z"]]\npairs = [["x", "z"]]'),
         ("json", '{"edges": [["y", "z"]], "pairs": [["y", "x", 0.3, 0.3], ["x", "z"]]}'),
         ("gml", 'graph [ node [ id 0 label "x" ] node [ id 1 label "y" ] edge [ source 0 target 1 probability 0.6 ] ]'),
     ],
