@@ -17,6 +17,7 @@ from alldags.data.bad_values import bad_values, check_spread
 from alldags.data.columns import LARGEST_EXACT, Column, Columns, check_rows
 from alldags.data.record import MomentsRecord, merge
 from alldags.errors import DataError
+from alldags.memory import check_memory
 from alldags.parallel import map_threads
 from alldags.typing import FloatArray
 
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
+_MATRICES = 6  # of covariances held at the same time, from the first sums to the working units
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
 
 
 def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows, or an error that names the values which stand in the way."""
     check_rows(columns.rows)
+    count = len(columns.names)
+    check_memory(_MATRICES * count**2, f"the covariances of {count:,} variables", "leave some out", DataError)
     if n_jobs == 0:
         raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
     moments = column_moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)

@@ -27,7 +27,6 @@ from alldags.models.mixture import Mixture
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
-
 _FARTHEST = 1e100  # working units from the mean; beyond, variances overflow
 
 
@@ -110,8 +109,8 @@ def outcome_distribution(
     value, unit = x / data.scale_of(source) - mean_of[source], data.scale_of(target)
     if abs(value) > _FARTHEST:
         raise AlldagsError(
-            f"do({x:g}) is too far from the data: {abs(value):.1g} of the prior's units from the mean of {source!r}, more "
-            f"than {_FARTHEST:g}; give a value in the units of its column"
+            f"do({x:g}) is too far from the data: {abs(value):.1g} of the prior's units from the mean of {source!r}, "
+            f"more than {_FARTHEST:g}; give a value in the units of its column"
         )
     parts = models.map(lambda model: Intervention(model, source, target))
     for part in parts.items:

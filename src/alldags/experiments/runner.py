@@ -212,7 +212,7 @@ def _from_csv(path: Path) -> list[Result]:
 
 
 def _result(row: dict[str, Any]) -> Result:
-    values = {
+    values: dict[str, Any] = {
         name: text if name in _TEXTS else int(text) if name in _INTEGERS else float(text) for name, text in row.items()
     }
     return Result(**values)

@@ -14,6 +14,7 @@ from alldags.effects import reach
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results import tables
@@ -98,7 +99,7 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        """Return ``sqrt(unit**2 * second - mean**2)``, with the power of two in the unit put aside: squares overflow."""
+        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
         unit, power = math.frexp(self._unit)
         mean = math.ldexp(self.mean, -power)
         return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
@@ -160,6 +161,8 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
@@ -299,6 +302,8 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        edges = sum(len(model.graph.edges) for model in self._models.items)
+        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )

@@ -181,7 +181,17 @@ def observe(
         record = Record(trace[c], log_weight[c], noise[c], sets[c], settings[c])
         for first, last in _stretches(batches):
             run_chain(
-                systems, chain, state.present, state.setting, target, np.arange(k), first, last, batch, record, generator
+                systems,
+                chain,
+                state.present,
+                state.setting,
+                target,
+                np.arange(k),
+                first,
+                last,
+                batch,
+                record,
+                generator,
             )
         reached, moves = _outcome(chain)
         after.append(reached)
