@@ -127,6 +127,19 @@ def test_uniform_blocks_realise_what_was_stated(b: int, probability: float) -> N
     np.testing.assert_allclose(have, probability / 2 * (np.ones((b, b)) - np.eye(b)), atol=1e-12)
 
 
+@pytest.mark.parametrize("b", [2, 5, 20])
+@pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999999, 1 - 5e-12])
+def test_uniform_blocks_at_the_ends_of_the_scale(b: int, probability: float) -> None:
+    graph = ad.CandidateGraph.unordered(names(b), probability)
+    assert graph.realized_probabilities()["v0", "v1"] == pytest.approx(probability / 2, rel=1e-10)
+
+
+def test_tiny_probabilities_survive_the_fit() -> None:
+    edges = [("a", "b", 1e-300), ("b", "c", 0.3), ("c", "a", 1e-15), ("a", "c", 1e-9)]
+    graph = ad.CandidateGraph.from_edges(edges)
+    assert graph.realized_probabilities() == pytest.approx(dict(graph.edges), rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_raw_odds_realise_what_is_reported(seed: int) -> None:
     b = 4 + seed % 2

@@ -19,7 +19,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 TOLERANCE = 1e-10
 ROUNDS = 200
 _MEMORY = 10
-_MOST_LOG_ODDS = 34.0
+_LOG_ODDS = (-700.0, 34.0)  # beyond these no probability in double precision changes
 _SHORTEST = 1e-4
 
 
@@ -88,7 +88,7 @@ class _Fit:
 
     def at(self, log_odds: FloatArray) -> _Point:
         self.rounds += 1
-        log_odds = np.clip(log_odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        log_odds = np.clip(log_odds, *_LOG_ODDS)
         have, log_weight = edge_probabilities(self.odds(log_odds), self.required)
         return _Point(log_odds, log_weight - float(self.stated[self.open] @ log_odds), have)
 
