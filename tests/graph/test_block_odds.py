@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import subprocess
 import sys
 import time
@@ -127,6 +128,19 @@ def test_uniform_blocks_realise_what_was_stated(b: int, probability: float) -> N
     np.testing.assert_allclose(have, probability / 2 * (np.ones((b, b)) - np.eye(b)), atol=1e-12)
 
 
+@pytest.mark.parametrize("b", [2, 5, 20])
+@pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999999, 1 - 5e-12])
+def test_uniform_blocks_at_the_ends_of_the_scale(b: int, probability: float) -> None:
+    graph = ad.CandidateGraph.unordered(names(b), probability)
+    assert graph.realized_probabilities()["v0", "v1"] == pytest.approx(probability / 2, rel=1e-10)
+
+
+def test_tiny_probabilities_survive_the_fit() -> None:
+    edges = [("a", "b", 1e-300), ("b", "c", 0.3), ("c", "a", 1e-15), ("a", "c", 1e-9)]
+    graph = ad.CandidateGraph.from_edges(edges)
+    assert graph.realized_probabilities() == pytest.approx(dict(graph.edges), rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_raw_odds_realise_what_is_reported(seed: int) -> None:
     b = 4 + seed % 2
@@ -152,7 +166,7 @@ def test_a_pair_alone_needs_no_fitting() -> None:
     assert odds.probability["b", "a"] == pytest.approx(0.2 / 1.2, abs=1e-15)
     assert odds.log_acyclic == pytest.approx(math.log(1 - 0.8 / 1.8 * 0.2 / 1.2), abs=1e-14)
     turned = ad.CandidateGraph.from_order(["a", "b"]).with_pair("b", "a", 0.1, 0.4)
-    assert turned.block_odds(("a", "b")) == odds
+    assert turned.block_odds(("a", "b")) == odds == pickle.loads(pickle.dumps(odds))
 
 
 def test_certain_edges_inside_a_block() -> None:
@@ -228,6 +242,12 @@ def test_probabilities_that_contradict_each_other_without_a_single_guilty_cycle(
     graph = ad.CandidateGraph.from_matrix(stated, names(6))
     with pytest.raises(GraphError, match=r"not met after 200 rounds \(off by up to .*the tightest cycle is 'v.' -> "):
         graph.block_odds(graph.blocks[0])
+
+
+def test_a_cycle_that_leaves_just_no_room_is_met() -> None:
+    graph = ad.CandidateGraph.from_edges([("a", "b", 0.9), ("b", "c", 0.9), ("c", "a", 0.2)])
+    assert graph.realized_probabilities() == pytest.approx(dict(graph.edges), abs=2e-10)
+    assert graph.block_odds(("a", "b", "c")).probability["a", "b"] > 0.999999
 
 
 def test_the_tightest_cycle() -> None:
