@@ -72,7 +72,8 @@ def _conclusion(found: FloatArray) -> str:
     return (
         f"All {len(found)} data sets: largest error of an edge probability {mean[1]:.3f} on average and "
         f"{worst[1]:.3f} at worst (expansion alone {mean[0]:.3f} and {worst[0]:.3f}); of a mean {mean[3]:.2f} and "
-        f"{worst[3]:.2f} standard deviations ({mean[2]:.2f} and {worst[2]:.2f}); of the log evidence {mean[4]:.3f} and {worst[4]:.3f}."
+        f"{worst[3]:.2f} standard deviations ({mean[2]:.2f} and {worst[2]:.2f}); of the log evidence {mean[4]:.3f} "
+        f"and {worst[4]:.3f}."
     )
 
 

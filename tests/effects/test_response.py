@@ -9,8 +9,9 @@ import pytest
 from scipy.special import expit
 
 import alldags as ad
-from alldags.effects.contrast import Contrast
-from alldags.effects.response import NodeSample, Response
+from alldags.effects.comparison import Comparison
+from alldags.effects.push import NodeSample
+from alldags.effects.response import Response
 from alldags.results.risk import RiskEffect
 
 ORDER = ("c", "x", "m", "b", "y")
@@ -77,8 +78,8 @@ def test_the_push_with_the_true_coefficients_is_the_simulated_intervention():
     response = posterior.effect("x", "y")._responses.items[0]
     samples = true_samples(response)
     truth = [simulate(500_000, 9, do=value)["y"].mean() for value in (0, 1)]
-    summed = response.outcomes(samples, Contrast(0.0, 1.0))
-    drawn = response.outcomes(samples, Contrast(0.0, 1.0), drawn=True)
+    summed = response.outcomes(samples, Comparison(0.0, 1.0))
+    drawn = response.outcomes(samples, Comparison(0.0, 1.0), drawn=True)
     for found, tolerance in ((summed, 0.008), (drawn, 0.018)):
         assert abs(found.low[0] - truth[0]) < tolerance
         assert abs(found.high[0] - truth[1]) < tolerance
@@ -96,7 +97,7 @@ def test_with_normal_mediators_the_risk_is_one_line(simple):
     total = node.coefficients[:, 1] + node.coefficients[:, 2] * samples["m"].coefficients[:, 1]
     for value, found in ((0.0, response), (1.0, response)):
         one_line = expit(eta + (value - rows[:, 1])[:, None] / scale[1] * total).mean(axis=0)
-        pushed = found.outcomes(samples, Contrast(value, value)).low
+        pushed = found.outcomes(samples, Comparison(value, value)).low
         np.testing.assert_allclose(pushed, one_line, atol=1e-12)
 
 
@@ -161,8 +162,15 @@ def test_risks_ratios_and_do_go_together(simple):
     odds = high.draws / (1 - high.draws) / (low.draws / (1 - low.draws))
     np.testing.assert_allclose(effect.odds_ratio.draws, odds)
     assert effect.do(1.0).mean == pytest.approx(high.mean, abs=1e-9)
-    assert effect.contrast(0.0, 1.0).mean == effect.mean
-    assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
+    assert effect.between(0.0, 1.0).mean == effect.contrast(0, 1).mean == effect.mean
+    assert abs(effect.between(1.0, 0.0).mean + effect.mean) < 1e-9
+    assert effect.contrast(0, 1, level=0.9).low == effect.interval(0.9)[0]
+    assert effect.log_odds.standardized().mean == pytest.approx(effect.log_odds.mean * simple._data.deviation("x"))
+    with pytest.raises(ad.AlldagsError, match="is not standardized"):
+        effect.standardized()
+    with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
+        effect.direct  # noqa: B018
+    assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
     assert 0.0 < effect.do(0.5).mean < 1.0
     assert repr(effect.risk_ratio).startswith("Quantity(median")
 
@@ -311,4 +319,4 @@ def test_response_without_a_path_is_zero(simple):
     from alldags.effects.span import Span
 
     nothing = Response(model, Span(()), simple.effect("x", "y")._table)
-    assert nothing.outcomes({}, Contrast()).difference.size == 0
+    assert nothing.outcomes({}, Comparison()).difference.size == 0

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from alldags.effects.response import NodeSample, Samples
+from alldags.effects.push import NodeSample, Samples
 from alldags.typing import FloatArray, IntArray
 
 _DRAWS_PER_CONTROL = 8

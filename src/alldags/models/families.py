@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -57,12 +57,15 @@ def with_families(
     named = _named(families, graphs[0].variables)
     children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
     chosen = {name: family for name, family in named.items() if family is not None and name in children}
+    blocks = {name for graph in graphs for block in graph.blocks for name in block}
+    _check_blocks(chosen, blocks)
     reason = _unsuited(prior, engine)
     if chosen and reason is not None:
         raise reason
     notes: tuple[str, ...] = ()
     if families != "normal" and reason is None:
-        looks = [name for name in children if name not in named and _may_be_yes_no(moments, name)]
+        free = [name for name in children if name not in named and name not in blocks]
+        looks = [name for name in free if _may_be_yes_no(moments, name)]
         if looks and isinstance(source, MomentsSource):
             notes = _no_rows_note(looks)
         else:
@@ -70,6 +73,16 @@ def with_families(
     if not chosen:
         return data, notes
     return replace(data, families=_rows(chosen, source, moments, data, drop_missing)), notes
+
+
+def _check_blocks(chosen: Iterable[str], blocks: Collection[str]) -> None:
+    """Refuse families of variables whose order is open."""
+    for name in chosen:
+        if name in blocks:
+            raise GraphError(
+                f"the order of {name!r} and others is open, and there only straight lines are averaged over; leave it "
+                "out of families=, or leave out one direction"
+            )
 
 
 def _named(families: Any, variables: Sequence[str]) -> dict[str, AnyFamily | None]:

@@ -88,6 +88,12 @@ class WorkingData:
         own = 1.0 if effect in self.families else self.scale_of(effect)
         return float(own / self.scale_of(cause))
 
+    def deviation(self, name: str) -> float:
+        """Return a variable's standard deviation over all rows, in the user's units; about 0 without intercept."""
+        place = self.pooled.index[name]
+        variance = float(self.pooled.scatter[place, place]) / max(self.pooled.n, 1)
+        return float(np.sqrt(variance) * self.scale[place])
+
     def scale_of(self, name: str) -> float:
         """Return the user's units per working unit of a variable."""
         return float(self.scale[self.pooled.index[name]])

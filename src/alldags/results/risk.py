@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from alldags import checks
-from alldags.effects.contrast import Contrast, checked_contrast, chosen_rows, natural_contrast, some_levels
+from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, natural_comparison, some_levels
 from alldags.effects.controls import controlled_mean
 from alldags.effects.link_check import LinkCheck, link_check
-from alldags.effects.outcome import check_level
-from alldags.effects.response import Outcomes, Response, Samples
+from alldags.effects.push import Samples
+from alldags.effects.response import Outcomes, Response
 from alldags.effects.total import TotalEffect
-from alldags.engines.families.posterior import FamilyDiagnostics
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.results.contrast import Contrast
 from alldags.results.effect import Effect
+from alldags.results.other_scales import LinkEffect, StraightEffect, not_normal
+from alldags.results.quantity import Quantity
 from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.results.sample import AtomicSample
-from alldags.show.summary import NotNormal, Ratio
+from alldags.show.summary import Ratio
 from alldags.show.table import Table
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
     from alldags.data.batches import RowTable
-    from alldags.effects.regression import Regression
+    from alldags.effects.direct import DirectEffect
     from alldags.results.posterior import Posterior
 
 _VALUES = 1e7  # rows times draws behind intervals
@@ -41,48 +42,6 @@ _MIXED = (
     "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
     "one of them did not respond"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Quantity:
-    """Posterior of one number, by draws.
-
-    Parameters
-    ----------
-    draws
-        Shape (draws,).
-    """
-
-    draws: FloatArray
-
-    @property
-    def mean(self) -> float:
-        """Posterior mean."""
-        return float(self.draws.mean())
-
-    @property
-    def sd(self) -> float:
-        """Posterior standard deviation."""
-        return float(self.draws.std(ddof=1))
-
-    @property
-    def median(self) -> float:
-        """Posterior median."""
-        return float(np.median(self.draws))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds the number with probability `level`."""
-        check_level(level)
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
-
-    def probability_above(self, value: float) -> float:
-        """Return the posterior probability of more than `value`."""
-        return float(np.mean(self.draws > checks.finite("value", value)))
-
-    def __repr__(self) -> str:
-        low, high = self.interval(0.95)
-        return f"Quantity(median {self.median:.4g}, 95% {low:.4g} to {high:.4g})"
 
 
 class RiskEffect(Effect):
@@ -124,7 +83,7 @@ class RiskEffect(Effect):
         treatment: str,
         outcome: str,
         over: Any = "sample",
-        contrast: Contrast | None = None,
+        contrast: Comparison | None = None,
         linked: bool = True,
         most_draws: int = _MOST,
     ) -> None:
@@ -133,7 +92,7 @@ class RiskEffect(Effect):
         self._linked = linked
         super().__init__(posterior, treatment, outcome)
         self._chosen = chosen_rows(over, treatment, self._table)
-        self._contrast = natural_contrast(some_levels(self._table, treatment)) if contrast is None else contrast
+        self._contrast = natural_comparison(some_levels(self._table, treatment)) if contrast is None else contrast
 
     @property
     def _models(self) -> Mixture[FittedGraph]:
@@ -154,10 +113,29 @@ class RiskEffect(Effect):
         """Over which rows outcomes are averaged."""
         return self._over if isinstance(self._over, str) else "chosen rows"
 
-    def contrast(self, low: float, high: float) -> RiskEffect:
-        """Return the effect of setting the treatment to `high` instead of `low` in every row."""
-        found = checked_contrast(low, high)
+    def between(self, low: float, high: float) -> RiskEffect:
+        """Return the effect of changing the treatment from `low` to `high` in every row."""
+        found = checked_comparison(low, high)
         return RiskEffect(self.posterior, self.treatment, self.outcome, self._over, found, self._linked)
+
+    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+        """Return what changing the treatment from `start` to `stop` in every row does to the risk (mean)."""
+        found = self.between(start, stop)
+        return Contrast(float(start), float(stop), found.mean, found.sd, *found.interval(level), level)
+
+    def standardized(self, level: float = 0.95) -> Contrast:
+        """Refused: a difference of risk has no other unit."""
+        del level
+        raise AlldagsError(
+            "a difference of risk is not standardized; effect.log_odds.standardized() is on the log-odds"
+        )
+
+    @property
+    def direct(self) -> DirectEffect:
+        """Refused: a difference of risk is no sum of a direct and an indirect part; see `mediators`."""
+        raise AlldagsError(
+            "a difference of risk is no sum of direct and mediated parts; see mediators(), or effect.log_odds.direct"
+        )
 
     # -- draws -------------------------------------------------------------------------------------------------------
 
@@ -368,7 +346,7 @@ class RiskEffect(Effect):
         """
         value = checks.finite("the value the treatment is set to", x)
         size = min(checks.whole("draws_size", draws_size, least=1), self._size)
-        only = Contrast(value, value)
+        only = Comparison(value, value)
 
         def push(response: Response, count: int, rng: np.random.Generator) -> FloatArray:
             return response.outcomes(response.sample(count, rng), only).stacked()
@@ -417,56 +395,3 @@ class RiskEffect(Effect):
 
 def _ratio(quantity: Quantity, level: float) -> Ratio:
     return Ratio(quantity.median, *quantity.interval(level))
-
-
-def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
-    """Return the variables on the way to the outcome, and itself, that are not normal."""
-    found: dict[str, NotNormal] = {}
-    for total in effect._totals.items:
-        for child in total.span.reached:
-            diagnostics = total.model.node(child).diagnostics
-            if isinstance(diagnostics, FamilyDiagnostics):
-                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
-    return tuple(found.values())
-
-
-class LinkEffect(Effect):
-    """A total effect on the log-odds of a yes/no outcome, or on the log rate of a count."""
-
-    @property
-    def measure(self) -> str:  # type: ignore[override]
-        """``"log-odds"`` or ``"log rate"``."""
-        return self.posterior._data.families[self.outcome].family.link_words
-
-    def _summary_fields(self, level: float) -> dict[str, Any]:
-        del level
-        return {"not_normal": not_normal(self)}
-
-    @property
-    def regression(self) -> Regression | None:
-        """None: least squares is about other units."""
-        return None
-
-    def do(self, x: float, draws_size: int = 4000) -> Any:
-        """Refused: risks are where a new unit's outcome is."""
-        del x, draws_size
-        raise AlldagsError("do() of a yes/no outcome or count is a risk: use the effect itself, not its log-odds")
-
-
-class StraightEffect(Effect):
-    """The effect under straight lines through all children."""
-
-    @cached_property
-    def _totals(self) -> Mixture[TotalEffect]:
-        models = self._models.map(FittedGraph.straight)
-        return models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
-
-    @cached_property
-    def _unit(self) -> float:
-        return self.posterior._data.straight.unit(self.treatment, self.outcome)
-
-    @cached_property
-    def link_check(self) -> LinkCheck:
-        models = self.posterior._models.map(FittedGraph.straight)
-        plain = models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
-        return link_check(self._totals, plain, self._unit, self.sd)

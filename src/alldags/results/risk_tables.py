@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from alldags.effects.contrast import Contrast
+from alldags.effects.comparison import Comparison
 from alldags.effects.influence import EdgeInfluence
-from alldags.effects.response import NodeSample, Response, Samples
+from alldags.effects.push import NodeSample, Samples
+from alldags.effects.response import Response
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
@@ -17,7 +18,7 @@ _LEAST_DRAWS = 50  # with and without an edge, for means given it
 
 
 def loss_without_mediators(
-    responses: Mixture[Response], contrast: Contrast, size: int, rng: np.random.Generator
+    responses: Mixture[Response], contrast: Comparison, size: int, rng: np.random.Generator
 ) -> Table:
     """Return, for each variable between treatment and outcome, the effect less what is left if it is held fixed."""
     names = tuple(dict.fromkeys(name for item in responses.items for name in item.span.variables[1:-1]))
@@ -33,7 +34,7 @@ def loss_without_mediators(
 
 
 def _losses(
-    response: Response, names: tuple[str, ...], contrast: Contrast, size: int, rng: np.random.Generator
+    response: Response, names: tuple[str, ...], contrast: Comparison, size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return what each mediator's response is worth, shape (mediators, size)."""
     samples = response.sample(size, rng)

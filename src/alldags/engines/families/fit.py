@@ -89,7 +89,8 @@ def _count_warnings(design: Design, expanded: Expanded) -> tuple[str, ...]:
     if found <= MOST_DISPERSION:
         return ()
     return (
-        f"the counts of {design.rows.child!r} spread {found:.1f} times as much as Poisson ones: intervals are too short",
+        f"the counts of {design.rows.child!r} spread {found:.1f} times as much as Poisson ones: intervals are too "
+        "short",
     )
 
 

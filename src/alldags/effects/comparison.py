@@ -17,7 +17,7 @@ _OVER = ("sample", "population", "treated", "untreated")
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Comparison:
     """Two values of the treatment, in the user's units; None and None: each row's own value, and one unit more."""
 
     low: float | None = None
@@ -40,20 +40,20 @@ class Contrast:
         return self.low - values, self.high - values
 
 
-def natural_contrast(levels: FloatArray) -> Contrast:
-    """Return the contrast that needs no saying: the higher against the lower of two neighbouring levels, else a step.
+def natural_comparison(levels: FloatArray) -> Comparison:
+    """Return the comparison that needs no saying: the higher against the lower of two neighbouring levels, else a step.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.effects.contrast import natural_contrast
-    >>> natural_contrast(np.array([0.0, 1.0]))
-    Contrast(low=0.0, high=1.0)
-    >>> natural_contrast(np.array([0.0, 1.0, 2.0])).is_step
+    >>> from alldags.effects.comparison import natural_comparison
+    >>> natural_comparison(np.array([0.0, 1.0]))
+    Comparison(low=0.0, high=1.0)
+    >>> natural_comparison(np.array([0.0, 1.0, 2.0])).is_step
     True
     """
     two = len(levels) == 2 and levels[1] - levels[0] == 1.0
-    return Contrast(float(levels[0]), float(levels[1])) if two else Contrast()
+    return Comparison(float(levels[0]), float(levels[1])) if two else Comparison()
 
 
 def some_levels(table: RowTable, name: str, most: int = 3) -> FloatArray:
@@ -95,6 +95,6 @@ def chosen_rows(over: Any, treatment: str, table: RowTable) -> BoolArray | None:
     return mask
 
 
-def checked_contrast(low: Any, high: Any) -> Contrast:
-    """Return the contrast of two given values."""
-    return Contrast(checks.finite("low", low), checks.finite("high", high))
+def checked_comparison(low: Any, high: Any) -> Comparison:
+    """Return the comparison of two given values."""
+    return Comparison(checks.finite("low", low), checks.finite("high", high))
