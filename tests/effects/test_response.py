@@ -276,7 +276,18 @@ def test_structure_is_a_part_of_the_spread(simple, mixed):
         assert effect.sd_structure**2 + effect.sd_coefficients**2 == pytest.approx(effect.sd**2)
     known = ad.fit(_table(simple), mixed_free(simple.graphs[0]), rng=0, prior=ad.Prior(slab_variance=1.0))
     effect = known.effect("x", "y")  # the graph is known, and so is the slab
-    assert effect.sd_structure < 0.25 * effect.sd
+    assert effect.sd_structure < 0.1 * effect.sd
+
+
+def test_the_share_of_the_graph_is_what_grouping_draws_by_graph_says(simple):
+    effect = simple.effect("x", "y")
+    samples = effect._responses.items[0].sample(40_000, np.random.default_rng(0))
+    values = effect._responses.items[0].outcomes(samples, effect._contrast).difference
+    present = np.column_stack([sample.coefficients != 0.0 for sample in samples.values()])
+    graphs = present @ (1 << np.arange(present.shape[1]))
+    means = {graph: values[graphs == graph].mean() for graph in np.unique(graphs)}
+    grouped = np.std([means[graph] for graph in graphs])
+    assert effect.sd_structure == pytest.approx(grouped, rel=0.15)  # which leaves out the slab
 
 
 def mixed_free(graph):

@@ -60,3 +60,40 @@ def _error(samples: Samples, controls: list[Controls], slopes: FloatArray) -> fl
         total += sample.node.linear_error(weights) ** 2
         start += len(gap)
     return math.sqrt(total)
+
+
+def shared_variance(samples: Samples, partners: Samples, values: FloatArray, others: FloatArray) -> float:
+    """Return the variance of the mean given the graph: the covariance of pairs of draws that share their graph.
+
+    Most of an effect is linear in the coefficients, whose means given the graph have variances that are known; pairs
+    are needed only for the rest.
+
+    Parameters
+    ----------
+    samples, partners
+        Draws of all nodes, and others with the same parent sets.
+    values, others
+        The effects that come of them, shape (pairs,) each.
+    """
+    names = [name for name, sample in samples.items() if sample.coefficients.shape[1]]
+    columns = np.column_stack([samples[name].coefficients for name in names])
+    if columns.shape[1] * 2 > len(values) or any(samples[name].node.second_moment_between is None for name in names):
+        return float(np.cov(values, others)[0, 1])
+    slopes, *_ = np.linalg.lstsq(columns - columns.mean(axis=0), values - values.mean(), rcond=1e-10)
+    line = columns @ slopes
+    other_line = np.column_stack([partners[name].coefficients for name in names]) @ slopes
+    rest, other_rest = values - line, others - other_line
+    crossed = sum(np.cov(a, b)[0, 1] for a, b in ((line, other_rest), (rest, other_line), (rest, other_rest)))
+    return float(crossed) + _between(samples, names, slopes)
+
+
+def _between(samples: Samples, names: list[str], slopes: FloatArray) -> float:
+    """Return the variance over graphs of the mean of the linear part."""
+    start, total = 0, 0.0
+    for name in names:
+        node = samples[name].node
+        own = slopes[start : start + len(node.mean)]
+        start += len(node.mean)
+        if node.second_moment_between is not None:
+            total += float(own @ (node.second_moment_between - np.outer(node.mean, node.mean)) @ own)
+    return total

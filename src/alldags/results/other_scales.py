@@ -13,6 +13,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast
 from alldags.results.effect import Effect
+from alldags.results.summarize import computed_line
 from alldags.show.summary import NotNormal
 
 if TYPE_CHECKING:
@@ -30,6 +31,17 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     return tuple(found.values())
 
 
+def computed_words(effect: Effect) -> str:
+    """Say how the regressions were computed: those that are not normal by weighted draws, unless they were sampled."""
+    names = {}
+    for total in effect._totals.items:
+        for node in total.nodes():
+            found = node.diagnostics
+            weighted = isinstance(found, FamilyDiagnostics) and not found.fallback
+            names[node.problem.child] = "weighted" if weighted else found.engine
+    return computed_line(names.values())
+
+
 class LinkEffect(Effect):
     """A total effect on the log-odds of a yes/no outcome, or on the log rate of a count."""
 
@@ -40,7 +52,7 @@ class LinkEffect(Effect):
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
         del level
-        return {"not_normal": not_normal(self), "least_squares_alone": None}
+        return {"not_normal": not_normal(self), "least_squares_alone": None, "computed": computed_words(self)}
 
     def standardized(self, level: float = 0.95) -> Contrast:
         """Return what one standard deviation of the treatment does to the log-odds (log rate), which has no unit."""

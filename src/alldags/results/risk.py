@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, natural_comparison, some_levels
-from alldags.effects.controls import controlled_mean
+from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.push import Samples
 from alldags.effects.response import Outcomes, Response
@@ -20,7 +20,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast
 from alldags.results.effect import Effect
-from alldags.results.other_scales import LinkEffect, StraightEffect, not_normal
+from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity
 from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.results.sample import AtomicSample
@@ -247,20 +247,20 @@ class RiskEffect(Effect):
         """The part of `sd` that comes from not knowing the graph; from pairs of draws that share their graph."""
         if not self._has_structure:
             return None
-        first, second = self._paired_differences
-        shared = float(np.cov(first, second)[0, 1])
-        return min(math.sqrt(max(shared, 0.0)), self.sd)
+        return min(math.sqrt(max(self._shared_variance, 0.0)), self.sd)
 
     @property
-    def _paired_differences(self) -> FloatArray:
-        """Differences of pairs of draws that share their graph, shape (2, pairs)."""
+    def _shared_variance(self) -> float:
+        """Covariance of pairs of draws that share their graph."""
         rng = self.posterior._stream()
         if self._samples is None:
-            return self._responses.draw(_PAIRS, rng, self._pairs)
+            first, second = self._responses.draw(_PAIRS, rng, self._pairs)
+            return float(np.cov(first, second)[0, 1])
         size = min(_PAIRS, self._size)
-        partners = {name: sample.first(size).partner(rng) for name, sample in self._samples.items()}
-        other = self._responses.items[0].outcomes(partners, self._contrast).difference
-        return np.array([self._outcomes.difference[:size], other])
+        samples = {name: sample.first(size) for name, sample in self._samples.items()}
+        partners = {name: sample.partner(rng) for name, sample in samples.items()}
+        others = self._responses.items[0].outcomes(partners, self._contrast).difference
+        return shared_variance(samples, partners, self._outcomes.difference[:size], others)
 
     def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
         """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
@@ -363,6 +363,7 @@ class RiskEffect(Effect):
             "risk_ratio": None if self.measure == "mean" else _ratio(self.risk_ratio, level),
             "odds_ratio": _ratio(self.odds_ratio, level) if self.measure == "risk" else None,
             "not_normal": not_normal(self),
+            "computed": computed_words(self),
             "mean_straight_line": self.straight_line.mean,
         }
 

@@ -168,6 +168,7 @@ _COMPUTED = {
     "mcmc": "by sampling",
     "gibbs": "by Gibbs sampling",
     "polya-gamma": "by Polya-Gamma sampling",
+    "weighted": "by weighted draws",
     "vb": "by a variational approximation",
     "em": "by its most probable coefficients",
     "k2": "in one graph that was searched for",

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.families.expansion import Design, Expanded
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
 from alldags.engines.families.weighing import WeightedDraws
@@ -43,7 +44,9 @@ def sampled_posterior(
     thin = max(1, CHAINS * steps // _KEPT)
     kept = chains[:, ::thin].reshape(-1, chains.shape[2])
     size = len(kept)
-    draws = WeightedDraws(kept[:, 0], kept[:, 1:], np.full(size, 1.0 / size), weighted.log_mean_weight, weighted.k_hat)
+    partners = draw_partners(expanded.posterior.problem, kept[:, 1:], np.full(size, np.nan), rng.spawn(1)[0])
+    even = np.full(size, 1.0 / size)
+    draws = WeightedDraws(kept[:, 0], kept[:, 1:], even, weighted.log_mean_weight, weighted.k_hat, partners)
     child = design.rows.child
     converged = r_hat < 1.05
     warning = (
@@ -131,6 +134,11 @@ class GibbsFamilyPosterior(FamilyPosterior):
         """Return the plain mean over the draws; `exact` is the expansion's and not used."""
         del exact
         return np.asarray(values.mean(axis=0))
+
+    def _corrected_product(self, exact: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return the plain mean of products over the draws."""
+        del exact
+        return np.asarray(left.T @ right / len(left))
 
     @cached_property
     def mean(self) -> FloatArray:

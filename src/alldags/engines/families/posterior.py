@@ -81,6 +81,10 @@ class FamilyPosterior(NodePosterior):
         """Return `exact` plus the weighted less the plain mean of `values`, shape (draws, ...)."""
         return np.asarray(exact + np.tensordot(self._change, values, axes=1))
 
+    def _corrected_product(self, exact: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return `exact`, shape (k, k), plus the weighted less the plain mean of products of rows (draws, k)."""
+        return np.asarray(exact + (left * self._change[:, None]).T @ right)
+
     @cached_property
     def _change(self) -> FloatArray:
         return np.asarray(self.weighted.weights - 1.0 / self.weighted.size)
@@ -102,17 +106,16 @@ class FamilyPosterior(NodePosterior):
 
     @cached_property
     def second_moment(self) -> FloatArray:
-        theta = self.weighted.coefficients
-        return np.asarray(self.base.second_moment + (theta * self._change[:, None]).T @ theta)
+        return self._corrected_product(self.base.second_moment, self.weighted.coefficients, self.weighted.coefficients)
 
     @cached_property
     def second_moment_between(self) -> FloatArray | None:
-        """Second moment of the conditional means: the expansion's, with sets weighed as the weights have it."""
+        """Second moment of the conditional means; with pairs of draws that share their set, as `_corrected`."""
         between = self.base.second_moment_between
         if between is None:
             return None
-        gap = self.mean - self.base.mean
-        return np.asarray(between + np.outer(gap, self.base.mean) + np.outer(self.base.mean, gap) + np.outer(gap, gap))
+        found = self._corrected_product(between, self.weighted.coefficients, self.weighted.partners)
+        return np.asarray(0.5 * (found + found.T))
 
     @property
     def noise_variance(self) -> float:

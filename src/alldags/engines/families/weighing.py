@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.families.expansion import Design, Expanded
 from alldags.engines.families.pareto import smooth
 from alldags.nodes.family import AnyFamily, Poisson
@@ -50,6 +51,8 @@ class WeightedDraws:
         What the weights add to the log evidence.
     k_hat
         Shape of the weights' tail; above 0.7 they cannot be trusted.
+    partners
+        Other coefficients given the same parent sets, under the expansion, shape (draws, k).
     """
 
     intercept: FloatArray
@@ -57,6 +60,7 @@ class WeightedDraws:
     weights: FloatArray
     log_mean_weight: float
     k_hat: float
+    partners: FloatArray
 
     @property
     def size(self) -> int:
@@ -76,7 +80,7 @@ class WeightedDraws:
 
 def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generator) -> WeightedDraws:
     """Draw from the posterior under the expansion and weigh the draws."""
-    draw_rng, normal_rng = rng.spawn(2)
+    draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, _ = expanded.posterior.draw(size, draw_rng)
     normals = normal_rng.standard_normal(size)
     rows = expanded.statistics.rows
@@ -89,7 +93,8 @@ def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generato
     weights, k_hat = smooth(log_weight)
     top = float(log_weight.max())
     log_mean = top + math.log(float(np.exp(log_weight - top).mean()))
-    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat)
+    partners = draw_partners(expanded.posterior.problem, coefficients, np.full(size, np.nan), partner_rng)
+    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners)
 
 
 def _weigh_block(
