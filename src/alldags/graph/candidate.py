@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
-from alldags.graph import blocks, convert, words
+from alldags.graph import blocks, convert, pool, words
 from alldags.graph.blocks import BlockOdds
 from alldags.graph.components import Structure, check_directions
 from alldags.graph.edges import (
@@ -179,6 +179,36 @@ class CandidateGraph:
         return cls(*convert.networkx_edges(graph, probability), calibrate=convert.networkx_calibrate(graph))
 
     # -- changes: each returns a new graph ---------------------------------------------------------------------------
+
+    @classmethod
+    def pool(
+        cls,
+        graphs: Sequence[CandidateGraph],
+        weights: Sequence[float] | None = None,
+        how: Literal["linear", "log"] = "linear",
+    ) -> CandidateGraph:
+        """Return one graph from those of several experts, or of several runs of a program.
+
+        Parameters
+        ----------
+        graphs
+            With the same variables.
+        weights
+            Of the graphs; equal by default.
+        how
+            ``"linear"``: mean of the probabilities. ``"log"``: mean of the log odds, in which one expert's certainty
+            decides.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> names = ["x", "y"]
+        >>> one, two = (ad.CandidateGraph.from_edges({("x", "y"): p}, names) for p in (0.2, 0.9))
+        >>> round(ad.CandidateGraph.pool([one, two]).probability("x", "y"), 2)
+        0.55
+        """
+        variables = pool.same_variables([graph.variables for graph in graphs])
+        return cls(variables, pool.pooled_edges([dict(graph.edges) for graph in graphs], weights, how))
 
     def with_edge(self, cause: str, effect: str, probability: float = 0.5) -> CandidateGraph:
         """Return a graph in which the edge is a candidate with this probability (0 removes it).
