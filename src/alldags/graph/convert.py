@@ -147,8 +147,8 @@ def stated_probability(attributes: Mapping[str, Any], edge: str) -> Any:
         value = attributes.get(name)
         if is_number(value) and 0.0 < float(value) < 1.0:  # 0, 1 and more are weights of something else
             raise GraphError(
-                f"{edge} has the attribute {name} = {value!r}, which may or may not be meant as its probability; rename "
-                "it to probability, or remove it"
+                f"{edge} has the attribute {name} = {value!r}, which may be meant as its probability or not; rename it "
+                "to probability, or remove it"
             )
     return None
 
