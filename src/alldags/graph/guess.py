@@ -38,9 +38,7 @@ def guess_format(text: str) -> str:
         return "toml"
     if "~" in bare:
         return "lavaan"
-    raise GraphError(
-        f"cannot tell in which format the graph {bare[:60]!r} is; name it with parse_graph(text, format=...)"
-    )
+    raise GraphError(f"cannot tell in which format the graph {bare[:60]!r} is; say so: parse_graph(text, format=...)")
 
 
 def _is_comment(line: str) -> bool:

@@ -66,7 +66,7 @@ def as_graphs(given: Any) -> list[CandidateGraph]:
 
 
 def _is_path(text: str) -> bool:
-    """A text with a line break, a tilde or a bracket is a graph; else it is a file."""
+    """Tell a file from a graph, which has a line break, a tilde or a bracket."""
     return not any(sign in text for sign in "\n~{[")
 
 
@@ -87,7 +87,7 @@ def _from_object(given: Any, probability: float) -> CandidateGraph:
     if hasattr(given, "is_directed") and hasattr(given, "edges"):
         return CandidateGraph.from_networkx(given, probability)
     raise GraphError(
-        f"graph must be a CandidateGraph, a path, a text such as 'y ~ x + m', tiers, a dictionary of possible causes, a "
+        "graph must be a CandidateGraph, a path, a text such as 'y ~ x + m', tiers, a dictionary of possible causes, a "
         f"networkx graph, or a list of candidate graphs; got {type(given).__name__}"
     )
 
@@ -120,8 +120,8 @@ def from_lingam(matrix: Any, names: Sequence[str] | None, probability: float = D
 def from_lingam_knowledge(matrix: Any, names: Sequence[str] | None, probability: float = DEFAULT) -> CandidateGraph:
     """Return the graph that lingam's ``prior_knowledge`` leaves open.
 
-    It is stored ``[effect, cause]``: 0 means no path from cause to effect, 1 a path, -1 not known. A path need not be an
-    edge, so 1 rules out the other direction and leaves the edge a candidate. Where both directions are open, each has
+    It is stored ``[effect, cause]``: 0 means no path from cause to effect, 1 a path, -1 not known. A path need not be
+    an edge, so 1 rules out the other direction and leaves the edge a candidate. Where both directions are open, each has
     half the probability.
     """
     values = _square(matrix)

@@ -5,8 +5,7 @@ starting values (``a*x``, ``start(0.5)*x``) are left out, and so are intercepts 
 (``ab := a*b``) and variances (``x ~~ x``). ``x ~~ y`` is a hidden common cause. Latent variables (``f =~ x1 + x2``),
 products (``x:z``) and functions of variables are errors that say what to do.
 
-Every edge has the default probability, unless the line gives one: ``y ~ 0.9 ? x`` is not lavaan, so files with
-probabilities are better written in another format.
+Every edge has the default probability; graphs with others are better written in another format.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.collect import Collector
 
-_OPERATORS = ("=~", ":=", "~~", "<~", "==", "~*~", "~")
 _SPLIT = re.compile(r"(=~|:=|~\*~|~~|<~|==|~)")
 _NAME = re.compile(r"[^\W\d][\w.]*")
 _IGNORED = {":=": "a defined parameter", "==": "a constraint", "~*~": "a scaling factor"}
@@ -33,7 +31,7 @@ def parse(text: str, probability: float) -> CandidateGraph:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each statement with its place; ``#`` and ``!`` begin comments, a trailing ``+`` goes on in the next line."""
+    """Yield each statement with its place; ``#`` and ``!`` begin comments, a trailing ``+`` goes on in the next."""
     waiting, start = "", 1
     for number, raw in enumerate(text.splitlines(), start=1):
         line = re.split(r"[#!]", raw, maxsplit=1)[0].strip()
