@@ -121,8 +121,8 @@ def from_lingam_knowledge(matrix: Any, names: Sequence[str] | None, probability:
     """Return the graph that lingam's ``prior_knowledge`` leaves open.
 
     It is stored ``[effect, cause]``: 0 means no path from cause to effect, 1 a path, -1 not known. A path need not be
-    an edge, so 1 rules out the other direction and leaves the edge a candidate. Where both directions are open, each has
-    half the probability.
+    an edge, so 1 rules out the other direction and leaves the edge a candidate. Where both directions are open, each
+    has half the probability.
     """
     values = _square(matrix)
     labels = _labels(names, len(values))
