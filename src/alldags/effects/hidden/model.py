@@ -1,0 +1,404 @@
+"""`HiddenModel`: draws of one fitted graph's regressions, from which the effect under any hidden cause follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from alldags.effects.hidden.conditional import NodeSample, sample_settings
+from alldags.effects.hidden.spikes import Spike, free_of_spikes, spikes
+from alldags.effects.hidden.strengths import Number, error_slopes
+from alldags.effects.hidden.weighted import WeightedDraws
+from alldags.effects.span import Span
+from alldags.effects.total import variable_streams
+from alldags.errors import AlldagsError
+from alldags.models.fitted import FittedGraph
+from alldags.typing import FloatArray
+
+_LEAST = 0.01  # probability with which a cause of a hit node shows up in the regressions of later ones
+_MOST_VALUES = 600_000  # draws times answers about absent edges
+_MOST_ANSWERS = 4096
+
+Effects = dict[str, FloatArray]
+"""Effect of the treatment on variables, shape (size,) each."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeDraws:
+    """Draws of one node on the way from treatment to outcome, p of whose parents are on it, too.
+
+    Parameters
+    ----------
+    child
+        Its name.
+    parents
+        Those of its parents that are on the way.
+    coefficients
+        Shape (size, p).
+    noise
+        Standard deviation of its noise, shape (size,).
+    forced
+        Positions among `parents` of the nodes hit before, if it is hit; empty if not.
+    spikes
+        What may be said of edges from those; empty if it is not hit.
+    sample
+        All its coefficients.
+    """
+
+    child: str
+    parents: tuple[str, ...]
+    coefficients: FloatArray
+    noise: FloatArray
+    forced: tuple[int, ...]
+    spikes: tuple[Spike, ...]
+    sample: NodeSample
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether the hidden cause acts on it."""
+        return bool(self.spikes)
+
+    def take(self, rows: slice) -> NodeDraws:
+        """Return some of the draws."""
+        s = self.sample
+        few = NodeSample(s.problem, s.coefficients[rows], s.variance[rows], s.setting[rows])
+        parts = tuple(one.take(rows) for one in self.spikes)
+        return replace(
+            self, coefficients=self.coefficients[rows], noise=self.noise[rows], spikes=parts, sample=few
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """The recursion so far under one answer about absent edges.
+
+    Parameters
+    ----------
+    effects
+        On the variables so far.
+    structural
+        Structural coefficients of hit nodes on those hit before: ``structural[k][j]``, shape (size,).
+    log_weight
+        Of each draw, shape (size,).
+    direct
+        Whether the treatment has a direct edge to the outcome.
+    """
+
+    effects: Effects
+    structural: dict[str, Effects]
+    log_weight: FloatArray
+    direct: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenModel:
+    """Draws of the regressions between treatment and outcome in one graph, in working units.
+
+    Parameters
+    ----------
+    treatment, outcome
+        Names.
+    hits
+        Nodes that the hidden cause acts on, the treatment first, then causes first.
+    treatment_noise
+        Standard deviation of the treatment's noise, shape (size,).
+    treatment_sample
+        All coefficients of the treatment's regression.
+    nodes
+        The others on the way, causes first; none if there is no way.
+    has_structure
+        Whether the engine knows of edges being absent.
+    """
+
+    treatment: str
+    outcome: str
+    hits: tuple[str, ...]
+    treatment_noise: FloatArray
+    treatment_sample: NodeSample
+    nodes: tuple[NodeDraws, ...]
+    has_structure: bool
+    _kept: dict[object, FloatArray] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Number of draws."""
+        return len(self.treatment_noise)
+
+    def take(self, rows: slice) -> HiddenModel:
+        """Return some of the draws."""
+        t = self.treatment_sample
+        few = NodeSample(t.problem, t.coefficients[rows], t.variance[rows], t.setting[rows])
+        return replace(
+            self, treatment_noise=self.treatment_noise[rows], treatment_sample=few,
+            nodes=tuple(node.take(rows) for node in self.nodes), _kept={},
+        )  # fmt: skip
+
+    @property
+    def answers(self) -> int:
+        """Number of answers to which edges between hit nodes are absent."""
+        return int(np.prod([len(node.spikes) for node in self.nodes if node.is_hit], dtype=float))
+
+    # -- the effect under a strength ---------------------------------------------------------------------------------
+
+    def effect(self, loadings: Mapping[str, Number]) -> WeightedDraws:
+        """Return the total effect when the hidden cause has these loadings, one number or one for each draw."""
+        if not self.nodes:
+            return WeightedDraws(np.zeros(1), np.ones(1), 1.0 if self.has_structure else None)
+        noise = {self.treatment: self.treatment_noise} | {node.child: node.noise for node in self.nodes}
+        slopes = error_slopes(self.hits, loadings, noise)
+        start = Branch({self.treatment: np.ones(self.size)}, {}, np.zeros(self.size))
+        ends = list(self._branches(start, 0, slopes))
+        top = max(float(end.log_weight.max()) for end in ends)
+        weights = [np.exp(end.log_weight - top) for end in ends]
+        masses = np.array([weight.sum() for weight in weights])
+        kept = [i for i, mass in enumerate(masses) if mass > 1e-12 * masses.sum()]
+        none = sum(masses[i] for i in kept if not ends[i].direct) / masses[kept].sum()
+        return WeightedDraws(
+            np.concatenate([ends[i].effects[self.outcome] for i in kept]),
+            np.concatenate([weights[i] for i in kept]) / masses[kept].sum(),
+            float(none) if self.has_structure else None,
+        )
+
+    def _branches(self, branch: Branch, place: int, slopes: dict[str, Effects]) -> Iterator[Branch]:
+        """Carry the effect through the nodes from `place` on, under every answer about absent edges."""
+        if place == len(self.nodes):
+            yield branch
+            return
+        node = self.nodes[place]
+        if not node.is_hit:
+            value = self._carried(node, None, branch.effects)
+            yield from self._branches(
+                replace(branch, effects=branch.effects | {node.child: value}), place + 1, slopes
+            )
+        for spike in node.spikes:
+            yield from self._branches(self._step(node, spike, branch, slopes), place + 1, slopes)
+
+    def _step(self, node: NodeDraws, spike: Spike, branch: Branch, slopes: dict[str, Effects]) -> Branch:
+        """Carry the effect through one hit node."""
+        own = slopes[node.child]
+        before = [node.parents[i] for i in node.forced]
+        phantom = {name: self._phantom(name, own, branch) for name in before}
+        absent = {node.forced[i] for i in spike.absent}
+        value = self._carried(node, spike, branch.effects)
+        target = np.empty((self.size, len(absent)))
+        for z, i in enumerate(spike.absent):
+            name, column = before[i], node.forced[i]
+            target[:, z] = own[name] - phantom[name]
+            moved = target[:, z] - node.coefficients[:, column]
+            value = value + moved * self._pulled(node, spike, z, branch.effects)
+            if name == self.treatment:
+                value = value - phantom[name] * branch.effects[name]
+            else:
+                value = value + target[:, z] * branch.effects[name]
+        if node.parents.index(self.treatment) not in absent:
+            value = value - own[self.treatment]
+        structural = branch.structural
+        if node.child != self.hits[-1]:
+            structural = structural | {node.child: self._structural(node, spike, target, own, phantom)}
+        return Branch(
+            branch.effects | {node.child: value},
+            structural,
+            branch.log_weight + spike.log_weight(target),
+            branch.direct and not (node.child == self.outcome and node.parents.index(self.treatment) in absent),
+        )
+
+    def _phantom(self, name: str, own: Effects, branch: Branch) -> Number:
+        """Return what earlier hit nodes take away from the coefficient of `name`: their slopes times its action."""
+        parts = [own[j] * theta[name] for j, theta in branch.structural.items() if name in theta]
+        return sum(parts[1:], start=parts[0]) if parts else 0.0
+
+    def _structural(
+        self, node: NodeDraws, spike: Spike, target: FloatArray, own: Effects, phantom: Mapping[str, Number]
+    ) -> Effects:
+        """Return the structural coefficients of a hit node on those hit before it."""
+        found = {}
+        for i, column in enumerate(node.forced):
+            name = node.parents[column]
+            if i in spike.absent:
+                found[name] = np.zeros(self.size)
+                continue
+            moved = [node.coefficients[:, node.forced[j]] for j in spike.absent]
+            shift = sum(
+                (spike.pull[:, column, z] * (target[:, z] - moved[z]) for z in range(len(moved))),
+                start=np.zeros(self.size),
+            )
+            found[name] = node.coefficients[:, column] + shift - own[name] + phantom[name]
+        return found
+
+    def _carried(self, node: NodeDraws, spike: Spike | None, effects: Effects) -> FloatArray:
+        """Return the sum of coefficients times effects over the parents whose edges are not absent."""
+        absent = set() if spike is None else {node.forced[i] for i in spike.absent}
+        return self._sum(node, node.coefficients, absent, effects, (node.child, tuple(absent)))
+
+    def _pulled(self, node: NodeDraws, spike: Spike, z: int, effects: Effects) -> FloatArray:
+        absent = {node.forced[i] for i in spike.absent}
+        return self._sum(node, spike.pull[:, :, z], absent, effects, (node.child, tuple(absent), z))
+
+    def _sum(
+        self, node: NodeDraws, factors: FloatArray, absent: set[int], effects: Effects, key: object
+    ) -> FloatArray:
+        steady = all(name in self._steady for name in node.parents)
+        if steady and key in self._kept:
+            return self._kept[key]
+        value = np.zeros(self.size)
+        for i, name in enumerate(node.parents):
+            if i not in absent:
+                value += factors[:, i] * effects[name]
+        if steady:
+            self._kept[key] = value
+        return value
+
+    @cached_property
+    def _steady(self) -> set[str]:
+        """Variables on which the treatment's effect does not depend on the hidden cause."""
+        found = {self.treatment}
+        for node in self.nodes:
+            if not node.is_hit and found.issuperset(node.parents):
+                found.add(node.child)
+        return found
+
+    # -- parts of it -------------------------------------------------------------------------------------------------
+
+    def parts(self) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Return ``A`` and ``B_k``, all edges between hit nodes present: the effect is ``A - sum_k g_k B_k``.
+
+        ``A`` is the effect without hidden cause, ``B_k`` the noise of a hit node over that of the treatment, times its
+        own effect on the outcome in the observed regressions; shape (size,) each.
+        """
+        after = {
+            node.child: self._observed(node.child) * node.noise / self.treatment_noise
+            for node in self.nodes
+            if node.is_hit
+        }
+        return self._observed(self.treatment), after
+
+    def _observed(self, source: str) -> FloatArray:
+        """Return the effect of a variable on the outcome that the observed regressions would have."""
+        effects = {source: np.ones(self.size)}
+        for node in self.nodes:
+            if node.child != source:
+                pairs = [(i, name) for i, name in enumerate(node.parents) if name in effects]
+                parts = [node.coefficients[:, i] * effects[name] for i, name in pairs]
+                effects[node.child] = sum(parts, start=np.zeros(self.size))
+        return effects[self.outcome] if self.outcome in effects else np.zeros(self.size)
+
+    def sample_of(self, name: str) -> NodeSample:
+        """Return the draws of the regression of the treatment, or of a node on the way."""
+        if name == self.treatment:
+            return self.treatment_sample
+        return next(node.sample for node in self.nodes if node.child == name)
+
+
+# -- making it -------------------------------------------------------------------------------------------------------
+
+
+def hidden_model(
+    model: FittedGraph, treatment: str, outcome: str, hits: Sequence[str], size: int, rng: np.random.Generator
+) -> HiddenModel:
+    """Fit and draw what is needed in one graph.
+
+    Parameters
+    ----------
+    model
+        Linked to the treatment.
+    treatment, outcome
+        Names.
+    hits
+        Nodes that the hidden cause acts on besides the treatment.
+    size
+        Number of draws.
+    rng
+        Each variable draws from a stream of its own.
+    """
+    span = Span.between(model.graph, treatment, outcome)
+    streams = variable_streams(model, rng)
+    inside = [name for name in span.reached if name in hits]
+    source = _sample(model, treatment, (), {}, size, streams[treatment])
+    model.prepare(name for name in span.reached if name not in inside)
+    nodes = tuple(
+        _hit_node(model, treatment, span, name, (treatment, *inside[: inside.index(name)]), size, streams[name])
+        if name in inside
+        else _plain_node(model, span, name, size, streams[name])
+        for name in span.reached
+    )
+    found = HiddenModel(
+        treatment, outcome, (treatment, *inside), np.sqrt(source.variance), source, nodes,
+        _has_structure(model, span),
+    )  # fmt: skip
+    if found.answers > _MOST_ANSWERS:
+        raise AlldagsError(
+            f"a hidden cause of {len(found.hits)} variables leaves {found.answers:,} answers to which edges between "
+            f"them are absent, more than {_MOST_ANSWERS:,}; name fewer in hits="
+        )
+    few = _MOST_VALUES // found.answers
+    return found if few >= size else found.take(slice(0, max(few, 100)))
+
+
+def _has_structure(model: FittedGraph, span: Span) -> bool:
+    return all(model.node(name).inclusion is not None for name in span.reached)
+
+
+def _sample(
+    model: FittedGraph, child: str, certain: Sequence[str], added: Mapping[str, float], size: int,
+    rng: np.random.Generator,
+) -> NodeSample:  # fmt: skip
+    node = model.extended_node(child, certain, added)
+    if node.problem.loadings is not None:
+        raise AlldagsError(f"the regression of {child!r} has terms that are not variables; sensitivity needs plain ones")
+    coefficients, variance = node.draw(size, rng)
+    if node.inclusion is None:
+        return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
+    return sample_settings(node.problem, coefficients, variance, rng)
+
+
+def _plain_node(model: FittedGraph, span: Span, child: str, size: int, rng: np.random.Generator) -> NodeDraws:
+    sample = _sample(model, child, (), {}, size, rng)
+    terms = sample.problem.terms
+    parents = tuple(name for name in terms if name in span.places)
+    columns = [terms.index(name) for name in parents]
+    return NodeDraws(child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), (), (), sample)
+
+
+def _hit_node(
+    model: FittedGraph, treatment: str, span: Span, child: str, before: Sequence[str], size: int,
+    rng: np.random.Generator,
+) -> NodeDraws:  # fmt: skip
+    """Refit a hit node: the nodes hit before are in its regression, and what drives them may be."""
+    added = phantoms(model, treatment, child, before)
+    structured = model.node(child).inclusion is not None
+    sample = _sample(model, child, before if structured else (), added, size, rng)
+    terms = sample.problem.terms
+    missing = [name for name in before if name not in terms]
+    if missing:
+        raise AlldagsError(
+            f"there is no candidate edge {missing[0]!r} -> {child!r}, and this engine cannot hold it absent while a "
+            "hidden cause acts on both; add the edge, or use engine='auto'"
+        )
+    parents = tuple(name for name in terms if name in span.places)
+    columns = [terms.index(name) for name in parents]
+    if structured:
+        stated = model.extended_problem(child, (), added)
+        found = tuple(spikes(sample, stated, before, parents))
+    else:
+        found = (free_of_spikes(size, len(parents)),)
+    forced = tuple(parents.index(name) for name in before)
+    return NodeDraws(
+        child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, sample
+    )
+
+
+def phantoms(model: FittedGraph, treatment: str, child: str, before: Sequence[str]) -> dict[str, float]:
+    """Return causes of earlier hit nodes that the graph keeps from `child`, but that its regression may show.
+
+    The value is the probability with which they drive one of those nodes.
+    """
+    own = set(model.graph.parents(child)) | {child, *before}
+    spared: dict[str, float] = {}
+    for source in before:
+        for name, value in model.drives(source, treatment).items():
+            if name not in own:
+                spared[name] = spared.get(name, 1.0) * (1.0 - value)
+    return {name: min(1.0 - value, 1.0 - 1e-9) for name, value in spared.items() if 1.0 - value >= _LEAST}
