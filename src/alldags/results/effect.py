@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.posterior import Posterior
+    from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
 
@@ -159,6 +161,10 @@ class Effect:
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
+        return self._plain_sample
+
+    @cached_property
+    def _plain_sample(self) -> AtomicSample:
         values = self.draws(_DRAWS)
         exact = self._exact_no_path
         atom = float(np.mean(values == 0.0)) if exact is None else exact
@@ -317,6 +323,28 @@ class Effect:
         for total in plain.items:
             total.prepare()
         return link_check(self._totals, plain, self._unit, self.sd)
+
+    def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
+        """Return what the effect would be if something unmeasured acted on treatment and outcome.
+
+        Parameters
+        ----------
+        hits
+            Variables that the hidden cause acts on: the treatment, and any that lie between it and the outcome, or the
+            outcome. None: treatment and outcome.
+        draws
+            Number of draws behind the answers.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> print(effect.sensitivity())
+        """
+        from alldags.results.sensitivity import Sensitivity
+
+        return Sensitivity(self, hits, draws)
 
     @cached_property
     def regression(self) -> Regression | None:

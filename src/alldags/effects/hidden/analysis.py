@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from alldags.effects.hidden.model import HiddenModel, hidden_model
+from alldags.effects.hidden.strength import Direction
 from alldags.effects.hidden.strengths import MOST, Number, benchmark_bounds, bias_factor, loadings_of_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.models.fitted import FittedGraph
@@ -65,12 +66,24 @@ class HiddenAnalysis:
         treatment, outcome = loadings_of_factor(factor)
         return self.effect(lambda _: {self.treatment: treatment, self.outcome: outcome})
 
-    def at_shares(self, shares: Mapping[str, Number], sign: int) -> WeightedDraws:
-        """Return the effect if the hidden cause explains these shares of the errors, every bias in direction `sign`."""
-        signs = self._bias_signs
-        loads = {name: np.sqrt(np.minimum(value, MOST)) for name, value in shares.items()}
-        loads |= {name: loads[name] * sign * self.sign * signs[name] for name in self.hits}
+    def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
+        """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
+        loads = self.signed_loadings(shares, sign)
         return self.effect(lambda _: loads)
+
+    def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
+        """Return loadings with these squares; the treatment's is positive."""
+        loads: dict[str, Number] = {name: np.sqrt(np.minimum(value, MOST)) for name, value in shares.items()}
+        return loads | {name: loads[name] * self._loading_sign(name, sign) for name in self.hits}
+
+    def _loading_sign(self, name: str, sign: Direction) -> int:
+        if sign in ("against", "along"):
+            return self.factor_sign(sign) * self._bias_signs[name]
+        return self.factor_sign(sign)
+
+    def factor_sign(self, sign: Direction) -> int:
+        """Return the sign of the bias: against a positive effect works a positive one, taken away."""
+        return {"against": self.sign, "along": -self.sign, "positive": 1, "negative": -1}[sign]
 
     @cached_property
     def _bias_signs(self) -> dict[str, int]:
@@ -84,12 +97,25 @@ class HiddenAnalysis:
 
     # -- how strong it would have to be ------------------------------------------------------------------------------
 
-    def first_strength(self, reached: Callable[[WeightedDraws], bool]) -> float:
-        """Return the least strength, against the effect, at which something holds; infinite if at none.
+    def first_strength(self, reached: Callable[[WeightedDraws], bool], direction: int) -> float:
+        """Return the least strength at which something holds; infinite if at none.
 
         The strength is the bias factor where that says all, otherwise the share of all errors.
+
+        Parameters
+        ----------
+        reached
+            What is to hold of the effect.
+        direction
+            1 if the bias to be taken away is positive, otherwise -1.
         """
-        at = self._against if self.is_simple else self._equal_shares
+
+        def at(strength: float) -> WeightedDraws:
+            if self.is_simple:
+                return self.at_factor(direction * strength)
+            against: Direction = "against" if direction == self.sign else "along"
+            return self.at_shares(dict.fromkeys((self.treatment, *self.hits), strength), against)
+
         low, high = 0.0, self._far()
         for _ in range(3):
             grid = np.linspace(low, high, _SCAN + 1)[1:]
@@ -100,12 +126,6 @@ class HiddenAnalysis:
                 break
             low, high = high, 8.0 * high
         return math.inf
-
-    def _against(self, factor: float) -> WeightedDraws:
-        return self.at_factor(self.sign * factor)
-
-    def _equal_shares(self, share: float) -> WeightedDraws:
-        return self.at_shares(dict.fromkeys((self.treatment, *self.hits), share), 1)
 
     def _far(self) -> float:
         """Return a strength that turns the effect around."""

@@ -9,11 +9,16 @@ from typing import Literal, TypeAlias, get_args
 from alldags import checks
 from alldags.errors import PriorError
 
-Sign: TypeAlias = Literal["against", "along", "both"]
-"""Which way the hidden cause biases the estimate: away from zero, towards it, or either with equal chance.
+Direction: TypeAlias = Literal["against", "along", "positive", "negative"]
+"""Which way the hidden cause biases the estimate.
 
-``"against"`` means that taking it into account works against the estimate: it lies closer to zero, or beyond.
+``"against"``: it has pushed the estimate away from zero, so that taking it into account works against the estimate;
+``"along"``: towards zero; ``"positive"``: upwards, by acting on all it hits in the same direction; ``"negative"``:
+downwards, by acting on the treatment in one direction and on the others in the opposite one.
 """
+
+Sign: TypeAlias = Literal["both", "against", "along", "positive", "negative"]
+"""A direction, or either of two opposite ones with equal chance."""
 
 Share: TypeAlias = float | tuple[float, float] | str
 """One value, a range with all values equally probable, or a covariate's name: up to as strong as that."""
@@ -32,8 +37,9 @@ class Strength:
     r2_outcome
         The same of what covariates and treatment leave of the outcome.
     sign
-        ``"against"``: the hidden cause has pushed the estimate away from zero; ``"along"``: towards it; ``"both"``:
-        either, with equal probability.
+        ``"against"``: the hidden cause has pushed the estimate away from zero; ``"along"``: towards it;
+        ``"positive"``: it acts on all it hits in the same direction; ``"negative"``: on the treatment in one direction
+        and on the others in the opposite one; ``"both"``: either, with equal probability.
     probability
         That there is such a cause at all.
     shares
