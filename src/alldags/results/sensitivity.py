@@ -116,6 +116,34 @@ class Benchmark:
     answer: SensitivityAnswer
 
 
+_LINE_DRAWS = 2000
+_LINE_SECONDS = 0.02  # of fitting regressions anew
+_LINE_MODELS = 3
+_SECONDS_PER_SET = 3e-8
+
+
+def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
+    """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
+    if effect.posterior.engine in _WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
+        return None
+    if not effect.mean or not _is_cheap(effect):
+        return None
+    return Sensitivity(effect, draws=_LINE_DRAWS).summary(level)
+
+
+def _is_cheap(effect: Effect) -> bool:
+    """Tell whether the regressions of treatment and outcome, which are fitted anew, take next to no time."""
+    totals = [total for total in effect._totals.items if total.span.variables]
+    if not totals or len(totals) > _LINE_MODELS or math.isfinite(effect._set_draws):
+        return False
+    seconds = 0.0
+    for total in totals:
+        for name in (effect.treatment, effect.outcome):
+            problem = total.model.extended_problem(name, (), {})
+            seconds += 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
+    return seconds <= _LINE_SECONDS
+
+
 class Sensitivity:
     """What an effect would be if an unmeasured common cause acted on treatment and outcome. From `Effect.sensitivity`.
 
@@ -348,14 +376,7 @@ class Sensitivity:
             if model.nodes
         ]
         bounds = iter(pair for _, pair in found)
-
-        def strengths(model: object) -> dict[str, FloatArray]:
-            from alldags.effects.hidden.strengths import loadings_of_factor
-
-            factor = self._sign * bias_factor(*next(bounds)) if getattr(model, "nodes", ()) else np.zeros(1)
-            return dict(zip(self.hits, loadings_of_factor(factor), strict=True))
-
-        draws = analysis.effect(strengths)
+        draws = analysis.at_factors(lambda model: self._sign * bias_factor(*next(bounds)) if model.nodes else 0.0)
         r2x, r2y = (
             pooled([(s, WeightedDraws(pair[i], np.full(len(pair[i]), 1 / len(pair[i])))) for s, pair in found])
             for i in (0, 1)

@@ -11,6 +11,7 @@ from alldags.effects.regression import Regression
 from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.results.sensitivity import hidden_line
 from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
         converged=effect.converged,
+        hidden=hidden_line(effect, level),
     )
 
 

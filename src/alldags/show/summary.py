@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from alldags.show.sensitivity import SensitivitySummary
+
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
@@ -104,6 +106,9 @@ class EffectSummary:
         The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
     converged
         False if a node was not sampled, or iterated, to the end; `notes` then say what to do.
+    hidden
+        How strong a hidden common cause would have to be to make the interval reach zero; None where that does not
+        apply, or is not quick to say (`Effect.sensitivity` says it anyway).
 
     Examples
     --------
@@ -145,3 +150,4 @@ class EffectSummary:
     least_squares: LeastSquares | None = None
     mean_without_link: float | None = None
     converged: bool = True
+    hidden: SensitivitySummary | None = None

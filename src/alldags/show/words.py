@@ -11,6 +11,7 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
+from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary
 from alldags.show.table import text_table
 
@@ -39,7 +40,7 @@ def rows(summary: EffectSummary) -> list[Row]:
 
 
 def remarks(summary: EffectSummary) -> list[str]:
-    """Return the sentences under the table: what was adjusted for."""
+    """Return the sentences under the table: what was adjusted for, and what if something is hidden."""
     return [text for part in _REMARKS if (text := part(summary))]
 
 
@@ -206,7 +207,12 @@ def _named(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
+def _hidden_remark(summary: EffectSummary) -> str:
+    """Say how strong a hidden common cause would have to be."""
+    return "" if summary.hidden is None else hidden_sentence(summary.hidden)
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags.effects.hidden.model import HiddenModel, hidden_model
 from alldags.effects.hidden.strength import Direction
-from alldags.effects.hidden.strengths import MOST, Number, benchmark_bounds, bias_factor, loadings_of_factor
+from alldags.effects.hidden.strengths import MOST, Number, benchmark_bounds, bias_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -22,10 +22,6 @@ _LEAST_WEIGHT = 1e-4  # of a model that is drawn from
 _LEAST_DRAWS = 200  # from each model
 _SCAN = 24  # strengths looked at for the first that suffices
 _HALVINGS = 30
-
-Loadings = Mapping[str, Number]
-Strengths = Callable[[HiddenModel], Loadings]
-"""Loadings for the draws of one model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +52,18 @@ class HiddenAnalysis:
         """Whether the hidden cause acts on treatment and outcome alone, so that one number says how strong it is."""
         return self.hits == (self.outcome,)
 
-    def effect(self, strengths: Strengths) -> WeightedDraws:
-        """Return the effect under strengths that may differ from draw to draw."""
-        parts = [(share, model.effect(strengths(model))) for share, model in self.models]
-        return pooled(parts).scaled(self.unit)
-
     def at_factor(self, factor: Number) -> WeightedDraws:
         """Return the effect under a bias factor; a positive one works against a positive effect."""
-        treatment, outcome = loadings_of_factor(factor)
-        return self.effect(lambda _: {self.treatment: treatment, self.outcome: outcome})
+        return self.at_factors(lambda _: factor)
+
+    def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
+        """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
+        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(self.unit)
 
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
         loads = self.signed_loadings(shares, sign)
-        return self.effect(lambda _: loads)
+        return pooled([(share, model.effect(loads)) for share, model in self.models]).scaled(self.unit)
 
     def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
         """Return loadings with these squares; the treatment's is positive."""
@@ -165,7 +159,7 @@ class HiddenAnalysis:
                 r2x, r2y = self.bounds(model, covariate, 1.0, 1.0, True)
                 found.append((share, r2x.mean(), r2y.mean(), bias_factor(r2x, r2y).mean()))
         total = sum(row[0] for row in found)
-        return tuple(sum(row[0] * row[i] for row in found) / total for i in (1, 2, 3))  # type: ignore[return-value]
+        return tuple(float(sum(row[0] * row[i] for row in found) / total) for i in (1, 2, 3))  # type: ignore[return-value]
 
 
 def _halve(low: float, high: float, reached: Callable[[float], bool]) -> float:

@@ -34,7 +34,7 @@ class NodeSample:
     variance
         Noise variance, shape (size,).
     setting
-        Which of the problem's settings each draw came from, shape (size,).
+        Which of the problem's settings each draw came from, shape (size,); zeros where nobody asks.
     """
 
     problem: NodeProblem

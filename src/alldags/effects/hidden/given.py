@@ -11,7 +11,7 @@ import numpy as np
 from alldags.effects.hidden.analysis import HiddenAnalysis
 from alldags.effects.hidden.model import HiddenModel
 from alldags.effects.hidden.strength import Strength, limits
-from alldags.effects.hidden.strengths import MOST, Number, bias_factor, loadings_of_factor
+from alldags.effects.hidden.strengths import Number, bias_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.typing import FloatArray
 
@@ -47,7 +47,7 @@ def _under_all(
             name: low + u * (high - low)
             for (name, (low, high)), u in zip(shares[start].items(), point[:-1].tolist(), strict=True)
         }
-        found.append(pieces[start].effect(_loadings(analysis, strength, values, point[-1])))
+        found.append(_effect(analysis, pieces[start], strength, values, point[-1]))
     return found
 
 
@@ -62,13 +62,15 @@ def _ends(analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, name
     return 0.0, bounds[0] if name == "r2_treatment" else bounds[1]
 
 
-def _loadings(analysis: HiddenAnalysis, strength: Strength, values: dict[str, Number], u: float) -> dict[str, Number]:
+def _effect(
+    analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, values: dict[str, Number], u: float
+) -> WeightedDraws:
+    """Return the effect in one model under one strength; `u` decides about the sign where it is open."""
     sign = strength.sign if strength.sign != "both" else ("against" if u < 0.5 else "along")
     if strength.shares is None:
-        factor = analysis.factor_sign(sign) * bias_factor(values["r2_treatment"], values["r2_outcome"])
-        treatment, outcome = loadings_of_factor(factor)
-        return {analysis.treatment: treatment, analysis.outcome: outcome}
-    return analysis.signed_loadings({name: np.minimum(value, MOST) for name, value in values.items()}, sign)
+        factor = bias_factor(values["r2_treatment"], values["r2_outcome"])
+        return model.effect_of_factor(analysis.factor_sign(sign) * factor)
+    return model.effect(analysis.signed_loadings(values, sign))
 
 
 def _layers(count: int, dimensions: int, rng: np.random.Generator) -> FloatArray:

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from alldags.effects.hidden.conditional import NodeSample, sample_settings
+from alldags.effects.hidden.direct import DirectAnswer, direct_answer, direct_effect
 from alldags.effects.hidden.spikes import Spike, free_of_spikes, spikes
-from alldags.effects.hidden.strengths import Number, error_slopes
+from alldags.effects.hidden.strengths import Number, error_slopes, loadings_of_factor
 from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
@@ -161,6 +162,29 @@ class HiddenModel:
             np.concatenate([weights[i] for i in kept]) / masses[kept].sum(),
             float(none) if self.has_structure else None,
         )
+
+    def effect_of_factor(self, factor: Number) -> WeightedDraws:
+        """Return the total effect under a bias factor, the hidden cause hitting treatment and outcome alone."""
+        if not self.nodes or self.hits != (self.treatment, self.outcome):
+            treatment, outcome = loadings_of_factor(factor)
+            return self.effect({self.treatment: treatment, self.outcome: outcome})
+        return direct_effect(self._direct, factor, self.has_structure)
+
+    @cached_property
+    def _direct(self) -> tuple[DirectAnswer, ...]:
+        """What is known of the outcome's node, the only one that is hit."""
+        effects = {self.treatment: np.ones(self.size)}
+        for node in self.nodes[:-1]:
+            effects[node.child] = self._carried(node, None, effects)
+        node = self.nodes[-1]
+        found = []
+        for spike in node.spikes:
+            carried, pulled = self._carried(node, spike, effects), np.zeros(self.size)
+            if spike.absent:
+                pulled = self._pulled(node, spike, 0, effects)
+                carried = carried - node.coefficients[:, node.forced[0]] * pulled
+            found.append(direct_answer(spike, node.noise / self.treatment_noise, carried, pulled))
+        return tuple(found)
 
     def _branches(self, branch: Branch, place: int, slopes: dict[str, Effects]) -> Iterator[Branch]:
         """Carry the effect through the nodes from `place` on, under every answer about absent edges."""
@@ -349,9 +373,7 @@ def _sample(
     if node.problem.loadings is not None:
         raise AlldagsError(f"the regression of {child!r} has terms that are not variables; sensitivity needs plain ones")
     coefficients, variance = node.draw(size, rng)
-    if node.inclusion is None:
-        return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
-    return sample_settings(node.problem, coefficients, variance, rng)
+    return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 
 
 def _plain_node(model: FittedGraph, span: Span, child: str, size: int, rng: np.random.Generator) -> NodeDraws:
@@ -380,6 +402,7 @@ def _hit_node(
     parents = tuple(name for name in terms if name in span.places)
     columns = [terms.index(name) for name in parents]
     if structured:
+        sample = sample_settings(sample.problem, sample.coefficients, sample.variance, rng)
         stated = model.extended_problem(child, (), added)
         found = tuple(spikes(sample, stated, before, parents))
     else:

@@ -39,7 +39,8 @@ class WeightedDraws:
     @cached_property
     def sd(self) -> float:
         """Standard deviation."""
-        return math.sqrt(max(float(self.weights @ (self.values - self.mean) ** 2), 0.0))
+        gap = self.values - self.mean
+        return math.sqrt(max(float(np.einsum("i,i,i->", self.weights, gap, gap)), 0.0))
 
     def above(self, value: float) -> float:
         """Return the probability of more than `value`."""
@@ -62,7 +63,7 @@ class WeightedDraws:
         bins, cumulative = self._binned
         target = level * cumulative[-1] - 1e-12
         chosen = min(int(np.searchsorted(cumulative, target)), _BINS - 1)
-        inside = np.flatnonzero((bins == chosen) & (self.weights > 0))
+        inside = np.flatnonzero(bins == chosen)
         inside = inside[np.argsort(self.values[inside])]
         before = cumulative[chosen - 1] if chosen else 0.0
         place = int(np.searchsorted(np.cumsum(self.weights[inside]), target - before))
