@@ -112,7 +112,15 @@ def demo() -> None:
 
 
 @app.command
-def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_json: Json = False) -> None:
+def effect(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    sensitivity: Annotated[bool, Parameter(negative="")] = False,
+    options: FitOptions,
+    as_json: Json = False,
+) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
     Parameters
@@ -123,12 +131,18 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
         Name of the cause.
     outcome
         Name of the effect.
+    sensitivity
+        Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
+        as a measured covariate, and the effect over a grid of strengths.
     """
     answer = _fit(data, options).effect(treatment, outcome)
     if as_json:
-        _print_json(answer.to_dict())
+        more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
+        _print_json(answer.to_dict() | more)
     else:
         print(answer)
+        if sensitivity:
+            print(f"\n{answer.sensitivity().text()}")
 
 
 @app.command

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, EngineError, did_you_mean
+from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
 from alldags.typing import FloatArray
@@ -417,7 +418,7 @@ class Sensitivity:
         Parameters
         ----------
         r2_treatment, r2_outcome
-            Shares; by default six from 0 to one half, or further if the estimate stands more.
+            Shares; by default six up to one half, or further if the estimate stands more.
         level
             Of the interval.
 
@@ -444,7 +445,7 @@ class Sensitivity:
     @cached_property
     def _default_grid(self) -> tuple[float, ...]:
         top = min(max(0.5, 1.5 * equal_share(self._rough_factor)), 0.95)
-        return tuple(np.linspace(0.0, top, 6).round(3).tolist())
+        return tuple((top * np.array([0.1, 0.2, 0.4, 0.6, 0.8, 1.0])).round(3).tolist())
 
     @cached_property
     def _rough_factor(self) -> float:
@@ -518,6 +519,45 @@ class Sensitivity:
             covariate_outcome=strongest and strongest[2],
         )
 
+    def benchmarks(self, level: float = 0.95) -> Table:
+        """Return the effect, given a hidden cause as strong as each measured covariate, strongest first.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect.sensitivity().benchmarks()["as strong as"][0]
+        'age'
+        """
+        found = sorted((self.benchmark(name, level=level) for name in self.covariates), key=lambda b: -b.bias_factor)
+        columns = {
+            "as strong as": [one.covariate for one in found],
+            "r2_treatment": [one.r2_treatment for one in found],
+            "r2_outcome": [one.r2_outcome for one in found],
+            "mean": [one.answer.mean for one in found],
+            "low": [one.answer.low for one in found],
+            "high": [one.answer.high for one in found],
+        }
+        return Table(columns)
+
+    def text(self, level: float = 0.95) -> str:
+        """Return the answer in words, what covariates of the same strength would do, and a grid of strengths."""
+        parts = [sensitivity_text(self.summary(level))]
+        if self._analysis.is_simple:
+            parts += [str(self.benchmarks(level))] if self.covariates else []
+            parts += [str(self.table(level=level))]
+        return "\n\n".join(parts)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the analysis as plain numbers, as printed by ``alldags effect --sensitivity --json``."""
+        simple = self._analysis.is_simple
+        return {
+            **hidden_dict(self.summary(level)),
+            "benchmarks": list(self.benchmarks(level).rows()) if simple else [],
+            "table": list(self.table(level=level).rows()) if simple else [],
+        }
+
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw contours of the mean over the two shares, where the interval reaches zero, and benchmarks.
 
@@ -528,7 +568,7 @@ class Sensitivity:
         self._check_simple("plot()", "at(shares={...})")
         top = self._default_grid[-1]
         marks = {name: self._analysis.bound_means(name)[:2] for name in self.covariates}
-        grid = np.linspace(0.0, top, 41)
+        grid = np.linspace(0.0, top, 101)
         factors = bias_factor(grid[None, :], grid[:, None])
         knots = np.linspace(0.0, float(factors.max()), 100)
         means = [self._at_factor(self._sign * value, level).mean for value in knots.tolist()]

@@ -48,7 +48,7 @@ def plot_sensitivity(
     if ax is None:
         _, ax = pyplot.subplots(figsize=_SIZE, layout="constrained")
     axes: Any = ax
-    lines = axes.contour(grid, grid, means, levels=9, colors=style.EFFECT, linewidths=1.0)
+    lines = axes.contour(grid, grid, means, levels=9, colors=style.EFFECT, linewidths=1.0, linestyles="solid")
     axes.clabel(lines, fontsize=style.SMALL, fmt=number)
     if means.min() < 0 < means.max():
         axes.contour(grid, grid, means, levels=[0.0], colors=style.NO_EFFECT, linewidths=2.0)
