@@ -213,6 +213,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "variables": list(candidate.variables),
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
+        "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
         "log10_graphs": candidate.log10_graphs,
     }
 
@@ -229,7 +230,8 @@ def _graph_text(candidate: CandidateGraph) -> str:
     ]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
-    return "\n".join([*lines, "", str(table)])
+    hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    return "\n".join([*lines, *hidden, "", str(table)])
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from alldags.graph.edges import (
     reach,
     topological_order,
 )
+from alldags.graph.hidden import checked_hidden
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class CandidateGraph:
         Names, in the order used by every matrix the package returns.
     edges
         ``{(cause, effect): probability}``; probability 1 is a certain edge, 0 the same as leaving the edge out.
+    hidden
+        ``{(first, second): probability}`` of hidden common causes; see `with_hidden`.
 
     Examples
     --------
@@ -58,11 +61,13 @@ class CandidateGraph:
 
     variables: tuple[str, ...]
     edges: Mapping[Edge, float]
+    hidden: Mapping[Edge, float] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
+        object.__setattr__(self, "hidden", MappingProxyType(checked_hidden(self.hidden, variables)))
         cycle = find_cycle(variables, self.edges)
         if cycle:
             raise GraphError(
@@ -137,14 +142,33 @@ class CandidateGraph:
     def with_edge(self, cause: str, effect: str, probability: float = 0.5) -> CandidateGraph:
         """Return a graph in which the edge is a candidate with this probability (0 removes it)."""
         self._check_known(cause, effect)
-        return CandidateGraph(self.variables, {**self.edges, (cause, effect): probability})
+        return self._with_edges({**self.edges, (cause, effect): probability})
+
+    def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
+        return CandidateGraph(self.variables, edges, hidden=self.hidden)
+
+    def with_hidden(self, first: str, second: str, probability: float = 0.5) -> CandidateGraph:
+        """Return a graph in which something unmeasured may act on two variables, with this probability (0: it cannot).
+
+        Data do not tell whether it does: an effect it would bias becomes a mixture of both cases, the probability stays.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_order(["age", "smoking", "cancer"]).with_hidden("smoking", "cancer", 0.3)
+        >>> dict(graph.hidden)
+        {('smoking', 'cancer'): 0.3}
+        """
+        self._check_known(first, second)
+        others = {pair: p for pair, p in self.hidden.items() if set(pair) != {first, second}}
+        return CandidateGraph(self.variables, self.edges, hidden={**others, (first, second): probability})
 
     def without_edge(self, cause: str, effect: str) -> CandidateGraph:
         """Return a graph without this candidate edge."""
         self._check_known(cause, effect)
         if (cause, effect) not in self.edges:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
-        return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
+        return self._with_edges({e: p for e, p in self.edges.items() if e != (cause, effect)})
 
     def instrument(self, name: str, treatment: str) -> CandidateGraph:
         """Return a graph in which a variable acts on later variables only through the treatment.
@@ -163,7 +187,7 @@ class CandidateGraph:
             raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
         after = self.descendants(treatment)
         kept = {(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after}
-        return CandidateGraph(self.variables, kept)
+        return self._with_edges(kept)
 
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
@@ -173,7 +197,7 @@ class CandidateGraph:
         if len(names) != len(self.variables) or set(names) != set(self.variables):
             raise GraphError(f"a new order must have the same variables, got {list(names)}")
         graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
-        graph.__setstate__((names, dict(self.edges)))
+        graph.__setstate__((names, dict(self.edges), checked_hidden(self.hidden, names)))
         return graph
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -276,17 +300,19 @@ class CandidateGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
-        return self.variables == other.variables and dict(self.edges) == dict(other.edges)
+        same = self.variables == other.variables and dict(self.hidden) == dict(other.hidden)
+        return same and dict(self.edges) == dict(other.edges)
 
     def __hash__(self) -> int:
-        return hash((self.variables, frozenset(self.edges.items())))
+        return hash((self.variables, frozenset(self.edges.items()), frozenset(self.hidden.items())))
 
-    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float]]:
-        return self.variables, dict(self.edges)  # a mapping proxy cannot be pickled
+    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float], dict[Edge, float]]:
+        return self.variables, dict(self.edges), dict(self.hidden)  # a mapping proxy cannot be pickled
 
-    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float]]) -> None:
+    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float], dict[Edge, float]]) -> None:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "edges", MappingProxyType(state[1]))
+        object.__setattr__(self, "hidden", MappingProxyType(state[2]))
 
     @cached_property
     def _parents(self) -> dict[str, tuple[str, ...]]:

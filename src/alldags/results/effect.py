@@ -31,6 +31,7 @@ from alldags.typing import FloatArray, RandomSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.results.bidirected import HiddenMixture
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -55,7 +56,8 @@ class Effect:
     True
     """
 
-    def __init__(self, posterior: Posterior, treatment: str, outcome: str) -> None:
+    def __init__(self, posterior: Posterior, treatment: str, outcome: str, *, ignore_hidden: bool = False) -> None:
+        self._ignore_hidden = ignore_hidden
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
@@ -77,16 +79,40 @@ class Effect:
         """User's units of the effect per working unit."""
         return self.posterior._data.unit(self.treatment, self.outcome)
 
+    @cached_property
+    def _without_hidden(self) -> Effect:
+        """The same effect if the graph's hidden common causes are not there."""
+        if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
+            return self
+        return Effect(self.posterior, self.treatment, self.outcome, ignore_hidden=True)
+
+    @cached_property
+    def _hidden(self) -> HiddenMixture | None:
+        """What a hidden common cause in the graph makes of the effect."""
+        if self._without_hidden is self:
+            return None
+        from alldags.results.bidirected import hidden_mixture
+
+        return hidden_mixture(self._without_hidden)
+
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
+        return self._plain_mean if self._hidden is None else self._hidden.mean
+
+    @cached_property
+    def _plain_mean(self) -> float:
         return self._unit * self._totals.average(lambda total: total.mean)
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        return self._plain_sd if self._hidden is None else self._hidden.sd
+
+    @cached_property
+    def _plain_sd(self) -> float:
         return self._sd_from(self._totals.average(lambda total: total.second))
 
     @cached_property
@@ -100,14 +126,17 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+        return math.sqrt(max(self._unit**2 * second - self._plain_mean**2, 0.0))
 
     @property
     def sd_coefficients(self) -> float | None:
-        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
+        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
+
+        Where the graph has a hidden common cause that matters, the two parts are those of the effect without it.
+        """
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2, 0.0))
+        return math.sqrt(max(self._plain_sd**2 - self.sd_structure**2, 0.0))
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -156,17 +185,14 @@ class Effect:
         """
         size = checks.whole("size", size, least=1)
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
-        return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
 
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
-        return self._plain_sample
-
-    @cached_property
-    def _plain_sample(self) -> AtomicSample:
         values = self.draws(_DRAWS)
-        exact = self._exact_no_path
+        exact = self._exact_no_path if self._hidden is None else self._hidden.atom
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, self._set_draws)
 
@@ -253,7 +279,7 @@ class Effect:
         smoking -> risk          0.2772  0.1577       0.8618
         all other paths         0.08341       -            -
         """
-        return tables.paths_table(self._totals, self._unit, self.mean, limit)
+        return tables.paths_table(self._totals, self._unit, self._plain_mean, limit)
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -284,7 +310,7 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        return tables.influence_table(self._totals, self._unit, self.sd)
+        return tables.influence_table(self._totals, self._unit, self._plain_sd)
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -322,7 +348,7 @@ class Effect:
         plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
         for total in plain.items:
             total.prepare()
-        return link_check(self._totals, plain, self._unit, self.sd)
+        return link_check(self._totals, plain, self._unit, self._plain_sd)
 
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
         """Return what the effect would be if something unmeasured acted on treatment and outcome.
@@ -344,7 +370,7 @@ class Effect:
         """
         from alldags.results.sensitivity import Sensitivity
 
-        return Sensitivity(self, hits, draws)
+        return Sensitivity(self._without_hidden, hits, draws)
 
     @cached_property
     def regression(self) -> Regression | None:

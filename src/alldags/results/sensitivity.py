@@ -129,7 +129,7 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
         return None
     if not effect.mean or not _is_cheap(effect):
         return None
-    return Sensitivity(effect, draws=_LINE_DRAWS).summary(level)
+    return Sensitivity(effect._without_hidden, draws=_LINE_DRAWS).summary(level)
 
 
 def _is_cheap(effect: Effect) -> bool:
@@ -480,7 +480,7 @@ class Sensitivity:
 
     def _draws_given(self, strength: Strength) -> WeightedDraws:
         self._check_strength(strength)
-        ordinary = self.effect._plain_sample
+        ordinary = self.effect.sample
         atoms = WeightedDraws(ordinary.draws, np.full(len(ordinary.draws), 1 / len(ordinary.draws)), self._no_direct)
         if strength.probability == 0.0:
             return atoms

@@ -49,7 +49,12 @@ def write_arrows(graph: CandidateGraph, opening: str, dialect: Dialect) -> str:
         f'  {names[cause]} -> {names[effect]} [probability="{probability!r}"];\n'
         for (cause, effect), probability in graph.edges.items()
     )
-    return f"{opening} {{\n{nodes}{edges}}}\n"
+    arrow, both = ("->", "dir=both, ") if dialect.dot else ("<->", "")
+    hidden = "".join(
+        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"];\n'
+        for (first, second), probability in graph.hidden.items()
+    )
+    return f"{opening} {{\n{nodes}{edges}{hidden}}}\n"
 
 
 class _Parser:
@@ -203,21 +208,21 @@ class _Parser:
         for before, arrow, after in zip(groups, arrows, groups[1:], strict=False):
             causes, effects = (after, before) if arrow.text == "<-" else (before, after)
             self.check_direction(arrow, causes, effects, attributes)
+            note = self.found.hidden_cause if self.is_hidden(arrow, attributes) else self.found.edge
             for cause in causes:
                 for effect in effects:
-                    self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+                    note(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+
+    def is_hidden(self, arrow: Token, attributes: dict[str, str]) -> bool:
+        """Whether an edge has two heads, and so stands for a hidden common cause."""
+        return arrow.text == "<->" or (self.dialect.dot and attributes.get("dir", "").lower() == "both")
 
     def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
         shown = f"line {arrow.line}: the edge {', '.join(causes)} {arrow.text} {', '.join(effects)}"
-        if arrow.text == "<->":
-            raise GraphError(
-                f"{shown} stands for a hidden common cause; hidden confounders are not supported yet: measure it, or "
-                "give the edge one direction"
-            )
         if arrow.text == "--":
             raise GraphError(
                 f"{shown} has no direction; write ->, or put the two directions in separate graphs and pass the list "
                 "of graphs to fit()"
             )
-        if self.dialect.dot and attributes.get("dir", "forward").lower() != "forward":
+        if self.dialect.dot and attributes.get("dir", "forward").lower() not in ("forward", "both"):
             raise GraphError(f"{shown} has dir={attributes['dir']}; write the edge from cause to effect, without dir")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.formats.collect import Collector
+from alldags.graph.formats.collect import Collector, check_no_hidden
 
 _COLUMNS = ("cause", "effect", "probability")
 
@@ -65,6 +65,7 @@ def _add(found: Collector, row: dict[str, str], where: str) -> None:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as CSV."""
+    check_no_hidden(graph, "CSV")
     out = io.StringIO(newline="")
     out.write("cause,effect,probability\n")
     # text is quoted, so that spaces at the start of a name survive

@@ -1,8 +1,9 @@
 """The structure that TOML and JSON share.
 
 Keys: ``variables`` (list of names), ``probability`` (for edges without their own), ``tiers`` (list of lists) or
-``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``). Edges
-override what tiers or order say; probability 0 excludes an edge.
+``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``), ``hidden``
+(list of ``{first, second, probability}`` or ``[first, second, probability]``: hidden common causes). Edges override what
+tiers or order say; probability 0 excludes an edge.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
 from alldags.graph.formats.collect import Collector, checked_probability
 
-_KEYS = ("variables", "probability", "tiers", "order", "edges")
+_KEYS = ("variables", "probability", "tiers", "order", "edges", "hidden")
 _EDGE_KEYS = ("cause", "effect", "probability")
+_HIDDEN_KEYS = ("first", "second", "probability")
 
 
 def graph_from_document(document: Any, probability: float) -> CandidateGraph:
@@ -27,9 +29,11 @@ def graph_from_document(document: Any, probability: float) -> CandidateGraph:
     base = _base_edges(content, probability)
     found = Collector(probability)
     for number, edge in enumerate(_list(content.get("edges", []), "edges"), 1):
-        found.edge(*_edge(edge, f"edge {number}"), f"edge {number}")
+        found.edge(*_edge(edge, f"edge {number}", _EDGE_KEYS), f"edge {number}")
+    for number, pair in enumerate(_list(content.get("hidden", []), "hidden"), 1):
+        found.hidden_cause(*_edge(pair, f"hidden {number}", _HIDDEN_KEYS), f"hidden {number}")
     variables = _variables(content, found)
-    return CandidateGraph(variables, {**base, **found.edges})
+    return CandidateGraph(variables, {**base, **found.edges}, hidden=found.hidden)
 
 
 def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:
@@ -62,16 +66,17 @@ def _variables(content: Mapping[str, Any], found: Collector) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _edge(edge: Any, where: str) -> tuple[str, str, Any]:
+def _edge(edge: Any, where: str, keys: tuple[str, str, str]) -> tuple[str, str, Any]:
+    first, second, last = keys
     if isinstance(edge, list):
         if len(edge) not in (2, 3):
-            raise GraphError(f"{where}: expected [cause, effect] or [cause, effect, probability], got {edge!r}")
-        edge = dict(zip(_EDGE_KEYS, edge, strict=False))
-    content = _checked_keys(edge, _EDGE_KEYS, where)
-    for key in ("cause", "effect"):
+            raise GraphError(f"{where}: expected [{first}, {second}] or [{first}, {second}, {last}], got {edge!r}")
+        edge = dict(zip(keys, edge, strict=False))
+    content = _checked_keys(edge, keys, where)
+    for key in (first, second):
         if not isinstance(content.get(key), str):
             raise GraphError(f"{where}: the {key} must be a name in quotes, got {content.get(key)!r}")
-    return content["cause"], content["effect"], content.get("probability")
+    return content[first], content[second], content.get(last)
 
 
 def _checked_keys(content: Any, known: tuple[str, ...], where: str) -> dict[str, Any]:

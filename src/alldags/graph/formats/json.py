@@ -49,5 +49,10 @@ def write(graph: CandidateGraph) -> str:
         "\n    " + json.dumps({"cause": cause, "effect": effect, "probability": probability}, ensure_ascii=False)
         for (cause, effect), probability in graph.edges.items()
     )
+    pairs = ",".join(
+        "\n    " + json.dumps({"first": first, "second": second, "probability": probability}, ensure_ascii=False)
+        for (first, second), probability in graph.hidden.items()
+    )
+    hidden = f',\n  "hidden": [{pairs}\n  ]' if pairs else ""
     names = json.dumps(graph.variables, ensure_ascii=False)
-    return f'{{\n  "variables": {names},\n  "edges": [{edges}\n  ]\n}}\n'
+    return f'{{\n  "variables": {names},\n  "edges": [{edges}\n  ]{hidden}\n}}\n'

@@ -28,7 +28,12 @@ def write(graph: CandidateGraph) -> str:
         f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}, probability = {probability!r} }},\n"
         for (cause, effect), probability in graph.edges.items()
     )
-    return f"variables = [\n{names}]\nedges = [\n{edges}]\n"
+    pairs = "".join(
+        f"    {{ first = {_quoted(first)}, second = {_quoted(second)}, probability = {probability!r} }},\n"
+        for (first, second), probability in graph.hidden.items()
+    )
+    hidden = f"hidden = [\n{pairs}]\n" if pairs else ""
+    return f"variables = [\n{names}]\nedges = [\n{edges}]\n{hidden}"
 
 
 def _quoted(name: str) -> str:
