@@ -15,6 +15,7 @@ import numpy as np
 
 from alldags.effects.hidden.strength import Strength
 from alldags.effects.hidden.weighted import WeightedDraws
+from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.typing import FloatArray
 
@@ -80,18 +81,27 @@ class HiddenMixture:
 def hidden_mixture(plain: Effect) -> HiddenMixture | None:
     """Return the mixture that the candidate graphs ask for; None if no hidden cause of theirs would bias the effect."""
     treatment = plain.treatment
-    asked: dict[str, float] = {}
-    for weight, total in zip(plain._totals.weights.prior, plain._totals.items, strict=True):
-        for pair, probability in total.model.graph.hidden.items():
-            others = [name for name in pair if name != treatment]
-            if len(others) == 1 and others[0] in total.span.reached:
-                asked[others[0]] = asked.get(others[0], 0.0) + weight * probability
-    if not asked:
-        return None
+    asked = {_asked(treatment, total) for total in plain._totals.items if total.span.variables}
     if len(asked) > 1:
         raise AlldagsError(
-            f"the graph has hidden common causes of {treatment!r} with {' and '.join(map(repr, asked))}; an effect takes "
-            "one of them into account: keep one, or ask for sensitivity(hits=[...]) without them"
+            f"the candidate graphs say different things about hidden common causes of {treatment!r} and what comes after "
+            "it; give all of them the same, or use sensitivity() without them"
         )
-    ((hit, probability),) = asked.items()
-    return HiddenMixture(plain, hit, probability)
+    found = next(iter(asked), ())
+    if len(found) > 1:
+        raise AlldagsError(
+            f"the graph has hidden common causes of {treatment!r} with {' and '.join(repr(hit) for hit, _ in found)}; an "
+            "effect takes one of them into account: keep one, or use sensitivity(hits=[...]) without them"
+        )
+    return HiddenMixture(plain, *found[0]) if found else None
+
+
+def _asked(treatment: str, total: TotalEffect) -> tuple[tuple[str, float], ...]:
+    """Return the hidden causes in one graph that would bias the effect: what they hit besides the treatment."""
+    pairs = total.model.graph.hidden.items()
+    return tuple(
+        (hit, probability)
+        for pair, probability in pairs
+        for hit in total.span.reached
+        if set(pair) == {treatment, hit}
+    )

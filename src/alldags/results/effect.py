@@ -138,6 +138,11 @@ class Effect:
             return None
         return math.sqrt(max(self._plain_sd**2 - self.sd_structure**2, 0.0))
 
+    @property
+    def sd_hidden(self) -> float | None:
+        """The part of `sd` that comes from a hidden common cause in the graph; None if none of its matters here."""
+        return None if self._hidden is None else math.sqrt(max(self.sd**2 - self._plain_sd**2, 0.0))
+
     @cached_property
     def _has_structure(self) -> bool:
         return self._totals.all(lambda total: total.has_structure)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from alldags.effects.hidden.strengths import bias_factor, correlation, equal_sha
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
-from alldags.errors import AlldagsError, EngineError, did_you_mean
+from alldags.errors import AlldagsError, AlldagsWarning, EngineError, did_you_mean
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -49,6 +50,8 @@ class SensitivityAnswer:
     r2_treatment, r2_outcome, bias_factor, rho
         The strength in all its currencies: shares of what is left of treatment and outcome, the bias in units of the
         outcome's over the treatment's noise, the correlation of the two errors; None where one number does not say it.
+    probability_hidden
+        Probability that there is a hidden cause: as stated, unless the data were asked (``identify="instruments"``).
     """
 
     mean: float
@@ -62,6 +65,7 @@ class SensitivityAnswer:
     r2_outcome: float | None = None
     bias_factor: float | None = None
     rho: float | None = None
+    probability_hidden: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,10 +458,10 @@ class Sensitivity:
         after = sum(share * float(b[self.effect.outcome].mean()) for share, _, b in means)
         return abs(sum(share * float(a.mean()) for share, a, _ in means) / after) if after else 0.0
 
-    def given(self, strength: Strength, level: float = 0.95) -> SensitivityAnswer:
+    def given(
+        self, strength: Strength, level: float = 0.95, identify: Literal["instruments"] | None = None
+    ) -> SensitivityAnswer:
         """Return the effect under a prior of the hidden cause's strength.
-
-        The data do not change what is believed about the strength.
 
         Parameters
         ----------
@@ -465,6 +469,11 @@ class Sensitivity:
             The prior, and how probable it is that there is such a cause at all.
         level
             Of the interval.
+        identify
+            None: the data do not change what is believed about the cause. ``"instruments"``: they do, through
+            covariates that drive the treatment and have no edge to the outcome; the bias factor then has a normal prior
+            with the second moment that `strength` gives it. Where no covariate is such an instrument, the answer is
+            confidently wrong; a warning says so.
 
         Examples
         --------
@@ -476,7 +485,33 @@ class Sensitivity:
         True
         """
         check_level(level)
-        return _answer(self._draws_given(strength), level, (None, None, None, None))
+        if identify is not None:
+            checks.one_of("identify", identify, ("instruments",))
+            return self._identified(strength, level)
+        strengths = (None, None, None, None, strength.probability if isinstance(strength, Strength) else None)
+        return _answer(self._draws_given(strength), level, strengths)
+
+    def _identified(self, strength: Strength, level: float) -> SensitivityAnswer:
+        """Return the effect after asking the data about the hidden cause."""
+        from alldags.effects.hidden.structural import identify
+
+        self._check_strength(strength)
+        self._check_simple("identify='instruments'", "given(strength) without it")
+        if any(isinstance(value, str) for value in strength.stated.values()) or not 0 < strength.probability < 1:
+            raise AlldagsError(
+                "identify='instruments' needs Strength(...) with numbers or ranges, and a probability between 0 and 1"
+            )
+        effect, stream = self.effect, self.effect.posterior._stream().spawn(1)[0]
+        names = (effect.treatment, effect.outcome)
+        found = identify(effect._models, names, strength.probability, strength.factor_variance, stream)
+        warnings.warn(
+            f"the data were asked whether a hidden cause acts on {names[0]!r} and {names[1]!r} (before: "
+            f"{strength.probability:.0%}, after: {found.probability:.0%}): they answer only if some covariate drives "
+            f"{names[0]!r} and has no edge to {names[1]!r}; if none is such an instrument, the answer is confidently wrong",
+            AlldagsWarning,
+            stacklevel=3,
+        )
+        return _answer(found.draws.scaled(effect._unit), level, (None, None, None, None, found.probability))
 
     def _draws_given(self, strength: Strength) -> WeightedDraws:
         self._check_strength(strength)

@@ -69,6 +69,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         ),
         explained=_explained(effect),
         computed=computed_line(effect.engines_used.values()),
+        sd_hidden=effect.sd_hidden,
         hidden=hidden_line(effect, level),
     )
 

@@ -41,6 +41,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "least_squares_alone": summary.least_squares_alone and asdict(summary.least_squares_alone),
         "explained": {item.name: item.r2 for item in summary.explained},
         "computed": summary.computed,
+        "sd_hidden": summary.sd_hidden,
         "hidden_cause": summary.hidden and hidden_dict(summary.hidden),
     }
 

@@ -56,6 +56,8 @@ zero; the strongest measured covariate, age, explains 5% and 9%.'
 
 def _needed(summary: SensitivitySummary) -> str:
     level = f"{100 * summary.level:g}%"
+    if summary.share_interval <= 0.0 and summary.share_mean >= 1.0:
+        return f"The {level} interval holds zero as it is"
     if summary.share_interval <= 0.0:
         return (
             f"The {level} interval holds zero as it is; a hidden common cause that explains "

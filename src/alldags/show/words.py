@@ -164,6 +164,8 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
         found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
+    if summary.sd_hidden is not None:
+        found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
     return found
 
 

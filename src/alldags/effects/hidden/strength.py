@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -75,6 +76,13 @@ class Strength:
         if self.shares is not None:
             return self.shares
         return {"r2_treatment": self.r2_treatment, "r2_outcome": self.r2_outcome}
+
+    @property
+    def factor_variance(self) -> float:
+        """Second moment of the bias factor: ``E[R2y] E[R2x / (1 - R2x)]``."""
+        (low, high), (bottom, top) = (limits(name, value) for name, value in self.stated.items())
+        odds = low / (1 - low) if high == low else math.log((1 - low) / (1 - high)) / (high - low) - 1
+        return 0.5 * (bottom + top) * odds
 
 
 def limits(name: str, value: object) -> tuple[float, float]:

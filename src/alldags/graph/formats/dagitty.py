@@ -1,7 +1,7 @@
 """dagitty: ``dag { x [exposure]; x -> y; {a b} -> x <- c }``; probabilities in the edge attribute ``probability``.
 
-Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; latent variables and ``<->`` are
-errors, because hidden confounders are not supported yet.
+Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; ``x <-> y`` is a hidden common
+cause of two variables, a variable marked as latent is an error.
 """
 
 from __future__ import annotations
