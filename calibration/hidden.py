@@ -175,7 +175,10 @@ def main() -> None:
     tasks = [(i, seed) for i in range(len(CELLS)) for seed in range(options.sets)]
     outcomes = list(map_processes(run, tasks, options.n_jobs))
     names = [field.name for field in fields(HiddenOutcome)]
-    rows = [",".join(f'"{asdict(item)[name]}"' if name == "cell" else str(asdict(item)[name]) for name in names) for item in outcomes]
+    rows = [
+        ",".join(f'"{asdict(item)[name]}"' if name == "cell" else str(asdict(item)[name]) for name in names)
+        for item in outcomes
+    ]
     write_text(FOLDER / "hidden.csv", "\n".join([",".join(names), *rows]) + "\n")
     write_text(FOLDER / "hidden.md", table(outcomes) + "\n")
     print(table(outcomes))

@@ -68,7 +68,10 @@ def test_effects_below_zero_are_mirrored(sensitivity):
 
 
 def test_units_multiply_the_effect_only(sensitivity):
-    table = dict(STUDY.table) | {"risk": 12.0 * np.asarray(STUDY.table["risk"]), "smoking": np.asarray(STUDY.table["smoking"]) / 5}
+    table = dict(STUDY.table) | {
+        "risk": 12.0 * np.asarray(STUDY.table["risk"]),
+        "smoking": np.asarray(STUDY.table["smoking"]) / 5,
+    }
     other = ad.fit(table, GRAPH, rng=0).effect("smoking", "risk").sensitivity()
     here, there = sensitivity.at(0.1, 0.2), other.at(0.1, 0.2)
     assert (there.mean, there.sd, there.low) == pytest.approx((60 * here.mean, 60 * here.sd, 60 * here.low))
@@ -112,7 +115,9 @@ def test_with_a_certain_edge_robustness_is_the_quantile_of_a_over_b():
     graph = GRAPH.with_edge("smoking", "risk", 1.0)
     sensitivity = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
     without, after = sensitivity._analysis.models[0][1].parts()
-    assert sensitivity.robustness(0.95).bias_factor == pytest.approx(np.quantile(without / after["risk"], 0.025), abs=1e-3)
+    assert sensitivity.robustness(0.95).bias_factor == pytest.approx(
+        np.quantile(without / after["risk"], 0.025), abs=1e-3
+    )
     assert sensitivity.robustness().bias_factor == pytest.approx(without.mean() / after["risk"].mean(), abs=1e-5)
 
 

@@ -100,8 +100,5 @@ def _asked(treatment: str, total: TotalEffect) -> tuple[tuple[str, float], ...]:
     """Return the hidden causes in one graph that would bias the effect: what they hit besides the treatment."""
     pairs = total.model.graph.hidden.items()
     return tuple(
-        (hit, probability)
-        for pair, probability in pairs
-        for hit in total.span.reached
-        if set(pair) == {treatment, hit}
+        (hit, probability) for pair, probability in pairs for hit in total.span.reached if set(pair) == {treatment, hit}
     )

@@ -238,7 +238,9 @@ class Sensitivity:
             signed = float(factor_of_correlation(checks.inside("rho", rho, -1, 1)))
             return self._at_factor(signed, level)
         if r2_treatment is None or r2_outcome is None:
-            raise AlldagsError("say how strong the hidden cause is: at(r2_treatment=0.1, r2_outcome=0.1), or at(rho=0.1)")
+            raise AlldagsError(
+                "say how strong the hidden cause is: at(r2_treatment=0.1, r2_outcome=0.1), or at(rho=0.1)"
+            )
         r2x, r2y = _share("r2_treatment", r2_treatment), _share("r2_outcome", r2_outcome)
         factor = float(bias_factor(r2x, r2y))
         return self._at_factor(self._analysis.factor_sign(sign) * factor, level, r2x, r2y)

@@ -150,9 +150,9 @@ def test_an_excluded_edge_stays_absent():
 
 
 def test_certain_edges_are_never_absent():
-    effect = ad.fit(
-        simulated(np.random.default_rng(3)), GRAPH.with_edge("x", "y", 1.0), names=NAMES, rng=0
-    ).effect("x", "y")
+    effect = ad.fit(simulated(np.random.default_rng(3)), GRAPH.with_edge("x", "y", 1.0), names=NAMES, rng=0).effect(
+        "x", "y"
+    )
     assert effect.sensitivity().at(0.2, 0.2).probability_no_direct_effect == 0.0
 
 

@@ -58,7 +58,9 @@ class HiddenAnalysis:
 
     def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
         """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
-        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(self.unit)
+        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(
+            self.unit
+        )
 
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""

@@ -79,9 +79,7 @@ def sample_settings(
     return NodeSample(problem, coefficients, variance, picked.astype(np.int64))
 
 
-def _log_density(
-    problem: NodeProblem, setting: Setting, coefficients: FloatArray, variance: FloatArray
-) -> FloatArray:
+def _log_density(problem: NodeProblem, setting: Setting, coefficients: FloatArray, variance: FloatArray) -> FloatArray:
     """Return the log prior density of each draw under one setting, up to what all settings share, shape (size,)."""
     present = (coefficients != 0.0).sum(axis=1)
     if setting.slab == "g":

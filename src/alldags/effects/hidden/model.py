@@ -67,9 +67,7 @@ class NodeDraws:
         s = self.sample
         few = NodeSample(s.problem, s.coefficients[rows], s.variance[rows], s.setting[rows])
         parts = tuple(one.take(rows) for one in self.spikes)
-        return replace(
-            self, coefficients=self.coefficients[rows], noise=self.noise[rows], spikes=parts, sample=few
-        )
+        return replace(self, coefficients=self.coefficients[rows], noise=self.noise[rows], spikes=parts, sample=few)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +192,7 @@ class HiddenModel:
         node = self.nodes[place]
         if not node.is_hit:
             value = self._carried(node, None, branch.effects)
-            yield from self._branches(
-                replace(branch, effects=branch.effects | {node.child: value}), place + 1, slopes
-            )
+            yield from self._branches(replace(branch, effects=branch.effects | {node.child: value}), place + 1, slopes)
         for spike in node.spikes:
             yield from self._branches(self._step(node, spike, branch, slopes), place + 1, slopes)
 
@@ -261,9 +257,7 @@ class HiddenModel:
         absent = {node.forced[i] for i in spike.absent}
         return self._sum(node, spike.pull[:, :, z], absent, effects, (node.child, tuple(absent), z))
 
-    def _sum(
-        self, node: NodeDraws, factors: FloatArray, absent: set[int], effects: Effects, key: object
-    ) -> FloatArray:
+    def _sum(self, node: NodeDraws, factors: FloatArray, absent: set[int], effects: Effects, key: object) -> FloatArray:
         steady = all(name in self._steady for name in node.parents)
         if steady and key in self._kept:
             return self._kept[key]
@@ -371,7 +365,9 @@ def _sample(
 ) -> NodeSample:  # fmt: skip
     node = model.extended_node(child, certain, added)
     if node.problem.loadings is not None:
-        raise AlldagsError(f"the regression of {child!r} has terms that are not variables; sensitivity needs plain ones")
+        raise AlldagsError(
+            f"the regression of {child!r} has terms that are not variables; sensitivity needs plain ones"
+        )
     coefficients, variance = node.draw(size, rng)
     return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 
@@ -408,9 +404,7 @@ def _hit_node(
     else:
         found = (free_of_spikes(size, len(parents)),)
     forced = tuple(parents.index(name) for name in before)
-    return NodeDraws(
-        child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, sample
-    )
+    return NodeDraws(child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, sample)
 
 
 def phantoms(model: FittedGraph, treatment: str, child: str, before: Sequence[str]) -> dict[str, float]:

@@ -57,9 +57,7 @@ class Spike:
         return Spike(self.absent, self.log_constant[rows], self.mean[rows], self.inverse[rows], self.pull[rows])
 
 
-def spikes(
-    sample: NodeSample, stated: NodeProblem, forced: Sequence[str], parents: Sequence[str]
-) -> Iterator[Spike]:
+def spikes(sample: NodeSample, stated: NodeProblem, forced: Sequence[str], parents: Sequence[str]) -> Iterator[Spike]:
     """Yield every possible answer to which edges are absent; an engine without parent sets has one, that none is.
 
     Parameters
@@ -102,9 +100,7 @@ def _answers(stated: NodeProblem, forced: Sequence[str]) -> Iterator[tuple[int, 
             yield tuple(sorted((*must, *some)))
 
 
-def _log_prior(
-    sample: NodeSample, stated: NodeProblem, forced: Sequence[str], absent: tuple[int, ...]
-) -> FloatArray:
+def _log_prior(sample: NodeSample, stated: NodeProblem, forced: Sequence[str], absent: tuple[int, ...]) -> FloatArray:
     """Return the log prior weight of the absent edges, given the other terms of each draw, shape (size,)."""
     places = {i: stated.terms.index(name) for i, name in enumerate(forced) if name in stated.terms}
     uncertain = {i: place for i, place in places.items() if not stated.certain[place]}

@@ -140,7 +140,9 @@ def _given(
     rng: np.random.Generator,
 ) -> _Piece:  # fmt: skip
     """Return the outcome's regression given one residual, averaged over slabs."""
-    parts = [ExactPosterior(_extended(model, problem, one, residual, probability, variance)) for one in problem.settings]
+    parts = [
+        ExactPosterior(_extended(model, problem, one, residual, probability, variance)) for one in problem.settings
+    ]
     logs = np.array([part.log_evidence + one.log_weight for part, one in zip(parts, problem.settings, strict=True)])
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()
