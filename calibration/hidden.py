@@ -15,9 +15,9 @@ from zlib import crc32
 import numpy as np
 
 import alldags as ad
+from alldags.effects.hidden.records import SensitivityAnswer
 from alldags.files import write_text
 from alldags.parallel import map_processes
-from alldags.results.sensitivity import SensitivityAnswer
 from alldags.typing import FloatArray
 
 FOLDER = Path(__file__).parent / "results"

@@ -39,7 +39,7 @@ def test_adjusted_estimates(sensitivity, place):
 
 @pytest.mark.parametrize("case", GOLDEN["benchmarks"], ids=lambda case: f"{case['times']} x female")
 def test_benchmarks(sensitivity, case):
-    """Theirs are at the point estimate, where ours is an average over the posterior: bounds there are held to theirs."""
+    """Theirs are at the point estimate, ours is an average over the posterior: our medians are held to theirs."""
     found = sensitivity.benchmark("female", times=case["times"])
     assert found.r2_treatment == pytest.approx(case["r2_treatment"], abs=0.005)
     assert found.r2_outcome == pytest.approx(case["r2_outcome"], abs=0.01)

@@ -27,7 +27,7 @@ def test_changes_of_edges_keep_them():
 
 
 def test_they_count_in_comparisons():
-    assert GRAPH != ad.CandidateGraph.from_order(GRAPH.variables)
+    assert ad.CandidateGraph.from_order(GRAPH.variables) != GRAPH
     assert len({GRAPH, TWO, GRAPH.with_hidden("x", '"y"', 0.3)}) == 2
     assert pickle.loads(pickle.dumps(TWO)) == TWO
 

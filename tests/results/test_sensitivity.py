@@ -389,7 +389,7 @@ def test_questions_for_a_simple_cause_are_refused_with_mediators(through_tar):
     for ask in (
         lambda: through_tar.at(0.1, 0.1),
         lambda: through_tar.benchmark("age"),
-        lambda: through_tar.plot(),
+        through_tar.plot,
         lambda: through_tar.given(ad.Strength()),
     ):
         with pytest.raises(ad.AlldagsError, match="treatment and outcome alone"):

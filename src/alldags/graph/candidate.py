@@ -150,7 +150,7 @@ class CandidateGraph:
     def with_hidden(self, first: str, second: str, probability: float = 0.5) -> CandidateGraph:
         """Return a graph in which something unmeasured may act on two variables, with this probability (0: it cannot).
 
-        Data do not tell whether it does: an effect it would bias becomes a mixture of both cases, the probability stays.
+        Data do not tell whether it does: an effect it would bias becomes a mixture of both cases.
 
         Examples
         --------

@@ -84,14 +84,14 @@ def hidden_mixture(plain: Effect) -> HiddenMixture | None:
     asked = {_asked(treatment, total) for total in plain._totals.items if total.span.variables}
     if len(asked) > 1:
         raise AlldagsError(
-            f"the candidate graphs say different things about hidden common causes of {treatment!r} and what comes after "
-            "it; give all of them the same, or use sensitivity() without them"
+            f"the candidate graphs say different things about hidden common causes of {treatment!r} and what comes "
+            "after it; give all of them the same, or use sensitivity() without them"
         )
     found = next(iter(asked), ())
     if len(found) > 1:
         raise AlldagsError(
-            f"the graph has hidden common causes of {treatment!r} with {' and '.join(repr(hit) for hit, _ in found)}; an "
-            "effect takes one of them into account: keep one, or use sensitivity(hits=[...]) without them"
+            f"the graph has hidden common causes of {treatment!r} with {' and '.join(repr(hit) for hit, _ in found)}; "
+            "an effect takes one of them into account: keep one, or use sensitivity(hits=[...]) without them"
         )
     return HiddenMixture(plain, *found[0]) if found else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,139 +13,27 @@ import numpy as np
 from alldags import checks
 from alldags.effects.hidden.analysis import HiddenAnalysis, analyse
 from alldags.effects.hidden.given import effect_given
+from alldags.effects.hidden.records import Benchmark, Robustness, SensitivityAnswer, answer
 from alldags.effects.hidden.strength import Direction, Strength
 from alldags.effects.hidden.strengths import bias_factor, correlation, equal_share, factor_of_correlation
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
-from alldags.errors import AlldagsError, AlldagsWarning, EngineError, did_you_mean
+from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
+from alldags.results.hidden_checks import check_engine, checked_hits, checked_share
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
-from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.effect import Effect
 
-_WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
-
-
-@dataclass(frozen=True, slots=True)
-class SensitivityAnswer:
-    """An effect, given a hidden common cause; in the user's units.
-
-    Parameters
-    ----------
-    mean, sd
-        Posterior mean and standard deviation.
-    level, low, high
-        Central interval.
-    probability_positive
-        Posterior probability of an effect above zero.
-    probability_no_direct_effect
-        Posterior probability that the treatment does not act directly on the outcome; None if the engine cannot say.
-    r2_treatment, r2_outcome, bias_factor, rho
-        The strength in all its currencies: shares of what is left of treatment and outcome, the bias in units of the
-        outcome's over the treatment's noise, the correlation of the two errors; None where one number does not say it.
-    probability_hidden
-        Probability that there is a hidden cause: as stated, unless the data were asked (``identify="instruments"``).
-    """
-
-    mean: float
-    sd: float
-    level: float
-    low: float
-    high: float
-    probability_positive: float
-    probability_no_direct_effect: float | None
-    r2_treatment: float | None = None
-    r2_outcome: float | None = None
-    bias_factor: float | None = None
-    rho: float | None = None
-    probability_hidden: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Robustness:
-    """How strong a hidden common cause would have to be.
-
-    Parameters
-    ----------
-    value
-        Share that it would have to explain of what is left of both treatment and outcome (of the errors of all
-        variables it hits, if those are more); 1 if no strength suffices.
-    bias_factor, rho
-        The same in other currencies; None if it hits mediators, too.
-    level
-        None: to bring the mean to `target`; otherwise to make the interval reach it.
-    target
-        In the user's units.
-    """
-
-    value: float
-    bias_factor: float | None
-    rho: float | None
-    level: float | None
-    target: float
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """An effect, given a hidden common cause as strong as a measured covariate; in the user's units.
-
-    Parameters
-    ----------
-    covariate, times, times_outcome
-        So many times as strong on treatment and outcome as this covariate.
-    r2_treatment, r2_outcome
-        Posterior means of what it would explain of what is left of each.
-    r2_treatment_high, r2_outcome_high
-        Their 95% quantiles.
-    bias_factor
-        Posterior mean.
-    answer
-        The effect, every draw at its own strength.
-    """
-
-    covariate: str
-    times: float
-    times_outcome: float
-    r2_treatment: float
-    r2_outcome: float
-    r2_treatment_high: float
-    r2_outcome_high: float
-    bias_factor: float
-    answer: SensitivityAnswer
-
-
-_LINE_DRAWS = 2000
-_LINE_SECONDS = 0.02  # of fitting regressions anew
-_LINE_MODELS = 3
-_SECONDS_PER_SET = 3e-8
-
-
-def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
-    """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
-    if effect.posterior.engine in _WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
-        return None
-    if not effect.mean or not _is_cheap(effect):
-        return None
-    return Sensitivity(effect._without_hidden, draws=_LINE_DRAWS).summary(level)
-
-
-def _is_cheap(effect: Effect) -> bool:
-    """Tell whether the regressions of treatment and outcome, which are fitted anew, take next to no time."""
-    totals = [total for total in effect._totals.items if total.span.variables]
-    if not totals or len(totals) > _LINE_MODELS or math.isfinite(effect._set_draws):
-        return False
-    seconds = 0.0
-    for total in totals:
-        for name in (effect.treatment, effect.outcome):
-            problem = total.model.extended_problem(name, (), {})
-            seconds += 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
-    return seconds <= _LINE_SECONDS
+_COLUMNS = (
+    "r2_treatment", "r2_outcome", "bias_factor", "rho", "mean", "low", "high", "probability_positive",
+    "probability_no_direct_effect",
+)  # fmt: skip
 
 
 class Sensitivity:
@@ -177,9 +64,9 @@ class Sensitivity:
 
     def __init__(self, effect: Effect, hits: Iterable[str] | None = None, draws: int = 20_000) -> None:
         self.effect = effect
-        self.hits = _checked_hits(effect, hits)
+        self.hits = checked_hits(effect, hits)
         self._size = checks.whole("draws", draws, least=100)
-        _check_engine(effect)
+        check_engine(effect)
 
     @cached_property
     def _analysis(self) -> HiddenAnalysis:
@@ -241,7 +128,7 @@ class Sensitivity:
             raise AlldagsError(
                 "say how strong the hidden cause is: at(r2_treatment=0.1, r2_outcome=0.1), or at(rho=0.1)"
             )
-        r2x, r2y = _share("r2_treatment", r2_treatment), _share("r2_outcome", r2_outcome)
+        r2x, r2y = checked_share("r2_treatment", r2_treatment), checked_share("r2_outcome", r2_outcome)
         factor = float(bias_factor(r2x, r2y))
         return self._at_factor(self._analysis.factor_sign(sign) * factor, level, r2x, r2y)
 
@@ -255,7 +142,7 @@ class Sensitivity:
         strength = (r2x, r2y, abs(factor), float(correlation(factor)))
         if factor == 0.0:
             return self._ordinary(level, strength)
-        return _answer(self._analysis.at_factor(factor), level, strength)
+        return answer(self._analysis.at_factor(factor), level, *strength)
 
     def _at_shares(
         self, shares: Mapping[str, float], sign: Direction, level: float, others: Sequence[object]
@@ -264,10 +151,10 @@ class Sensitivity:
             raise AlldagsError("give shares, or r2_treatment and r2_outcome, or rho; only one of them")
         if set(shares) != set(self.hits):
             raise AlldagsError(f"shares must name what the hidden cause hits, {list(self.hits)}, got {list(shares)}")
-        checked = {name: _share(f"the share of {name!r}", value) for name, value in shares.items()}
+        checked = {name: checked_share(f"the share of {name!r}", value) for name, value in shares.items()}
         if checked[self.effect.treatment] == 0.0 or not any(checked[name] for name in self.hits[1:]):
-            return self._ordinary(level, (None, None, None, None))
-        return _answer(self._analysis.at_shares(checked, sign), level, (None, None, None, None))
+            return self._ordinary(level, ())
+        return answer(self._analysis.at_shares(checked, sign), level)
 
     def _ordinary(self, level: float, strength: tuple[float | None, ...]) -> SensitivityAnswer:
         """Return the answer without hidden cause: the effect itself."""
@@ -391,7 +278,7 @@ class Sensitivity:
         factor = sum(s * float(bias_factor(*pair).mean()) for s, pair in found)
         return Benchmark(
             covariate, times, times_outcome, r2x.mean, r2y.mean, r2x.quantile(0.95), r2y.quantile(0.95), factor,
-            _answer(draws, level, (None, None, None, None)),
+            answer(draws, level),
         )  # fmt: skip
 
     def _check_covariate(self, name: object) -> None:
@@ -439,14 +326,7 @@ class Sensitivity:
         xs = self._default_grid if r2_treatment is None else r2_treatment
         ys = self._default_grid if r2_outcome is None else r2_outcome
         answers = [self.at(x, y, level=level) for x in xs for y in ys]
-        columns = {
-            name: [getattr(answer, name) for answer in answers]
-            for name in (
-                "r2_treatment", "r2_outcome", "bias_factor", "rho", "mean", "low", "high", "probability_positive",
-                "probability_no_direct_effect",
-            )
-        }  # fmt: skip
-        return Table(columns)
+        return Table({name: [getattr(one, name) for one in answers] for name in _COLUMNS})
 
     @cached_property
     def _default_grid(self) -> tuple[float, ...]:
@@ -490,8 +370,8 @@ class Sensitivity:
         if identify is not None:
             checks.one_of("identify", identify, ("instruments",))
             return self._identified(strength, level)
-        strengths = (None, None, None, None, strength.probability if isinstance(strength, Strength) else None)
-        return _answer(self._draws_given(strength), level, strengths)
+        draws = self._draws_given(strength)
+        return answer(draws, level, None, None, None, None, strength.probability)
 
     def _identified(self, strength: Strength, level: float) -> SensitivityAnswer:
         """Return the effect after asking the data about the hidden cause."""
@@ -509,11 +389,12 @@ class Sensitivity:
         warnings.warn(
             f"the data were asked whether a hidden cause acts on {names[0]!r} and {names[1]!r} (before: "
             f"{strength.probability:.0%}, after: {found.probability:.0%}): they answer only if some covariate drives "
-            f"{names[0]!r} and has no edge to {names[1]!r}; if none is such an instrument, the answer is confidently wrong",
+            f"{names[0]!r} and has no edge to {names[1]!r}; if none is such an instrument, the answer is confidently "
+            "wrong",
             AlldagsWarning,
             stacklevel=3,
         )
-        return _answer(found.draws.scaled(effect._unit), level, (None, None, None, None, found.probability))
+        return answer(found.draws.scaled(effect._unit), level, None, None, None, None, found.probability)
 
     def _draws_given(self, strength: Strength) -> WeightedDraws:
         self._check_strength(strength)
@@ -568,7 +449,7 @@ class Sensitivity:
         'age'
         """
         found = sorted((self.benchmark(name, level=level) for name in self.covariates), key=lambda b: -b.bias_factor)
-        columns = {
+        columns: dict[str, list[Any]] = {
             "as strong as": [one.covariate for one in found],
             "r2_treatment": [one.r2_treatment for one in found],
             "r2_outcome": [one.r2_outcome for one in found],
@@ -627,50 +508,3 @@ class Sensitivity:
                 f"{what} is for a hidden cause of treatment and outcome alone; this one hits {list(self.hits)}: "
                 f"use {instead}"
             )
-
-
-def _share(name: str, value: object) -> float:
-    if not checks.is_number(value) or not 0 <= value < 1:
-        raise AlldagsError(f"{name} must be a number from 0 to below 1, got {value!r}")
-    return float(value)
-
-
-def _answer(draws: WeightedDraws, level: float, strength: tuple[float | None, ...]) -> SensitivityAnswer:
-    low, high = draws.interval(level)
-    return SensitivityAnswer(draws.mean, draws.sd, level, low, high, draws.above(0.0), draws.no_direct, *strength)
-
-
-def _check_engine(effect: Effect) -> None:
-    name = effect.posterior.engine
-    if name in _WITHOUT_AVERAGE:
-        raise EngineError(
-            f"engine={name!r} takes one graph, or one value of the noise, as known, which sensitivity needs draws of; "
-            "use engine='auto'"
-        )
-
-
-def _checked_hits(effect: Effect, hits: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what the hidden cause acts on: the treatment, then causes first."""
-    treatment, outcome = effect.treatment, effect.outcome
-    if isinstance(hits, str):
-        raise AlldagsError(f"hits must be a list of names, got {hits!r}; write [{treatment!r}, {hits!r}]")
-    given = (treatment, outcome) if hits is None else tuple(hits)
-    spans = [total.span for total in effect._totals.items if total.span.variables]
-    if not spans:
-        raise AlldagsError(
-            f"no candidate path leads from {treatment!r} to {outcome!r}: the effect is zero by assumption, whatever is "
-            "hidden"
-        )
-    allowed = [name for name in spans[0].variables if all(name in span.places for span in spans)]
-    for name in given:
-        if name not in allowed:
-            raise AlldagsError(
-                f"hits names {name!r}, which does not lie between {treatment!r} and {outcome!r} in every candidate "
-                f"graph{did_you_mean(name, allowed)}; known: {', '.join(map(repr, allowed))}"
-            )
-    if treatment not in given or len(set(given)) < 2:
-        raise AlldagsError(
-            f"hits must have {treatment!r} and at least one variable after it: a hidden cause that does not act on the "
-            "treatment does not bias its total effect"
-        )
-    return tuple(name for name in allowed if name in given)

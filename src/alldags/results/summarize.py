@@ -14,7 +14,7 @@ from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import WorkingData
-from alldags.results.sensitivity import hidden_line
+from alldags.results.hidden_line import hidden_line
 from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.effects.hidden.model import HiddenModel, hidden_model
+from alldags.effects.hidden.build import hidden_model
+from alldags.effects.hidden.model import HiddenModel
 from alldags.effects.hidden.strength import Direction
 from alldags.effects.hidden.strengths import MOST, Number, benchmark_bounds, bias_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled

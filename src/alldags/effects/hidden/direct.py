@@ -1,6 +1,6 @@
 """A hidden cause of treatment and outcome alone: effects are linear in the bias factor, log weights quadratic.
 
-What `HiddenModel.effect` does in general is written out here once, so that a strength costs a few passes over the draws.
+What `HiddenModel.effect` does in general is written out here once: a strength costs a few passes over the draws.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class DirectAnswer:
         """Return the weights over ``exp(top)``, shape (size,)."""
         constant, first, second = self.log_weight
         if not self.absent:
-            return np.exp(constant - top)
-        return np.exp((second * factor + first) * factor + (constant - top))
+            return np.asarray(np.exp(constant - top))
+        return np.asarray(np.exp((second * factor + first) * factor + (constant - top)))
 
 
 def direct_answer(spike: Spike, ratio: FloatArray, carried: FloatArray, pulled: FloatArray) -> DirectAnswer:

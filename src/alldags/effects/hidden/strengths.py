@@ -76,7 +76,9 @@ def error_slopes(
     noise
         Standard deviation of each node's noise in the *observed* regression, given the nodes hit before.
     """
-    odds, sizes, slopes = 0.0, {}, {}
+    odds: Number = 0.0
+    sizes: dict[str, FloatArray] = {}
+    slopes: dict[str, dict[str, FloatArray]] = {}
     for name in hits:
         load = np.asarray(loadings[name], dtype=float)
         sizes[name] = noise[name] / np.sqrt(1.0 - load**2 * odds / (1.0 + odds))

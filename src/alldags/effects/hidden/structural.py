@@ -125,7 +125,7 @@ def _residual(model: FittedGraph, treatment: str, coefficients: FloatArray, vari
     combination = np.zeros(len(index))
     combination[index[treatment]] = 1.0
     combination[[index[name] for name in model.node(treatment).parents]] = -coefficients
-    return combination / np.sqrt(variance)
+    return np.asarray(combination / np.sqrt(variance))
 
 
 @dataclass(frozen=True, eq=False)

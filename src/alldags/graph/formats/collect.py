@@ -88,5 +88,5 @@ def check_no_hidden(graph: CandidateGraph, format: str) -> None:
     """Refuse to write hidden common causes in a format that has no place for them."""
     for first, second in graph.hidden:
         raise GraphError(
-            f"{format} has no place for the hidden common cause {first!r} <-> {second!r}; use TOML, JSON, dagitty or DOT"
+            f"{format} has no place for the hidden common cause {first!r} <-> {second!r}; use TOML, JSON, dagitty, DOT"
         )

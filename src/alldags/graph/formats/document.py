@@ -2,8 +2,8 @@
 
 Keys: ``variables`` (list of names), ``probability`` (for edges without their own), ``tiers`` (list of lists) or
 ``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``), ``hidden``
-(list of ``{first, second, probability}`` or ``[first, second, probability]``: hidden common causes). Edges override what
-tiers or order say; probability 0 excludes an edge.
+(list of ``{first, second, probability}`` or ``[first, second, probability]``: hidden common causes). Edges override
+what tiers or order say; probability 0 excludes an edge.
 """
 
 from __future__ import annotations
