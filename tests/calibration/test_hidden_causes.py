@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from calibration.hidden import CELLS, run
+from scipy import stats
 
 
 @pytest.mark.parametrize("cell", [0, 1], ids=lambda cell: CELLS[cell].key)

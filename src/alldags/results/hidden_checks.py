@@ -21,6 +21,26 @@ def checked_share(name: str, value: object) -> float:
     return float(value)
 
 
+def check_order(effect: Effect) -> None:
+    """Refuse variables whose order is open on the way from treatment to outcome."""
+    if loose := open_orders(effect):
+        raise AlldagsError(
+            f"sensitivity needs to know what comes before what between {effect.treatment!r} and {effect.outcome!r}; the "
+            f"order of {', '.join(map(repr, loose))} is open: give each edge one direction"
+        )
+
+
+def open_orders(effect: Effect) -> tuple[str, ...]:
+    """Return the variables on the way whose order is open."""
+    return tuple(
+        name
+        for total in effect._totals.items
+        for block in total.model.graph.blocks
+        for name in block
+        if name in total.span.places
+    )
+
+
 def check_engine(effect: Effect) -> None:
     """Refuse engines that take as known what has to be drawn."""
     name = effect.posterior.engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.results.hidden_checks import WITHOUT_AVERAGE
+from alldags.results.hidden_checks import WITHOUT_AVERAGE, open_orders
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 
@@ -22,7 +22,7 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
     if effect.posterior.engine in WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
         return None
-    if not effect.mean or not _is_cheap(effect):
+    if not effect.mean or open_orders(effect) or not _is_cheap(effect):
         return None
     return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
 

@@ -20,7 +20,7 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
-from alldags.results.hidden_checks import check_engine, checked_hits, checked_share
+from alldags.results.hidden_checks import check_engine, check_order, checked_hits, checked_share
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -64,6 +64,7 @@ class Sensitivity:
 
     def __init__(self, effect: Effect, hits: Iterable[str] | None = None, draws: int = 20_000) -> None:
         self.effect = effect
+        check_order(effect)
         self.hits = checked_hits(effect, hits)
         self._size = checks.whole("draws", draws, least=100)
         check_engine(effect)

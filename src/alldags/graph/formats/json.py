@@ -27,7 +27,7 @@ def _without_facts(document: Any) -> Any:
     """Leave out what ``alldags graph --json`` adds to a graph."""
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("alldags.graph/"):
         return document
-    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs")}
+    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs", "blocks")}
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,10 +49,11 @@ def write(graph: CandidateGraph) -> str:
         "\n    " + json.dumps({"cause": cause, "effect": effect, "probability": probability}, ensure_ascii=False)
         for (cause, effect), probability in graph.edges.items()
     )
+    names = json.dumps(graph.variables, ensure_ascii=False)
     pairs = ",".join(
         "\n    " + json.dumps({"first": first, "second": second, "probability": probability}, ensure_ascii=False)
         for (first, second), probability in graph.hidden.items()
     )
     hidden = f',\n  "hidden": [{pairs}\n  ]' if pairs else ""
-    names = json.dumps(graph.variables, ensure_ascii=False)
-    return f'{{\n  "variables": {names},\n  "edges": [{edges}\n  ]{hidden}\n}}\n'
+    fitted = "" if graph.calibrate else '  "calibrate": false,\n'
+    return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]{hidden}\n}}\n'

@@ -33,7 +33,8 @@ def write(graph: CandidateGraph) -> str:
         for (first, second), probability in graph.hidden.items()
     )
     hidden = f"hidden = [\n{pairs}]\n" if pairs else ""
-    return f"variables = [\n{names}]\nedges = [\n{edges}]\n{hidden}"
+    fitted = "" if graph.calibrate else "calibrate = false\n"
+    return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n{hidden}"
 
 
 def _quoted(name: str) -> str:
