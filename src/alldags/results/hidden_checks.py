@@ -25,8 +25,8 @@ def check_order(effect: Effect) -> None:
     """Refuse variables whose order is open on the way from treatment to outcome."""
     if loose := open_orders(effect):
         raise AlldagsError(
-            f"sensitivity needs to know what comes before what between {effect.treatment!r} and {effect.outcome!r}; the "
-            f"order of {', '.join(map(repr, loose))} is open: give each edge one direction"
+            f"sensitivity needs to know what comes before what between {effect.treatment!r} and {effect.outcome!r}; "
+            f"the order of {', '.join(map(repr, loose))} is open: give each edge one direction"
         )
 
 
