@@ -169,3 +169,26 @@ def test_more_candidates_than_one_word_holds(rng):
     effect = ad.fit(table, graph, names=names, rng=0, engine=ad.engines.MCMC(sweeps=400)).effect("x", "y")
     limit = effect.sensitivity(draws=1000).at(1e-10, 1e-10)
     assert abs(limit.mean - effect.mean) < 0.3 * effect.sd
+
+
+@pytest.mark.parametrize(("direct", "onward"), [(0.0, 0.5), (0.4, 0.0), (0.0, 0.0), (0.4, 0.5)])
+def test_with_the_true_strengths_the_true_edges_are_found(direct, onward):
+    """A cause of treatment, mediator and outcome, known in strength: which edges are absent shows, and the effect."""
+    rng = np.random.default_rng(17)
+    n, shares = 20_000, {"x": 0.3, "m": 0.2, "y": 0.3}
+    u, loads = rng.standard_normal(n), {name: np.sqrt(share) for name, share in shares.items()}
+
+    def error(name):
+        return loads[name] * u + np.sqrt(1 - shares[name]) * rng.standard_normal(n)
+
+    c1, c2 = rng.standard_normal((2, n))
+    x = 0.5 * c1 + error("x")
+    m = 0.6 * x + 0.3 * c2 + 0.4 * c1 + error("m")
+    y = direct * x + 0.4 * c1 + onward * m + error("y")
+    effect = ad.fit(np.column_stack([c1, c2, x, m, y]), GRAPH, names=NAMES, rng=0).effect("x", "y")
+    answer = effect.sensitivity(["x", "m", "y"]).at(shares=shares, sign="positive")
+    truth = direct + 0.6 * onward
+    assert abs(effect.mean - truth) > 0.2  # ignoring it is wrong
+    assert abs(answer.mean - truth) < 4 * max(answer.sd, 0.005)
+    assert answer.sd < 0.03
+    assert (answer.probability_no_direct_effect > 0.8) == (direct == 0.0)
