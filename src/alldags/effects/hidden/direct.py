@@ -15,6 +15,9 @@ from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.typing import FloatArray
 
 
+_LEAST = 1e-9  # share of the probability below which an answer does not count
+
+
 @dataclass(frozen=True, eq=False)
 class DirectAnswer:
     """The effect and its weights under one answer to whether the direct edge is absent, as functions of the factor f.
@@ -34,16 +37,20 @@ class DirectAnswer:
     log_weight: FloatArray
     absent: bool
 
-    def effect(self, factor: Number) -> FloatArray:
-        """Return the effect, shape (size,)."""
-        return np.asarray(self.base + factor * self.slope)
-
-    def weight(self, factor: Number, top: float) -> FloatArray:
-        """Return the weights over ``exp(top)``, shape (size,)."""
+    def write(self, factor: Number, top: float, values: FloatArray, weights: FloatArray) -> None:
+        """Write the effect, and the weights over ``exp(top)``, shape (size,) each: nothing is allocated on the way."""
+        np.multiply(self.slope, factor, out=values)
+        values += self.base
         constant, first, second = self.log_weight
-        if not self.absent:
-            return np.asarray(np.exp(constant - top))
-        return np.asarray(np.exp((second * factor + first) * factor + (constant - top)))
+        if self.absent:
+            np.multiply(second, factor, out=weights)
+            weights += first
+            weights *= factor
+            weights += constant
+            weights -= top
+        else:
+            np.subtract(constant, top, out=weights)
+        np.exp(weights, out=weights)
 
 
 def direct_answer(spike: Spike, ratio: FloatArray, carried: FloatArray, pulled: FloatArray) -> DirectAnswer:
@@ -73,13 +80,14 @@ def direct_answer(spike: Spike, ratio: FloatArray, carried: FloatArray, pulled: 
 def direct_effect(answers: tuple[DirectAnswer, ...], factor: Number, knows_absence: bool) -> WeightedDraws:
     """Return the effect under a bias factor, one number or one for each draw."""
     top = max(float(one.log_weight[0].max()) for one in answers if not one.absent or len(answers) == 1)
-    weights = [one.weight(factor, top) for one in answers]
-    masses = np.array([weight.sum() for weight in weights])
-    total = masses.sum()
-    kept = [i for i in range(len(answers)) if masses[i] > 1e-12 * total]
-    none = sum(masses[i] for i in kept if answers[i].absent) / total
-    return WeightedDraws(
-        np.concatenate([answers[i].effect(factor) for i in kept]),
-        np.concatenate([weights[i] for i in kept]) / total,
-        float(none) if knows_absence else None,
-    )
+    size = len(answers[0].base)
+    values, weights = np.empty((2, len(answers), size))
+    for one, value, weight in zip(answers, values, weights, strict=True):
+        one.write(factor, top, value, weight)
+    masses = weights.sum(axis=1)
+    kept = masses > _LEAST * masses.sum()
+    weights *= 1.0 / masses.sum()
+    none = sum(mass for mass, one in zip(masses.tolist(), answers, strict=True) if one.absent) / float(masses.sum())
+    if not kept.all():
+        values, weights = values[kept], weights[kept]
+    return WeightedDraws(values.ravel(), weights.ravel(), none if knows_absence else None)

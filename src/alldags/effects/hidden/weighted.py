@@ -40,7 +40,8 @@ class WeightedDraws:
     def sd(self) -> float:
         """Standard deviation."""
         gap = self.values - self.mean
-        return math.sqrt(max(float(np.einsum("i,i,i->", self.weights, gap, gap)), 0.0))
+        gap *= gap
+        return math.sqrt(max(float(self.weights @ gap), 0.0))
 
     def above(self, value: float) -> float:
         """Return the probability of more than `value`."""
@@ -55,7 +56,9 @@ class WeightedDraws:
         """Bin of each draw, and the weight up to and with each bin: quantiles need not sort all draws."""
         low, high = float(self.values.min()), float(self.values.max())
         scale = (_BINS - 1) / (high - low) if high > low else 0.0
-        bins = ((self.values - low) * scale).astype(np.int64)
+        places = self.values - low
+        places *= scale
+        bins = places.astype(np.int64)
         return bins, np.cumsum(np.bincount(bins, self.weights, minlength=_BINS))
 
     def quantile(self, level: float) -> float:
