@@ -333,6 +333,22 @@ def test_engines_that_do_not_average_are_refused(engine):
         effect.sensitivity()
 
 
+def test_rows_in_which_a_variable_was_set_are_refused():
+    """Its regression leaves them out, and nothing hidden acts on it there."""
+    effect = ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
+    data = effect.posterior._data
+    object.__setattr__(data, "own", {"smoking": data.pooled})
+    with pytest.raises(ad.AlldagsError, match="'smoking' leaves out rows in which it was set"):
+        effect.sensitivity()
+    assert effect.summary().hidden is None
+
+
+def test_open_directions_on_the_way_are_refused():
+    graph = GRAPH.with_pair("tar", "exercise", 0.2)
+    with pytest.raises(ad.AlldagsError, match="order of 'tar', 'exercise' is open"):
+        ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
+
+
 def test_scale_mixtures_have_no_absent_edges():
     effect = ad.fit(STUDY.table, GRAPH, rng=0, engine="vb").effect("smoking", "risk")
     answer = effect.sensitivity().at(1e-9, 1e-9)

@@ -41,6 +41,16 @@ def open_orders(effect: Effect) -> tuple[str, ...]:
     )
 
 
+def check_rows(effect: Effect, hits: Iterable[str]) -> None:
+    """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
+    for name in hits:
+        if name in effect.posterior._data.own:
+            raise AlldagsError(
+                f"the regression of {name!r} leaves out rows in which it was set from outside, and nothing hidden acts "
+                "on it there; sensitivity to a cause of it is not supported: ask with the other rows alone"
+            )
+
+
 def check_engine(effect: Effect) -> None:
     """Refuse engines that take as known what has to be drawn."""
     name = effect.posterior.engine

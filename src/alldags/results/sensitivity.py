@@ -20,7 +20,7 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
-from alldags.results.hidden_checks import check_engine, check_order, checked_hits, checked_share
+from alldags.results.hidden_checks import check_engine, check_order, check_rows, checked_hits, checked_share
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -68,6 +68,7 @@ class Sensitivity:
         self.hits = checked_hits(effect, hits)
         self._size = checks.whole("draws", draws, least=100)
         check_engine(effect)
+        check_rows(effect, self.hits)
 
     @cached_property
     def _analysis(self) -> HiddenAnalysis:

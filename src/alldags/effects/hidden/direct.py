@@ -14,7 +14,6 @@ from alldags.effects.hidden.strengths import Number
 from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.typing import FloatArray
 
-
 _LEAST = 1e-9  # share of the probability below which an answer does not count
 
 
