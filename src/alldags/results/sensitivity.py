@@ -258,7 +258,7 @@ class Sensitivity:
         >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
         >>> strong = sensitivity.benchmark("age")
         >>> round(strong.r2_treatment, 2), round(strong.r2_outcome, 2)
-        (0.05, 0.09)
+        (0.05, 0.08)
         """
         self._check_simple("benchmark()", "at(shares={...})")
         check_level(level)

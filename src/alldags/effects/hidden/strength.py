@@ -72,14 +72,14 @@ class Strength:
 
     @property
     def stated(self) -> Mapping[str, Share]:
-        """What was said of each node: by role, or by name where `shares` are given."""
+        """What was said of each node, by role, or by name where `shares` are given."""
         if self.shares is not None:
             return self.shares
         return {"r2_treatment": self.r2_treatment, "r2_outcome": self.r2_outcome}
 
     @property
     def factor_variance(self) -> float:
-        """Second moment of the bias factor: ``E[R2y] E[R2x / (1 - R2x)]``."""
+        """Second moment of the bias factor, which is ``E[R2y] E[R2x / (1 - R2x)]``."""
         (low, high), (bottom, top) = (limits(name, value) for name, value in self.stated.items())
         odds = low / (1 - low) if high == low else math.log((1 - low) / (1 - high)) / (high - low) - 1
         return 0.5 * (bottom + top) * odds
