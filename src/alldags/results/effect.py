@@ -18,6 +18,7 @@ from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
@@ -133,7 +134,10 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self._plain_mean**2, 0.0))
+        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
+        unit, power = math.frexp(self._unit)
+        mean = math.ldexp(self._plain_mean, -power)
+        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @property
     def sd_coefficients(self) -> float | None:
@@ -143,7 +147,10 @@ class Effect:
         """
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self._plain_sd**2 - self.sd_structure**2, 0.0))
+        if math.isinf(self._plain_sd):
+            return math.inf
+        whole, power = math.frexp(self._plain_sd)
+        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
 
     @property
     def sd_hidden(self) -> float | None:
@@ -177,7 +184,8 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.011, 0.81)
         """
-        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
+        bias = checks.finite("estimate", estimate) - self.mean
+        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -196,6 +204,8 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
@@ -336,6 +346,8 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        edges = sum(len(model.graph.edges) for model in self._models.items)
+        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
