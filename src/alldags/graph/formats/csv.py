@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.formats.collect import Collector
+from alldags.graph.formats.collect import Collector, check_no_hidden
 
 _COLUMNS = ("cause", "effect", "probability")
 _ALIASES = {
@@ -75,6 +75,7 @@ def _add(found: Collector, row: dict[str, str], where: str) -> None:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as CSV."""
+    check_no_hidden(graph, "CSV")
     if not graph.calibrate:
         raise GraphError("CSV has no place for calibrate=False; write TOML, JSON, DOT, GML or dagitty")
     out = io.StringIO(newline="")
