@@ -61,7 +61,7 @@ def _log(shares: Sequence[float], values: Sequence[float]) -> float:
         raise GraphError(
             "one graph has an edge for certain that another one excludes; pool such opinions with how='linear'"
         )
-    return present / (present + absent)
+    return float(present / (present + absent))
 
 
 def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
