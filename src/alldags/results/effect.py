@@ -12,7 +12,7 @@ from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.link_check import LinkCheck, link_check
-from alldags.effects.regression import Regression, adjustment_set, least_squares
+from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -30,6 +30,7 @@ from alldags.typing import FloatArray, RandomSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
 
 _DRAWS = 20_000  # behind intervals and probabilities
@@ -53,10 +54,13 @@ class Effect:
     True
     """
 
-    def __init__(self, posterior: Posterior, treatment: str, outcome: str) -> None:
+    def __init__(
+        self, posterior: Posterior, treatment: str, outcome: str, clusters: ClusterCheck | None = None
+    ) -> None:
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
+        self.clusters = clusters
         for total in self._totals.items:
             total.prepare()
 
@@ -95,17 +99,36 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        return self._sd_from(self._totals.average(lambda total: total.second_between))
+        return self._sd_from(self._totals.average(lambda total: total.second_between) - self._second_missing)
+
+    @property
+    def sd_missing(self) -> float | None:
+        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
+        return None if self._totals.weights.tables == 1 else abs(self._unit) * math.sqrt(self._second_missing)
+
+    @cached_property
+    def _second_missing(self) -> float:
+        """Variance of the mean between completed tables, in working units; 0 for a single table."""
+        tables = self._totals.weights.tables
+        return 0.0 if tables == 1 else float(self._totals.averages(lambda total: total.mean).var())
+
+    @property
+    def missing_information(self) -> float | None:
+        """Share of the posterior variance that comes from missing values; None if none were imputed."""
+        return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
 
     def _sd_from(self, second: float) -> float:
         return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
 
     @property
     def sd_coefficients(self) -> float | None:
-        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
+        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
+
+        Where values were imputed, the square of `sd_missing` is a third part.
+        """
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2, 0.0))
+        return math.sqrt(max(self.sd**2 - self.sd_structure**2 - (self.sd_missing or 0.0) ** 2, 0.0))
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -113,8 +136,14 @@ class Effect:
 
     @cached_property
     def mean_error(self) -> float:
-        """Monte-Carlo standard error of `mean`; 0 where no node was sampled."""
-        return abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        """Monte-Carlo standard error of `mean`; 0 where no node was sampled and no value imputed."""
+        sampled = abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        return math.hypot(sampled, self.imputation_error) if self.imputation_error else sampled
+
+    @property
+    def imputation_error(self) -> float:
+        """The part of `mean_error` that comes from the number of imputed tables; 0 if none were."""
+        return (self.sd_missing or 0.0) / math.sqrt(max(self._totals.weights.tables - 1, 1))
 
     @cached_property
     def mean_bound(self) -> float:
@@ -334,7 +363,9 @@ class Effect:
         ('age', 'income', 'genes')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
-        return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
+        between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
+        tables = self.posterior._tables
+        return combined([least_squares(data, self.treatment, self.outcome, covariates, between) for data in tables])
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
