@@ -1,6 +1,6 @@
-"""Missing values, experiments and clusters: do answers hold what they promise? ``python -m calibration.rows [--sets 200]``.
+"""Missing values, experiments and clusters: do answers hold what they promise?
 
-Each study simulates tables whose effect is known and asks in several ways; the table lists bias, root mean squared
+Run with ``python -m calibration.rows [--sets 200]``. Each study simulates tables whose effect is known and asks in several ways; the table lists bias, root mean squared
 error, coverage of 95% intervals and their width.
 """
 
@@ -89,7 +89,11 @@ def experiments(seed: int) -> dict[str, Answer]:
     answers = {}
     for name, known in (("told which rows were set", "target"), ("not told", None)):
         effect = ad.fit(table, DO_GRAPH, rng=seed, interventions=known).effect("x", "y")
-        answers[name] = (effect.do(DO_VALUE).mean, np.nan, np.nan)  # its interval is that of a new unit, not of the mean
+        answers[name] = (
+            effect.do(DO_VALUE).mean,
+            np.nan,
+            np.nan,
+        )  # its interval is that of a new unit, not of the mean
     return answers
 
 
@@ -185,8 +189,8 @@ def table(found: dict[str, list[dict[str, Answer]]]) -> str:
     """Return the results in Markdown."""
     lines = ["| study | asked | bias | error | covered | width |", "| --- | --- | --- | --- | --- | --- |"]
     for study, items in found.items():
-        for way in items[0] if items else ():
-            lines.append(row(study, way, np.array([item[way] for item in items]), STUDIES[study][1]))
+        ways = items[0] if items else ()
+        lines += [row(study, way, np.array([item[way] for item in items]), STUDIES[study][1]) for way in ways]
     return "\n".join(lines)
 
 

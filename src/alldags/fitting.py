@@ -23,7 +23,7 @@ from alldags.nodes.build import linear_terms
 from alldags.nodes.data import common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
-from alldags.results.clusters import Clusters
+from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
@@ -128,7 +128,7 @@ def fit(
     models = fitted_mixture(graphs, shares, prior, data, store)
     notes = (*tables.notes, *randomized_note(lots), *_direction_note(graphs, prior))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
-    return Posterior(models, store, draw_seed, notes, clusters)
+    return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

@@ -98,6 +98,16 @@ class Clusters:
                 continue  # a variable that does not vary in the clusters drawn
 
 
+def clusters_note(clusters: Clusters | None) -> tuple[str, ...]:
+    """Say what is asked of clusters, and what is not."""
+    if clusters is None:
+        return ()
+    return (
+        f"{clusters.count:,} clusters: each effect is as uncertain as resampling them shows; edge probabilities and "
+        "other tables of the whole fit take rows for independent",
+    )
+
+
 def clustered(effect: Effect, clusters: Clusters) -> Effect:
     """Return the effect with each row counted as its design effect says."""
     check = _check(effect, clusters)

@@ -11,7 +11,7 @@ from alldags.effects.regression import Regression
 from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
+from alldags.show.summary import Adjustment, ClusterSpread, EffectSummary, LeastSquares, MissingShare
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -45,7 +45,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         probability_no_path_error=effect.probability_no_path_error,
         has_path=_leads(posterior, effect.treatment, effect.outcome),
         has_reverse_path=_leads(posterior, effect.outcome, effect.treatment),
-        rows=posterior.rows,
+        rows=_rows(effect),
         candidates=len(posterior.graphs),
         log10_graphs=posterior.log10_graphs,
         learns_hyperparameters=posterior.has_hyperparameters,
@@ -57,7 +57,29 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
         converged=effect.converged,
+        missing=_missing(effect),
+        clusters=_clusters(effect),
     )
+
+
+def _rows(effect: Effect) -> float:
+    """Return the number of rows of the table, whatever they count as."""
+    counted = effect.posterior.rows
+    return counted if effect.clusters is None else round(counted * effect.clusters.design_effect, 6)
+
+
+def _missing(effect: Effect) -> MissingShare | None:
+    if effect.sd_missing is None or effect.missing_information is None:
+        return None
+    tables = effect._totals.weights.tables
+    return MissingShare(tables, effect.sd_missing, effect.missing_information, effect.imputation_error)
+
+
+def _clusters(effect: Effect) -> ClusterSpread | None:
+    check = effect.clusters
+    if check is None:
+        return None
+    return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
 
 
 def _least_squares(plain: Regression | None) -> LeastSquares | None:

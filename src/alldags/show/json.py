@@ -35,7 +35,14 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "least_squares": summary.least_squares and asdict(summary.least_squares),
         "mean_without_link": summary.mean_without_link,
         "converged": summary.converged,
+        **_rows(summary),
     }
+
+
+def _rows(summary: EffectSummary) -> dict[str, Any]:
+    """Return what is there only if values were imputed, or rows belong together."""
+    found = {"missing": summary.missing, "clusters": summary.clusters}
+    return {name: {key: _finite(value) for key, value in asdict(item).items()} for name, item in found.items() if item}
 
 
 def _finite(value: float | None) -> float | None:

@@ -125,7 +125,19 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
         found.append((f"  from not knowing the {unknown}", number(summary.sd_structure)))
         found.append(("  from not knowing the coefficients", number(summary.sd_coefficients)))
+    if summary.missing is not None:
+        found.append(("  from not knowing missing values", number(summary.missing.sd)))
     return found
+
+
+def _cluster_rows(summary: EffectSummary) -> list[Row]:
+    if summary.clusters is None:
+        return []
+    resampled = f"{number(summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
+    return [
+        ("sd with rows taken for independent", number(summary.clusters.sd_independent)),
+        ("sd over resampled clusters", resampled),
+    ]
 
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
@@ -167,6 +179,7 @@ def _origin_rows(summary: EffectSummary) -> list[Row]:
 _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _estimate_row,
     _spread_rows,
+    _cluster_rows,
     _interval_row,
     _sign_rows,
     _no_effect_row,
