@@ -1,7 +1,7 @@
 """Missing values, experiments and clusters: do answers hold what they promise?
 
-Run with ``python -m calibration.rows [--sets 200]``. Each study simulates tables whose effect is known and asks in several ways; the table lists bias, root mean squared
-error, coverage of 95% intervals and their width.
+Run with ``python -m calibration.rows [--sets 200]``. Each study simulates tables whose effect is known and asks in
+several ways; the table lists bias, root mean squared error, coverage of 95% intervals and their width.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from typing import Any, TypeAlias
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -111,9 +111,18 @@ class RowGroups:
 
     def repeated(self, times: Sequence[int] | IntArray) -> RowGroups:
         """Return the rows with each cluster, in the order of `clusters`, so many times; those of zero are left out."""
-        count = dict(zip(self.clusters, times, strict=True))
-        groups = (_repeat(group, float(count[group.cluster])) for group in self.groups if count[group.cluster])
-        return replace(self, groups=tuple(groups))
+        count = np.asarray(times, dtype=np.float64)
+        groups = (_repeated(stack, count) for stack in self._stacks)
+        return replace(self, groups=tuple(group for group in groups if group.rows))
+
+    @cached_property
+    def _stacks(self) -> tuple[_Stack, ...]:
+        """The groups with the same targets, side by side."""
+        place = {cluster: i for i, cluster in enumerate(self.clusters)}
+        alike: dict[frozenset[str], list[RowGroup]] = {}
+        for group in self.groups:
+            alike.setdefault(group.targets, []).append(group)
+        return tuple(_stacked(groups, place) for groups in alike.values())
 
 
 def scaled(moments: MomentsRecord, factor: float) -> MomentsRecord:
@@ -121,9 +130,38 @@ def scaled(moments: MomentsRecord, factor: float) -> MomentsRecord:
     return type(moments)(moments.n * factor, moments.mean, moments.scatter * factor, moments.names)
 
 
-def _repeat(group: RowGroup, times: float) -> RowGroup:
-    moments = scaled(group.moments, times)
-    return replace(group, moments=moments, rows=group.rows * times, squares=group.squares * times)
+class _Stack(NamedTuple):
+    """Groups with the same targets, g of them: cluster (g,), n, rows and squares (g, 3), means and scatters."""
+
+    first: RowGroup
+    cluster: IntArray
+    sizes: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+
+
+def _stacked(groups: Sequence[RowGroup], place: dict[Hashable, int]) -> _Stack:
+    return _Stack(
+        groups[0],
+        np.array([place[group.cluster] for group in groups]),
+        np.array([(group.moments.n, group.rows, group.squares) for group in groups]),
+        np.array([group.moments.mean for group in groups]),
+        np.array([group.moments.scatter for group in groups]),
+    )
+
+
+def _repeated(stack: _Stack, count: FloatArray) -> RowGroup:
+    """Add up the groups of a stack, each as many times as its cluster counts."""
+    times = count[stack.cluster]
+    n, rows, squares = (times @ stack.sizes).tolist()
+    if n == 0.0:
+        return replace(stack.first, rows=0.0)
+    weight = times * stack.sizes[:, 0]
+    mean = weight @ stack.mean / n
+    gap = stack.mean - mean
+    scatter = np.tensordot(times, stack.scatter, axes=1) + (gap * weight[:, None]).T @ gap
+    moments = MomentsRecord(n, mean, scatter, stack.first.moments.names)
+    return RowGroup(moments, stack.first.targets, None, rows, squares)
 
 
 # -- one pass over the rows ------------------------------------------------------------------------------------------
