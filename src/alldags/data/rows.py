@@ -106,8 +106,8 @@ class RowGroups:
 
     @property
     def clusters(self) -> tuple[Hashable, ...]:
-        """Labels of the clusters, in the order of the table."""
-        return tuple(dict.fromkeys(group.cluster for group in self.groups))
+        """Labels of the clusters whose rows have some weight, in the order of the table."""
+        return tuple(dict.fromkeys(group.cluster for group in self.groups if group.moments.n > 0))
 
     def repeated(self, times: Sequence[int] | IntArray) -> RowGroups:
         """Return the rows with each cluster, in the order of `clusters`, so many times; those of zero are left out."""
@@ -120,7 +120,7 @@ class RowGroups:
         """The groups with the same targets, side by side."""
         place = {cluster: i for i, cluster in enumerate(self.clusters)}
         alike: dict[frozenset[str], list[RowGroup]] = {}
-        for group in self.groups:
+        for group in (group for group in self.groups if group.moments.n > 0):
             alike.setdefault(group.targets, []).append(group)
         return tuple(_stacked(groups, place) for groups in alike.values())
 
