@@ -7,6 +7,7 @@ several ways; the table lists bias, root mean squared error, coverage of 95% int
 from __future__ import annotations
 
 import argparse
+import csv
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from alldags.progress import Progress
 from alldags.typing import FloatArray
 
 RESULTS = Path(__file__).parent / "results" / "rows.md"
+STORED = RESULTS.with_suffix(".csv")
 Answer = tuple[float, float, float]
 """Estimate, and the ends of its 95% interval."""
 
@@ -163,12 +165,12 @@ STUDIES: dict[str, tuple[Callable[[int], dict[str, Answer]], float]] = {
 }
 
 
-def run(task: tuple[str, int]) -> tuple[str, dict[str, Answer]]:
+def run(task: tuple[str, int]) -> tuple[str, int, dict[str, Answer]]:
     """Return the answers of one simulated table."""
     name, seed = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        return name, STUDIES[name][0](seed)
+        return name, seed, STUDIES[name][0](seed)
 
 
 def row(study: str, way: str, answers: FloatArray, truth: float) -> str:
@@ -180,39 +182,64 @@ def row(study: str, way: str, answers: FloatArray, truth: float) -> str:
         covered = width = "-"
     doubt = error.std(ddof=1) / np.sqrt(len(error))
     return (
-        f"| {study} | {way} | {error.mean():+.3f} ± {doubt:.3f} | {np.sqrt(np.mean(error**2)):.3f} | {covered} | "
-        f"{width} |"
+        f"| {study} | {way} | {len(error)} | {error.mean():+.3f} ± {doubt:.3f} | {np.sqrt(np.mean(error**2)):.3f} | "
+        f"{covered} | {width} |"
     )
 
 
-def table(found: dict[str, list[dict[str, Answer]]]) -> str:
+def table(found: Found) -> str:
     """Return the results in Markdown."""
-    lines = ["| study | asked | bias | error | covered | width |", "| --- | --- | --- | --- | --- | --- |"]
-    for study, items in found.items():
-        ways = items[0] if items else ()
-        lines += [row(study, way, np.array([item[way] for item in items]), STUDIES[study][1]) for way in ways]
+    lines = ["| study | asked | sets | bias | error | covered | width |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for study, (_, truth) in STUDIES.items():
+        items = [answers for (name, _), answers in found.items() if name == study]
+        ways = items[0] if len(items) > 1 else ()
+        lines += [row(study, way, np.array([item[way] for item in items]), truth) for way in ways]
     return "\n".join(lines)
 
 
+Found = dict[tuple[str, int], dict[str, Answer]]
+"""Answers by study and seed."""
+
+
+def read() -> Found:
+    """Return the answers of earlier runs."""
+    found: Found = {}
+    if STORED.exists():
+        with STORED.open(encoding="utf-8", newline="") as file:
+            for item in csv.DictReader(file):
+                answers = found.setdefault((item["study"], int(item["seed"])), {})
+                answers[item["asked"]] = float(item["estimate"]), float(item["low"]), float(item["high"])
+    return found
+
+
+def write(found: Found) -> None:
+    """Keep the answers, and the table."""
+    lines = ["study,seed,asked,estimate,low,high"]
+    for (study, seed), answers in sorted(found.items()):
+        numbers = ((way, ",".join(f"{value:.6g}" for value in answer)) for way, answer in answers.items())
+        lines += [f'"{study}",{seed},"{way}",{text}' for way, text in numbers]
+    write_text(STORED, "\n".join(lines) + "\n")
+    write_text(RESULTS, table(found) + "\n")
+
+
 def main() -> None:
-    """Simulate and write the table."""
+    """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200, help="data sets of each study")
     parser.add_argument("--first-seed", type=int, default=10_000, help="seeds below 10,000 were used for choices")
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--only", default="", help="only studies whose name holds this word")
     options = parser.parse_args()
-    names = [name for name in STUDIES if options.only in name]
-    tasks = [(name, options.first_seed + i) for name in names for i in range(options.sets)]
-    found: dict[str, list[dict[str, Answer]]] = {name: [] for name in names}
+    found = read()
+    seeds = range(options.first_seed, options.first_seed + options.sets)
+    tasks = [(name, seed) for name in STUDIES if options.only in name for seed in seeds if (name, seed) not in found]
     with Progress("data sets", len(tasks), keep=True) as progress:
-        for name, answers in map_processes(run, tasks, options.n_jobs):
-            found[name].append(answers)
+        for count, (name, seed, answers) in enumerate(map_processes(run, tasks, options.n_jobs), start=1):
+            found[name, seed] = answers
             progress.advance()
-    text = table(found)
-    print(text)
-    if not options.only:
-        write_text(RESULTS, f"{options.sets} simulated tables of each study.\n\n{text}\n")
+            if count % 20 == 0 or count == len(tasks):
+                write(found)
+    print(table(found))
 
 
 if __name__ == "__main__":
