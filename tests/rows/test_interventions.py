@@ -55,7 +55,7 @@ def test_do_has_no_bias_where_pooled_means_have_one(scaled):
     assert np.mean(not_told) < -1.0  # the mediator's rows in which it was set make it look unmoved
 
 
-FORMS = ["mapping", "pandas", "categories", "polars", "pyarrow", "csv", "parquet", "feather"]
+FORMS = ["mapping", "pandas", "pandas strings", "categories", "polars", "pyarrow", "csv", "parquet", "feather"]
 
 
 @pytest.fixture(params=FORMS)
@@ -67,6 +67,8 @@ def form(request, table, tmp_path):
             return table
         case "pandas":
             return pd.DataFrame(table).replace({"target": {"": np.nan}})
+        case "pandas strings":
+            return pd.DataFrame(table).replace({"target": {"": None}}).astype({"target": "string"})
         case "categories":
             return pd.DataFrame(table).astype({"target": "category"})
         case "polars":

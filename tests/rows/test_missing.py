@@ -116,6 +116,21 @@ def test_units_are_common_to_all_tables(holes):
     assert len({model.data for model in posterior._models.items}) == 3
 
 
+def test_tables_of_the_whole_fit_are_averages_over_the_tables(rng, holes):
+    tables = [pd.DataFrame(table, columns=NAMES) for table in Holes(NAMES, holes).completed(3, rng)]
+    posterior = ad.fit(ad.Imputed(tables), GRAPH, prior=RAW)
+    apart = [ad.fit(table, GRAPH, prior=RAW) for table in tables]
+    edges = [part.edge_probabilities()["posterior"] for part in apart]
+    np.testing.assert_allclose(posterior.edge_probabilities()["posterior"], np.mean(edges, axis=0), rtol=1e-10)
+    effects = [part.effects().values for part in apart]
+    np.testing.assert_allclose(posterior.effects().values, np.mean(effects, axis=0), rtol=1e-9, atol=1e-12)
+    best = posterior.top_graphs(1)[0]
+    shares = [{item.edges: item.probability for item in part.top_graphs(200)} for part in apart]
+    assert best.probability == pytest.approx(np.mean([share.get(best.edges, 0.0) for share in shares]), rel=0.05)
+    first = next(posterior.effect("x", "y").edge_influence().rows())
+    assert 0.0 <= first["variance_removed"] <= 1.0
+
+
 def test_each_table_has_its_own_link(holes):
     posterior = ad.fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=0)
     raised = [model.node("y").raised.tolist() for model in posterior._linked_models("x").items]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ def is_nothing(label: object) -> bool:
     """Whether a label is missing: None, NaN, nothing, or one of the words files have for it."""
     if isinstance(label, str):
         return label.strip() in _NOTHING
-    return label is None or label != label  # noqa: PLR0124  - NaN alone is not itself
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124  - NaN alone is not itself
+    except TypeError:  # pandas' NA does not say
+        return True
 
 
 def label_reader(source: Source, given: Any, rows: int, keyword: str) -> Reader:
@@ -52,6 +55,6 @@ def used_columns(*given: Any) -> tuple[str, ...]:
     for item in given:
         if isinstance(item, str):
             names.append(item)
-        elif isinstance(item, dict):
+        elif isinstance(item, Mapping):
             names += [value for value in item.values() if isinstance(value, str)]
     return tuple(names)
