@@ -86,6 +86,39 @@ class ClusterSpread:
     design_effect: float
 
 
+@dataclass(frozen=True, slots=True)
+class GivenEffect:
+    """The effect given that there is one, in units of the effect.
+
+    Parameters
+    ----------
+    mean
+        Posterior mean, given a directed path.
+    low, high
+        Ends of the central interval with the level of the summary, given a directed path.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How well one regression explains its variable.
+
+    Parameters
+    ----------
+    name
+        The variable.
+    r2
+        One less the posterior mean of the noise variance relative to the variance of the variable.
+    """
+
+    name: str
+    r2: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -152,6 +185,19 @@ class EffectSummary:
         What missing values do to the answer; None if none were imputed.
     clusters
         What rows that belong together do to the answer; None if rows are taken for independent.
+    given_effect
+        The effect given that there is one; None where that is certain, impossible, or the engine has no notion of it.
+    prior_no_path
+        Probability before the data that no directed path leads from treatment to outcome; None if the prior of the
+        edges is not one of independent edges, or directions are open.
+    is_binary
+        Whether the treatment is coded 0 and 1; False where that is not known.
+    least_squares_alone
+        Least squares on the treatment without covariates; None if there are too few rows for it.
+    explained
+        The regressions that the effect runs through, the outcome's last.
+    computed
+        How the regressions were computed, in words.
 
     Examples
     --------
@@ -195,3 +241,9 @@ class EffectSummary:
     converged: bool = True
     missing: MissingShare | None = None
     clusters: ClusterSpread | None = None
+    given_effect: GivenEffect | None = None
+    prior_no_path: float | None = None
+    is_binary: bool = False
+    least_squares_alone: LeastSquares | None = None
+    explained: tuple[Explained, ...] = ()
+    computed: str = ""
