@@ -4,9 +4,11 @@ The model takes rows for independent. Where they are not (pupils of a school, vi
 evidence is counted several times over: intervals are too narrow, and edges too certain. How much can be seen without a
 model of the dependence: draw as many clusters as there are, with replacement, and look how the posterior mean varies
 (`sd_clusters`). Its sampling variance over the model's posterior variance is the *design effect*: so many rows carry
-the information of one. The answer is that of the same table with each row counted as one over the design effect, so
-that everything in it, intervals, probabilities of no effect and of signs, is in keeping with how clusters vary (Pauli,
-Racugno and Ventura 2011 adjust composite likelihoods this way). It never makes an answer more certain.
+the information of one. Where no effect at all is likely, both are those of two separate lumps of probability, and their
+ratio says little; so the same is asked of plain least squares, and the larger of the two counts. The answer is that of
+the same table with each row counted as one over the design effect, so that everything in it, intervals, probabilities
+of no effect and of signs, is in keeping with how clusters vary (Pauli, Racugno and Ventura 2011 adjust composite
+likelihoods this way). It never makes an answer more certain.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 
 from alldags.data.clusters import resampled
 from alldags.data.rows import RowGroups
+from alldags.effects.regression import least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsWarning, DataError, PriorError
 from alldags.models.components import on_other_data
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 _RESAMPLES = 200
 _SAMPLED_RESAMPLES = 25  # where a node has to be sampled again and again
+_LEAST_PER_COLUMN = 4  # clusters for each column of a regression that is resampled
 _USABLE = 0.5  # share of resampled tables that must give an answer
 
 
@@ -48,7 +52,7 @@ class ClusterCheck:
     sd_clusters
         Standard deviation of the posterior mean over resampled clusters, in units of the effect.
     design_effect
-        So many rows count as one: the square of their ratio, at least 1.
+        So many rows count as one, at least 1: the square of their ratio, or that of least squares if it is larger.
     resamples
         Number of resampled tables behind `sd_clusters`.
     """
@@ -124,7 +128,8 @@ def _check(effect: Effect, clusters: Clusters) -> ClusterCheck:
     independent = effect.sd
     is_sampled = effect.mean_error > effect.imputation_error
     count = _SAMPLED_RESAMPLES if is_sampled else _RESAMPLES
-    means = np.array(list(_means(effect, clusters, count)))
+    tables = list(clusters.resamples(effect.posterior, count))
+    means = np.array(list(_means(effect, tables)))
     if len(means) < _USABLE * count:
         raise DataError(
             f"cluster: of {count} resampled tables only {len(means)} gave an answer, since some variable does not vary "
@@ -132,16 +137,32 @@ def _check(effect: Effect, clusters: Clusters) -> ClusterCheck:
         )
     spread = float(means.std(ddof=1)) * math.sqrt(clusters.count / (clusters.count - 1))
     known = independent > 0 and math.isfinite(independent)
-    factor = max(1.0, (spread / independent) ** 2) if known else 1.0
+    factor = (
+        max(1.0, (spread / independent) ** 2, _plain_design_effect(effect, tables, clusters.count)) if known else 1.0
+    )
     return ClusterCheck(clusters.count, independent, spread, factor, len(means))
 
 
-def _means(effect: Effect, clusters: Clusters, count: int) -> Iterator[float]:
+def _plain_design_effect(effect: Effect, tables: Sequence[WorkingData], clusters: int) -> float:
+    """Return the design effect of plain least squares; 1 where it has too many covariates to say."""
+    plain = effect.regression
+    if plain is None or plain.error == 0.0 or _LEAST_PER_COLUMN * (len(plain.covariates) + 1) > clusters:
+        return 1.0
+    names = effect.treatment, effect.outcome
+    between = variables_between(effect.posterior.graphs, *names)
+    found = [least_squares(data, *names, plain.covariates, between) for data in tables]
+    estimates = [item.estimate for item in found if item is not None]
+    if len(estimates) < _USABLE * len(found):
+        return 1.0
+    return float(np.var(estimates, ddof=1)) * clusters / (clusters - 1) / plain.error**2
+
+
+def _means(effect: Effect, tables: Sequence[WorkingData]) -> Iterator[float]:
     """Yield the posterior mean of the effect in resampled tables."""
     posterior = effect.posterior
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AlldagsWarning)  # the answer itself says what went wrong
-        for data in clusters.resamples(posterior, count):
+        for data in tables:
             models = on_other_data(posterior._models, [data], posterior._store.empty())
             linked = models.map(lambda model: model.linked(effect.treatment)) if posterior._link else models
             try:
