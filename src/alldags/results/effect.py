@@ -18,6 +18,7 @@ from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
@@ -126,7 +127,10 @@ class Effect:
         return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
+        unit, power = math.frexp(self._unit)
+        mean = math.ldexp(self.mean, -power)
+        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @property
     def sd_coefficients(self) -> float | None:
@@ -136,7 +140,11 @@ class Effect:
         """
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2 - (self.sd_missing or 0.0) ** 2, 0.0))
+        if math.isinf(self.sd):
+            return math.inf
+        whole, power = math.frexp(self.sd)
+        others = math.hypot(math.ldexp(self.sd_structure, -power), math.ldexp(self.sd_missing or 0.0, -power))
+        return math.ldexp(math.sqrt(max(whole**2 - others**2, 0.0)), power)
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -171,7 +179,8 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.011, 0.81)
         """
-        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
+        bias = checks.finite("estimate", estimate) - self.mean
+        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -190,6 +199,8 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
@@ -329,6 +340,8 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        edges = sum(len(model.graph.edges) for model in self._models.items)
+        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
