@@ -15,7 +15,9 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.files import read_table
+    from alldags.data.imputed import Imputed
     from alldags.data.moments import Moments
+    from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
@@ -44,6 +46,7 @@ _HOME = {
     "GPrior": "alldags.priors.slabs",
     "Horseshoe": "alldags.priors.mixtures",
     "HyperG": "alldags.priors.slabs",
+    "Imputed": "alldags.data.imputed",
     "KnownNoise": "alldags.priors.noise",
     "Laplace": "alldags.priors.mixtures",
     "LearnedSlab": "alldags.priors.slabs",
@@ -52,6 +55,7 @@ _HOME = {
     "Poisson": "alldags.nodes.family",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
+    "Strength": "alldags.effects.hidden.strength",
     "StudentT": "alldags.priors.mixtures",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
@@ -75,6 +79,7 @@ __all__ = [
     "GPrior",
     "Horseshoe",
     "HyperG",
+    "Imputed",
     "KnownNoise",
     "Laplace",
     "LearnedSlab",
@@ -82,6 +87,7 @@ __all__ = [
     "Poisson",
     "Posterior",
     "Prior",
+    "Strength",
     "StudentT",
     "UnknownNoise",
     "ZellnerSiow",

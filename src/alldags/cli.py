@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -54,11 +55,27 @@ class FitOptions:
         From 0 (none) to 1: how far what drives the treatment is taken for a confounder.
     noise_precision
         Take the noise precision as known, with this value.
+    interventions
+        Column that names the variable set from outside in each row, several joined by +.
+    randomized
+        Variables drawn by lot: edges into them are left out.
+    missing
+        Missing values: raise an error, drop the rows, or impute.
+    imputations
+        Number of completed tables with --missing impute.
+    auxiliary
+        Columns outside the graph that help to impute.
+    weights
+        Column of weights of the rows.
+    weight_kind
+        frequency (a row stands for so many) or sampling (one over the probability of being sampled).
+    cluster
+        Column that says which rows belong together.
     family
         Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
         without it; normal alone takes straight lines for all.
     drop_missing
-        Leave out rows with missing values.
+        Leave out rows with missing values: the same as --missing drop.
     seed
         Seed of the draws behind intervals and of sampling engines.
     n_jobs
@@ -71,6 +88,14 @@ class FitOptions:
     slab_variance: float | None = None
     link: float = 1.0
     noise_precision: float | None = None
+    interventions: str | None = None
+    randomized: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    missing: Literal["raise", "drop", "impute"] = "raise"
+    imputations: int = 20
+    auxiliary: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    weights: str | None = None
+    weight_kind: Literal["frequency", "sampling"] = "frequency"
+    cluster: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
@@ -109,6 +134,14 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         engine=options.engine,
         rng=options.seed,
         n_jobs=options.n_jobs,
+        interventions=options.interventions,
+        randomized=options.randomized,
+        missing=options.missing,
+        imputations=options.imputations,
+        auxiliary=options.auxiliary,
+        weights=options.weights,
+        weight_kind=options.weight_kind,
+        cluster=options.cluster,
         families=_families(options.family),
         drop_missing=options.drop_missing,
         progress=True,
@@ -148,7 +181,15 @@ def demo() -> None:
 
 
 @app.command
-def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_json: Json = False) -> None:
+def effect(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    sensitivity: Annotated[bool, Parameter(negative="")] = False,
+    options: FitOptions,
+    as_json: Json = False,
+) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
     Parameters
@@ -159,12 +200,18 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
         Name of the cause.
     outcome
         Name of the effect.
+    sensitivity
+        Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
+        as a measured covariate, and the effect over a grid of strengths.
     """
     answer = _fit(data, options).effect(treatment, outcome)
     if as_json:
-        _print_json(answer.to_dict())
+        more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
+        _print_json(answer.to_dict() | more)
     else:
         print(answer)
+        if sensitivity:
+            print(f"\n{answer.sensitivity().text()}")
 
 
 @app.command
@@ -235,6 +282,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "variables": list(candidate.variables),
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
+        "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
         **({} if candidate.calibrate else {"calibrate": False}),
@@ -254,7 +302,8 @@ def _graph_text(candidate: CandidateGraph) -> str:
     ]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
-    return "\n".join([*lines, "", str(table)])
+    hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    return "\n".join([*lines, *hidden, "", str(table)])
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
@@ -303,6 +352,17 @@ def reproduce(
     print(f"\nwritten to {report.folder}", file=sys.stderr)
 
 
+def _with_options(message: str) -> str:
+    """Name options as they are written here, where the library's message names keywords."""
+    message = message.replace("drop_missing=True", "--drop-missing").replace(
+        "let fit fill them in, with", "fill them in:"
+    )
+    message = re.sub(
+        r"\b(missing|weight_kind)='(\w+)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", message
+    )
+    return re.sub(r"\b(interventions|cluster|weights|auxiliary|imputations|randomized)=\s*", r"--\1 ", message)
+
+
 def _describe_version() -> None:
     """Print all versions as JSON: cyclopts itself prints only our own."""
     from alldags.versions import versions
@@ -329,7 +389,7 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = " ".join(str(error).split()).replace("drop_missing=True", "--drop-missing")
+        message = _with_options(" ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except MemoryError:
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)

@@ -11,6 +11,8 @@ from alldags.data.accumulate import checked_moments
 from alldags.data.columns import (
     Column,
     Columns,
+    Reader,
+    array_reader,
     check_names,
     choose_names,
     columns_of,
@@ -39,6 +41,10 @@ class ArraySource:
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
+    def labels(self, name: str) -> Reader:
+        (chosen,) = choose_names(self.columns, [name])
+        return array_reader(self._array[:, self.columns.index(chosen)])
+
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         position = {name: j for j, name in enumerate(self.columns)}
@@ -62,6 +68,10 @@ class MappingSource:
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def labels(self, name: str) -> Reader:
+        (chosen,) = choose_names(self.columns, [name])
+        return array_reader(np.asanyarray(self._table[chosen]))
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)

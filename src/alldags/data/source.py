@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from alldags.data.arrays import ArraySource, MappingSource
-from alldags.data.columns import Columns
+from alldags.data.columns import Columns, Reader
 from alldags.data.files import FileSource
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord, MomentsSource
@@ -32,6 +32,10 @@ class Source(Protocol):
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         """Return some columns of numbers, to be read a range of rows at a time; an error if there are no rows."""
+        ...
+
+    def labels(self, name: str) -> Reader:
+        """Return a reader of one column of whatever kind, as it is; an error if there are no rows."""
         ...
 
 

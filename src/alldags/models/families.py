@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,52 +27,81 @@ _NAMES: dict[str, AnyFamily | None] = {"normal": None, "bernoulli": Bernoulli(),
 _ROUNDING = 1e-9
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The table behind a fit.
+
+    Parameters
+    ----------
+    source
+        Opens it again: rows are read only if a child is not normal.
+    moments
+        Of all rows, in the user's units.
+    drop_missing
+        Whether rows with missing values are left out.
+    options
+        What else was said of the rows, in words; such rows go into straight lines only.
+    """
+
+    source: Callable[[], Source]
+    moments: MomentsRecord | None
+    drop_missing: bool = False
+    options: tuple[str, ...] = ()
+
+
 def with_families(
     data: WorkingData,
     families: Families,
-    source: Source,
-    moments: MomentsRecord,
+    table: Opened,
     graphs: Sequence[CandidateGraph],
     prior: Prior,
     engine: Engine,
-    drop_missing: bool,
 ) -> tuple[WorkingData, tuple[str, ...]]:
     """Return the data with the rows of children that are not normal, and what to tell the user.
 
     Parameters
     ----------
-    data, moments
-        Of all rows, in working units and as they are.
+    data
+        Moments in working units.
     families
         As given to `fit`.
-    source
+    table
         Where rows can be read.
     graphs
         A variable with candidate causes in one of them may have a family.
     prior, engine
         Both must suit nodes that are not normal.
-    drop_missing
-        Whether rows with missing values are left out.
     """
     named = _named(families, graphs[0].variables)
     children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
     chosen = {name: family for name, family in named.items() if family is not None and name in children}
-    blocks = {name for graph in graphs for block in graph.blocks for name in block}
-    _check_blocks(chosen, blocks)
-    reason = _unsuited(prior, engine)
+    closed = {name for graph in graphs for block in graph.blocks for name in block}
+    _check_blocks(chosen, closed)
+    reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs)
     if chosen and reason is not None:
         raise reason
-    notes: tuple[str, ...] = ()
-    if families != "normal" and reason is None:
-        free = [name for name in children if name not in named and name not in blocks]
-        looks = [name for name in free if _may_be_yes_no(moments, name)]
-        if looks and isinstance(source, MomentsSource):
-            notes = _no_rows_note(looks)
-        else:
-            chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
-    if not chosen:
-        return data, notes
-    return replace(data, families=_rows(chosen, source, moments, data, drop_missing)), notes
+    looks = () if families == "normal" else [name for name in children if name not in named and name not in closed]
+    looks = [name for name in looks if _may_be_yes_no(table.moments, name)]
+    if looks and isinstance(reason, DataError):
+        return data, _lines_note(looks, str(reason))
+    if reason is not None or not (chosen or looks):
+        return data, ()
+    source = table.source()
+    if isinstance(source, MomentsSource) and not chosen:
+        return data, _no_rows_note(looks)
+    chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
+    return (replace(data, families=_rows(chosen, source, table, data)) if chosen else data), ()
+
+
+def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> DataError | None:
+    """Return why these rows can go into straight lines only; None if they need not."""
+    hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
+    if options := (*table.options, *hidden):
+        return DataError(
+            f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; leave one of them out, "
+            "or use families='normal'"
+        )
+    return None
 
 
 def _check_blocks(chosen: Iterable[str], blocks: Collection[str]) -> None:
@@ -129,8 +158,10 @@ def _unsuited(prior: Prior, engine: Engine) -> PriorError | EngineError | None:
 # -- looking at values -------------------------------------------------------------------------------------------------
 
 
-def _may_be_yes_no(moments: MomentsRecord, name: str) -> bool:
+def _may_be_yes_no(moments: MomentsRecord | None, name: str) -> bool:
     """Tell whether the sum of squares is the sum, as it is of zeros and ones: one look at moments that are there."""
+    if moments is None:
+        return False
     place = moments.names.index(name)
     total = moments.n * moments.mean[place]
     squares = moments.scatter[place, place] + moments.n * moments.mean[place] ** 2
@@ -150,20 +181,23 @@ def _no_rows_note(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _rows(
-    chosen: Mapping[str, AnyFamily], source: Source, moments: MomentsRecord, data: WorkingData, drop_missing: bool
-) -> dict[str, FamilyRows]:
+def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
+    return (f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}",)
+
+
+def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data: WorkingData) -> dict[str, FamilyRows]:
     """Open the rows once for all children, and check the values of each."""
     if isinstance(source, MomentsSource):
         raise DataError(
             f"the family of {next(iter(chosen))!r} needs rows: a logistic node is not determined by means and "
             "covariances; pass the table itself"
         )
+    names, scales = data.pooled.names, data.scale.tolist()
     offsets = [family.offset for family in chosen.values() if family.offset is not None]
-    table = RowTable(source.numbers(tuple(dict.fromkeys((*moments.names, *offsets)))))
-    _check_offsets(source, offsets, drop_missing)
-    center = dict(zip(moments.names, moments.mean.tolist(), strict=True))
-    scale = {name: data.scale_of(name) for name in moments.names}
+    table = RowTable(source.numbers(tuple(dict.fromkeys((*names, *offsets)))))
+    _check_offsets(source, offsets, opened.drop_missing)
+    center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
+    scale = dict(zip(names, scales, strict=True))
     for name, family in chosen.items():
         family.check(name, (block[:, 0] for block in table.batches([name])))
     return {name: FamilyRows(name, family, table, center, scale) for name, family in chosen.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -15,7 +16,7 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.link_check import LinkCheck, link_check
-from alldags.effects.regression import Regression, adjustment_set, least_squares
+from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
@@ -38,7 +39,10 @@ from alldags.typing import FloatArray, RandomSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.results.bidirected import HiddenMixture
+    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
+    from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
 
@@ -61,10 +65,20 @@ class Effect:
     True
     """
 
-    def __init__(self, posterior: Posterior, treatment: str, outcome: str) -> None:
+    def __init__(
+        self,
+        posterior: Posterior,
+        treatment: str,
+        outcome: str,
+        clusters: ClusterCheck | None = None,
+        *,
+        ignore_hidden: bool = False,
+    ) -> None:
+        self._ignore_hidden = ignore_hidden
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
+        self.clusters = clusters
         for total in self._totals.items:
             total.prepare()
 
@@ -83,16 +97,40 @@ class Effect:
         """User's units of the effect per working unit."""
         return self.posterior._data.unit(self.treatment, self.outcome)
 
+    @cached_property
+    def _without_hidden(self) -> Effect:
+        """The same effect if the graph's hidden common causes are not there."""
+        if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
+            return self
+        return Effect(self.posterior, self.treatment, self.outcome, self.clusters, ignore_hidden=True)
+
+    @cached_property
+    def _hidden(self) -> HiddenMixture | None:
+        """What a hidden common cause in the graph makes of the effect."""
+        if self._without_hidden is self:
+            return None
+        from alldags.results.bidirected import hidden_mixture
+
+        return hidden_mixture(self._without_hidden)
+
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
+        return self._plain_mean if self._hidden is None else self._hidden.mean
+
+    @cached_property
+    def _plain_mean(self) -> float:
         return self._unit * self._totals.average(lambda total: total.mean)
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        return self._plain_sd if self._hidden is None else self._hidden.sd
+
+    @cached_property
+    def _plain_sd(self) -> float:
         return self._sd_from(self._totals.average(lambda total: total.second))
 
     @cached_property
@@ -103,23 +141,49 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        return self._sd_from(self._totals.average(lambda total: total.second_between))
+        return self._sd_from(self._totals.average(lambda total: total.second_between) - self._second_missing)
+
+    @property
+    def sd_missing(self) -> float | None:
+        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
+        return None if self._totals.weights.tables == 1 else abs(self._unit) * math.sqrt(self._second_missing)
+
+    @cached_property
+    def _second_missing(self) -> float:
+        """Variance of the mean between completed tables, in working units; 0 for a single table."""
+        tables = self._totals.weights.tables
+        return 0.0 if tables == 1 else float(self._totals.averages(lambda total: total.mean).var())
+
+    @property
+    def missing_information(self) -> float | None:
+        """Share of the posterior variance that comes from missing values; None if none were imputed."""
+        return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
 
     def _sd_from(self, second: float) -> float:
         """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
         unit, power = math.frexp(self._unit)
-        mean = math.ldexp(self.mean, -power)
+        mean = math.ldexp(self._plain_mean, -power)
         return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @property
     def sd_coefficients(self) -> float | None:
-        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
+        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
+
+        Where the graph has a hidden common cause that matters, the two parts are those of the effect without it.
+        Where values were imputed, the square of `sd_missing` is a third part.
+        """
         if self.sd_structure is None:
             return None
-        if math.isinf(self.sd):
+        if math.isinf(self._plain_sd):
             return math.inf
-        whole, power = math.frexp(self.sd)
-        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
+        whole, power = math.frexp(self._plain_sd)
+        others = math.hypot(math.ldexp(self.sd_structure, -power), math.ldexp(self.sd_missing or 0.0, -power))
+        return math.ldexp(math.sqrt(max(whole**2 - others**2, 0.0)), power)
+
+    @property
+    def sd_hidden(self) -> float | None:
+        """The part of `sd` that comes from a hidden common cause in the graph; None if none of its matters here."""
+        return None if self._hidden is None else math.sqrt(max(self.sd**2 - self._plain_sd**2, 0.0))
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -127,8 +191,14 @@ class Effect:
 
     @cached_property
     def mean_error(self) -> float:
-        """Monte-Carlo standard error of `mean`; 0 where no node was sampled."""
-        return abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        """Monte-Carlo standard error of `mean`; 0 where no node was sampled and no value imputed."""
+        sampled = abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        return math.hypot(sampled, self.imputation_error) if self.imputation_error else sampled
+
+    @property
+    def imputation_error(self) -> float:
+        """The part of `mean_error` that comes from the number of imputed tables; 0 if none were."""
+        return (self.sd_missing or 0.0) / math.sqrt(max(self._totals.weights.tables - 1, 1))
 
     @cached_property
     def mean_bound(self) -> float:
@@ -171,13 +241,14 @@ class Effect:
         parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
-        return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
 
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
         values = self.draws(_DRAWS)
-        exact = self._exact_no_path
+        exact = self._exact_no_path if self._hidden is None else self._hidden.atom
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, self._set_draws)
 
@@ -264,7 +335,7 @@ class Effect:
         smoking -> risk          0.2772  0.1577       0.8618
         all other paths         0.08341       -            -
         """
-        return tables.paths_table(self._totals, self._unit, self.mean, limit)
+        return tables.paths_table(self._totals, self._unit, self._plain_mean, limit)
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -295,7 +366,7 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        return tables.influence_table(self._totals, self._unit, self.sd)
+        return tables.influence_table(self._totals, self._unit, self._plain_sd)
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -356,7 +427,7 @@ class Effect:
         (0.28, 0.86, 0.69)
         """
         edge, unit = (self.treatment, self.outcome), self._unit
-        found = direct_effect(self._models, edge, self.mean / unit, self.posterior._stream())
+        found = direct_effect(self._models, edge, self._plain_mean / unit, self.posterior._stream())
         return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
 
     # -- checks --------------------------------------------------------------------------------------------------------
@@ -379,7 +450,33 @@ class Effect:
         plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
         for total in plain.items:
             total.prepare()
-        return link_check(self._totals, plain, self._unit, self.sd)
+        return link_check(self._totals, plain, self._unit, self._plain_sd)
+
+    def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
+        """Return what the effect would be if something unmeasured acted on treatment and outcome.
+
+        Parameters
+        ----------
+        hits
+            Variables that the hidden cause acts on: the treatment, and any that lie between it and the outcome, or the
+            outcome. None: treatment and outcome.
+        draws
+            Number of draws behind the answers.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> print(effect.sensitivity())
+        An unmeasured common cause that explains 37% of what is left of both smoking
+        and risk would bring the estimate to zero; 31% would make the 95% interval
+        reach zero. The strongest measured covariate, age, explains 5% and 8%. The
+        data do not say whether there is such a cause.
+        """
+        from alldags.results.sensitivity import Sensitivity
+
+        return Sensitivity(self._without_hidden, hits, draws)
 
     @cached_property
     def regression(self) -> Regression | None:
@@ -397,7 +494,14 @@ class Effect:
         ('age', 'income', 'genes')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
-        return least_squares(self.posterior._data.straight, self.treatment, self.outcome, covariates)
+        return self._least_squares(covariates)
+
+    def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
+        between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
+        tables = self.posterior._tables
+        return combined(
+            [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

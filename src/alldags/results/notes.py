@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alldags.nodes.posterior import NodePosterior
+from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
 
 if TYPE_CHECKING:
@@ -54,11 +55,25 @@ def _copies_note(nodes: Iterable[NodePosterior]) -> Iterator[str]:
             )
 
 
+def _hidden_note(effect: Effect) -> Iterator[str]:
+    """Say what a hidden common cause in the graph did to the answer, and that data do not inform it."""
+    mixture = effect._hidden
+    if mixture is not None:
+        low, high = mixture.plain.interval(0.95)
+        yield (
+            f"a hidden common cause of {effect.treatment} and {mixture.hit} has probability {mixture.probability:.0%}, "
+            "which is not informed by the data, nor is its strength; without it the effect is "
+            f"{number(mixture.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
+        )
+
+
 def _own_notes(effect: Effect) -> Iterator[str]:
+    yield from _hidden_note(effect)
     yield from _link_note(effect)
     yield from _straight_note(effect) if effect.measure else _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
+    yield from row_notes(effect)
 
 
 def _link_note(effect: Effect) -> Iterator[str]:

@@ -17,7 +17,10 @@ from alldags.results.summarize import computed_line
 from alldags.show.summary import NotNormal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from alldags.effects.regression import Regression
+    from alldags.results.sensitivity import Sensitivity
 
 
 def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
@@ -62,6 +65,13 @@ class LinkEffect(Effect):
     def regression(self) -> Regression | None:
         """None: least squares is about other units."""
         return None
+
+    def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
+        """Refused: what a hidden cause does to log-odds is not worked out yet."""
+        del hits, draws
+        raise AlldagsError(
+            "sensitivity to a hidden cause is about straight lines; fit with families='normal' to ask for it"
+        )
 
     def do(self, x: float, draws_size: int = 4000) -> Any:
         """Refused: risks are where a new unit's outcome is."""

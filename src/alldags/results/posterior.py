@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.memory import check_memory
+from alldags.models.components import on_other_data
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
+from alldags.results.clusters import Clusters, clustered
 from alldags.results.effect import Effect
 from alldags.show.table import SquareTable, Table
 from alldags.typing import FloatArray
@@ -49,6 +52,8 @@ class Posterior:
         Source of the draws behind intervals.
     notes
         What the user should know about how the data were read.
+    clusters
+        The rows by cluster, to resample; None if rows are independent.
 
     Examples
     --------
@@ -59,12 +64,18 @@ class Posterior:
     """
 
     def __init__(
-        self, models: Mixture[FittedGraph], store: NodeStore, seed: np.random.SeedSequence, notes: tuple[str, ...]
+        self,
+        models: Mixture[FittedGraph],
+        store: NodeStore,
+        seed: np.random.SeedSequence,
+        notes: tuple[str, ...],
+        clusters: Clusters | None = None,
     ) -> None:
         self._models = models
         self._store = store
         self._seed = seed
         self._notes = notes
+        self._clusters = clusters
         self._linked: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -102,7 +113,7 @@ class Posterior:
     @cached_property
     def has_hyperparameters(self) -> bool:
         """Whether hyperparameters are averaged over, too."""
-        return self._models.items[0].prior.slab is not None or len(self._models.items) > len(self.graphs)
+        return self._models.items[0].prior.slab is not None or self._models_of_a_table > len(self.graphs)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -171,7 +182,8 @@ class Posterior:
             from alldags.results.risk import RiskEffect
 
             return RiskEffect(self, treatment, outcome, over)
-        return Effect(self, treatment, outcome)
+        effect = Effect(self, treatment, outcome)
+        return effect if self._clusters is None else clustered(effect, self._clusters)
 
     def _is_pushed(self, treatment: str, outcome: str) -> bool:
         """Whether a node on the way from treatment to outcome is not normal."""
@@ -336,12 +348,26 @@ class Posterior:
             self._linked[treatment] = self._models.map(lambda model: model.linked(treatment))
         return self._linked[treatment]
 
+    def _on(self, data: Sequence[WorkingData]) -> Posterior:
+        """Return the posterior of the same models on other data."""
+        models = on_other_data(self._models, data, self._store)
+        return Posterior(models, self._store, self._seed, self._notes)
+
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)
 
     @property
     def _data(self) -> WorkingData:
         return self._models.items[0].data
+
+    @property
+    def _tables(self) -> tuple[WorkingData, ...]:
+        """The data of each completed table; one, unless values were imputed."""
+        return tuple(model.data for model in self._models.items[:: self._models_of_a_table])
+
+    @property
+    def _models_of_a_table(self) -> int:
+        return len(self._models.items) // self._models.weights.tables
 
     @property
     def _units(self) -> Any:

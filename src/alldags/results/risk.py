@@ -29,9 +29,12 @@ from alldags.show.table import Table
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from alldags.data.batches import RowTable
     from alldags.effects.direct import DirectEffect
     from alldags.results.posterior import Posterior
+    from alldags.results.sensitivity import Sensitivity
 
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST = 1000, 4000  # draws
@@ -382,6 +385,13 @@ class RiskEffect(Effect):
         )
         without = self.mean if same else plain.mean
         return LinkCheck(self.mean, without, (self.mean - without) / self.sd if self.sd > 0 else 0.0, names)
+
+    def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
+        """Refused: what a hidden cause does to a risk is not worked out yet."""
+        del hits, draws
+        raise AlldagsError(
+            "sensitivity to a hidden cause is about straight lines; fit with families='normal' to ask for it"
+        )
 
     @cached_property
     def straight_line(self) -> Effect:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
+from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
 from alldags.show.table import text_table
 from alldags.text import line_width, printable
@@ -42,7 +43,7 @@ def rows(summary: EffectSummary) -> list[Row]:
 
 
 def remarks(summary: EffectSummary) -> list[str]:
-    """Return the sentences under the table: what was adjusted for."""
+    """Return the sentences under the table: what was adjusted for, and what if something is hidden."""
     return [text for part in _REMARKS if (text := part(summary))]
 
 
@@ -176,7 +177,21 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
         found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
+    if summary.sd_hidden is not None:
+        found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
+    if summary.missing is not None:
+        found.append(("  from not knowing missing values", amount(summary, summary.missing.sd)))
     return found
+
+
+def _cluster_rows(summary: EffectSummary) -> list[Row]:
+    if summary.clusters is None:
+        return []
+    resampled = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
+    return [
+        ("sd with rows taken for independent", amount(summary, summary.clusters.sd_independent)),
+        ("sd over resampled clusters", resampled),
+    ]
 
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
@@ -261,6 +276,7 @@ def _origin_rows(summary: EffectSummary) -> list[Row]:
 _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _estimate_row,
     _spread_rows,
+    _cluster_rows,
     _interval_row,
     _sign_rows,
     _no_effect_row,
@@ -317,7 +333,12 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark)
+def _hidden_remark(summary: EffectSummary) -> str:
+    """Say how strong a hidden common cause would have to be."""
+    return "" if summary.hidden is None else hidden_sentence(summary.hidden)
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
