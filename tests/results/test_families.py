@@ -182,3 +182,34 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     straight = effect.straight_line.interval()
     assert not straight[0] < 0.0 < straight[1]
     assert any(note.startswith("straight lines") for note in effect.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"weights": "w"}, "weights="),
+        ({"cluster": "w"}, "cluster="),
+        ({"interventions": {"dose": [0, 1, 2]}}, "interventions="),
+        ({"missing": "impute"}, "missing='impute'"),
+    ],
+)
+def test_rows_with_more_to_them_go_into_straight_lines_by_name(table, options, name):
+    data = table | {"w": np.arange(300) % 5 + 1.0}
+    if "missing" in options:
+        data["age"] = np.where(np.arange(300) < 20, np.nan, data["age"])
+    with pytest.raises(ad.AlldagsError, match=re.escape(f"{name} and yes/no or count outcomes do not go together yet")):
+        ad.fit(data, GRAPH, families={"death": "bernoulli"}, rng=0, **options)
+    posterior = ad.fit(data, GRAPH, rng=0, **options)
+    assert not posterior._data.families
+    assert any("death may be yes/no, but straight lines were used" in note for note in posterior.notes)
+    assert not any("yes/no" in note for note in ad.fit(data, GRAPH, rng=0, families="normal", **options).notes)
+
+
+def test_hidden_causes_and_sensitivity_are_about_straight_lines(table):
+    effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    for item in (effect, effect.log_odds):
+        with pytest.raises(ad.AlldagsError, match="families='normal' to ask for it"):
+            item.sensitivity()
+    assert effect.summary().hidden is None
+    with pytest.raises(ad.AlldagsError, match="hidden common causes and yes/no"):
+        ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), families={"death": "bernoulli"})

@@ -90,7 +90,7 @@ class Effect:
     @property
     def _models(self) -> Mixture[FittedGraph]:
         """The fitted models, with edges linked to those into the treatment."""
-        return self.posterior._linked_models(self.treatment)
+        return self.posterior._straight_models(self.treatment)
 
     @cached_property
     def _unit(self) -> float:

@@ -49,6 +49,10 @@ class LinkEffect(Effect):
     """A total effect on the log-odds of a yes/no outcome, or on the log rate of a count."""
 
     @property
+    def _models(self) -> Mixture[FittedGraph]:
+        return self.posterior._linked_models(self.treatment)
+
+    @property
     def measure(self) -> str:  # type: ignore[override]
         """``"log-odds"`` or ``"log rate"``."""
         return self.posterior._data.families[self.outcome].family.link_words
@@ -81,11 +85,6 @@ class LinkEffect(Effect):
 
 class StraightEffect(Effect):
     """The effect under straight lines through all children."""
-
-    @cached_property
-    def _totals(self) -> Mixture[TotalEffect]:
-        models = self._models.map(FittedGraph.straight)
-        return models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
 
     @cached_property
     def _unit(self) -> float:

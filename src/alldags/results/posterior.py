@@ -77,6 +77,7 @@ class Posterior:
         self._notes = notes
         self._clusters = clusters
         self._linked: dict[str, Mixture[FittedGraph]] = {}
+        self._lines: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -339,6 +340,14 @@ class Posterior:
         """Strength of the link; 0 for engines that use no edge probabilities."""
         uses_edges = getattr(self._store.engine, "uses_edges", True)
         return self._models.items[0].prior.link if uses_edges else 0.0
+
+    def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment in which only straight lines matter."""
+        if not self._data.families:
+            return self._linked_models(treatment)
+        if treatment not in self._lines:
+            self._lines[treatment] = self._linked_models(treatment).map(FittedGraph.straight)
+        return self._lines[treatment]
 
     def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
         """Return the models for a question about one treatment; weights are those of the models as they are."""

@@ -99,7 +99,7 @@ class RiskEffect(Effect):
 
     @property
     def _models(self) -> Mixture[FittedGraph]:
-        return super()._models if self._linked else self.posterior._models
+        return self.posterior._linked_models(self.treatment) if self._linked else self.posterior._models
 
     @cached_property
     def _table(self) -> RowTable:
@@ -232,6 +232,14 @@ class RiskEffect(Effect):
     @cached_property
     def mean(self) -> float:
         return self._controlled[0]
+
+    @property
+    def _plain_mean(self) -> float:
+        return self.mean
+
+    @property
+    def _plain_sd(self) -> float:
+        return self.sd
 
     @cached_property
     def mean_error(self) -> float:
