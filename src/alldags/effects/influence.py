@@ -59,6 +59,36 @@ class EdgeInfluence:
         odds = prior / (1 - prior) * posterior_odds * (1 - p) / p
         return _stated(odds / (1 + odds), self.raised)
 
+    @property
+    def moves(self) -> bool:
+        """Whether the effect at another stated probability is known in closed form."""
+        numbers = (self.posterior, self.mean_present, self.mean_absent)
+        return self.independent and 0 < self.prior < 1 and self.raised < 1 and all(map(math.isfinite, numbers))
+
+    def posterior_at(self, stated: float) -> float:
+        """Return the edge's posterior probability had this prior probability been stated; nan where not known.
+
+        Prior odds multiply posterior odds; the link's part of the prior is held fixed.
+        """
+        present, absent = self._weights_at(stated)
+        return present / (present + absent) if present + absent > 0 else math.nan
+
+    def mean_at(self, stated: float) -> float:
+        """Return the effect's posterior mean had this prior probability of the edge been stated; nan where not known.
+
+        A fractional-linear function of the prior odds, all else equal.
+        """
+        p = self.posterior_at(stated)
+        return p * self.mean_present + (1 - p) * self.mean_absent
+
+    def _weights_at(self, stated: float) -> tuple[float, float]:
+        """Return the weights of presence and absence, up to a common factor."""
+        if not self.moves:
+            return math.nan, math.nan
+        free = 1.0 - self.raised
+        before, after = 1.0 - (1.0 - self.prior) * free, 1.0 - (1.0 - stated) * free
+        return self.posterior * after / before, (1.0 - self.posterior) * (1.0 - stated) / (1.0 - self.prior)
+
 
 def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:
     """Return the influence of every uncertain edge into a node on a path; None if the engine has no parent sets.

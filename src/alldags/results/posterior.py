@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from alldags import checks
 from alldags.effects.ranking import TopGraph, top_graphs
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
+from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -273,6 +275,36 @@ class Posterior:
         graph = self._models.heaviest.graph  # directions may differ: draw the most probable
         own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
         return graph.plot(ax=ax, probabilities=own, **options)
+
+    def report(
+        self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
+    ) -> None:
+        """Write a report on one effect: a file of HTML that needs nothing else; needs the extra ``report``.
+
+        Parameters
+        ----------
+        target
+            The file, such as ``report.html``. It appears complete or not at all.
+        treatment, outcome
+            Names of the two variables.
+        level
+            Probability that the interval holds.
+        command
+            The command line to show under "how computed"; empty for none.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> ad.fit(study.table, study.graph, rng=0).report(target, treatment="smoking", outcome="risk")
+        >>> target.stat().st_size < 400_000
+        True
+        """
+        from alldags.results.report import effect_report
+        from alldags.show.report.page import report_html
+
+        write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "

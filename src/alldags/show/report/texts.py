@@ -1,0 +1,125 @@
+"""Texts of a report: what to study next, the methods paragraph, and how to cite."""
+
+from __future__ import annotations
+
+import math
+
+from alldags.show.report.record import EdgeFacts, Report
+from alldags.show.summary import EffectSummary
+from alldags.show.words import amount, graph_count, interval_name, number, percent, sentence, whole_percent
+
+_WORTH_STUDYING = 0.01  # share of the variance
+
+BIBTEX = """@software{alldags,
+  title  = {alldags: causal effects averaged over every {DAG} you cannot rule out},
+  author = {{The alldags developers}},
+  year   = {2026},
+  note   = {Version VERSION}
+}
+
+@inproceedings{horii2021,
+  title     = {Bayesian Model Averaging for Causality Estimation and its Approximation
+               based on Gaussian Scale Mixture Distributions},
+  author    = {Horii, Shunsuke},
+  booktitle = {Proceedings of the 24th International Conference on Artificial Intelligence and Statistics},
+  series    = {Proceedings of Machine Learning Research},
+  volume    = {130},
+  year      = {2021}
+}"""
+
+
+def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
+    """Say what is known of one edge, in a line.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.show.report.record import EdgeFacts
+    >>> from alldags.show.report.texts import edge_label
+    >>> study = ad.datasets.example()
+    >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()
+    >>> edge_label(EdgeFacts("age", "risk", prior=0.5, posterior=0.9), summary)
+    'age → risk: probability 50% before the data, 90% after'
+    """
+    name = f"{edge.cause} → {edge.effect}"
+    if edge.prior == 1.0:
+        return f"{name}: certain, by assumption"
+    after = "" if edge.posterior is None else f", {whole_percent(edge.posterior)} after"
+    text = f"{name}: probability {whole_percent(edge.prior)} before the data{after}"
+    if edge.raised > 0.005:
+        text += f" (raised to {whole_percent(1 - (1 - edge.prior) * (1 - edge.raised))} before the data by the link)"
+    if edge.bears:
+        present, absent = amount(summary, edge.present), amount(summary, edge.absent)
+        text += f"; effect with it {present}, without it {absent}"
+    return text
+
+
+def study_next(report: Report) -> str:
+    """Say which edge it would help most to know."""
+    found = report.influences
+    if not found:
+        return "No uncertain edge bears on this effect: knowing the graph better would not change the answer."
+    best = found[0]
+    if best.removed < _WORTH_STUDYING:
+        return (
+            "No single edge matters much: knowing any one of them for certain would remove less than "
+            f"{percent(_WORTH_STUDYING)} of the posterior variance. More rows would help more."
+        )
+    summary = report.summary
+    text = (
+        f"Knowing whether {best.cause} acts directly on {best.effect} would remove {whole_percent(best.removed)} of the "
+        f"posterior variance: with that edge the effect is {amount(summary, best.present)}, without it "
+        f"{amount(summary, best.absent)}."
+    )
+    flips = [edge for edge in found if math.isfinite(edge.flips_at)]
+    if flips:
+        text += " The sign would change " + "; ".join(_flip(edge) for edge in flips[:3]) + "."
+    return text
+
+
+def _flip(edge: EdgeFacts) -> str:
+    return f"at a stated probability of {percent(edge.flips_at)} for {edge.cause} → {edge.effect}"
+
+
+def spread_words(summary: EffectSummary) -> str:
+    """Say where the uncertainty comes from."""
+    if summary.sd_structure is None or not math.isfinite(summary.sd) or summary.sd == 0.0:
+        return ""
+    share = (summary.sd_structure / summary.sd) ** 2
+    unknown = "the graph (and the size expected of effects)" if summary.learns_hyperparameters else "the graph"
+    return (
+        f"Of the posterior variance, {whole_percent(share)} comes from not knowing {unknown} and "
+        f"{whole_percent(1 - share)} from not knowing the coefficients, which more rows would lessen."
+    )
+
+
+def methods(report: Report, version: str) -> str:
+    """Return a paragraph for the methods part of a paper."""
+    summary = report.summary
+    uncertain = sum(edge.prior < 1.0 for edge in report.edges)
+    stated = sorted({edge.prior for edge in report.edges if edge.prior < 1.0})
+    chances = " to ".join(number(value) for value in dict.fromkeys((stated[0], stated[-1]))) if stated else ""
+    graphs = (
+        f"{len(report.variables)} variables and {len(report.edges)} candidate edges, "
+        f"{'all' if uncertain == len(report.edges) else uncertain} of them uncertain (prior probability {chances})"
+        if uncertain
+        else f"{len(report.variables)} variables and {len(report.edges)} edges, all taken as certain"
+    )
+    link = (
+        " Covariates that drive the treatment were taken for possible confounders of all that comes after it."
+        if summary.mean_without_link is not None
+        else ""
+    )
+    count = graph_count(summary.log10_graphs)
+    over = "within this graph" if count == "1" else f"averaged over the {count} graphs that they can form"
+    return (
+        f"We estimated the total causal effect of {summary.treatment} on {summary.outcome} in a linear structural causal "
+        f"model with {graphs}, {over}, each weighed by its posterior probability given {summary.rows:,.0f} rows "
+        f"(alldags {version}; Horii 2021).{link} {sentence(summary)} Intervals are central posterior intervals "
+        f"({interval_name(summary)}); regressions were computed as follows: {summary.computed or 'none was needed'}."
+    )
+
+
+def bibtex(version: str) -> str:
+    """Return what to cite."""
+    return BIBTEX.replace("VERSION", version)
