@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +113,15 @@ def demo() -> None:
 
 
 @app.command
-def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_json: Json = False) -> None:
+def effect(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    options: FitOptions,
+    report: Path | None = None,
+    as_json: Json = False,
+) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
     Parameters
@@ -123,8 +132,13 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
         Name of the cause.
     outcome
         Name of the effect.
+    report
+        Write a report, too: one .html file that needs nothing else.
     """
-    answer = _fit(data, options).effect(treatment, outcome)
+    posterior = _fit(data, options)
+    answer = posterior.effect(treatment, outcome)
+    if report is not None:
+        posterior.report(report, treatment, outcome, command=shlex.join(["alldags", *sys.argv[1:]]))
     if as_json:
         _print_json(answer.to_dict())
     else:

@@ -13,6 +13,7 @@ from alldags.effects.total import TotalEffect
 from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture, Slope
+from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
@@ -63,7 +64,7 @@ class EdgeInfluence:
     def moves(self) -> bool:
         """Whether the effect at another stated probability is known in closed form."""
         numbers = (self.posterior, self.mean_present, self.mean_absent)
-        return self.independent and 0 < self.prior < 1 and self.raised < 1 and all(map(math.isfinite, numbers))
+        return self.independent and 0 < self.prior < 1 and all(map(math.isfinite, numbers))
 
     def posterior_at(self, stated: float) -> float:
         """Return the edge's posterior probability had this prior probability been stated; nan where not known.
@@ -85,9 +86,13 @@ class EdgeInfluence:
         """Return the weights of presence and absence, up to a common factor."""
         if not self.moves:
             return math.nan, math.nan
-        free = 1.0 - self.raised
-        before, after = 1.0 - (1.0 - self.prior) * free, 1.0 - (1.0 - stated) * free
-        return self.posterior * after / before, (1.0 - self.posterior) * (1.0 - stated) / (1.0 - self.prior)
+        before, after = self._absent_prior(self.prior), self._absent_prior(stated)
+        return self.posterior * (1.0 - after) / (1.0 - before), (1.0 - self.posterior) * after / before
+
+    def _absent_prior(self, stated: float) -> float:
+        """Return the prior probability of absence; a linked edge that is not stated as certain stays uncertain."""
+        absent = (1.0 - stated) * (1.0 - self.raised)
+        return max(absent, 1.0 - ALMOST_CERTAIN) if self.raised and stated < 1.0 else absent
 
 
 def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:

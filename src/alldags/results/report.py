@@ -12,6 +12,7 @@ from alldags import __version__
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
+from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.results.summarize import computed_line
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report
@@ -53,6 +54,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         origin=_origin(effect),
         graph_file=("CSV", format_graph(graph, "csv")),
         python=_python(effect),
+        least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
     )
 

@@ -103,6 +103,7 @@ def slider_data(report: Report, edges: list[EdgeFacts]) -> dict[str, Any]:
     return {
         "mean": report.summary.mean,
         "decimals": decimals(report.summary.sd),
+        "least": report.least_absent,
         "edges": [{name: getattr(edge, name) for name in names} for edge in edges],
     }
 

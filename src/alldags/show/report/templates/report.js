@@ -8,12 +8,15 @@
     return value > 0 && value < 0.005 ? "<1%" : Math.round(100 * value) + "%";
   };
 
-  // prior odds multiply posterior odds; what the link added to the prior is held fixed
+  // prior odds multiply posterior odds; what the link added to the prior is held fixed, and leaves an edge uncertain
+  function absentPrior(edge, stated) {
+    const absent = (1 - stated) * (1 - edge.raised);
+    return edge.raised > 0 && stated < 1 ? Math.max(absent, data.least) : absent;
+  }
   function posteriorAt(edge, stated) {
-    const free = 1 - edge.raised;
-    const before = 1 - (1 - edge.prior) * free, after = 1 - (1 - stated) * free;
-    const present = edge.posterior * after / before;
-    const absent = (1 - edge.posterior) * (1 - stated) / (1 - edge.prior);
+    const before = absentPrior(edge, edge.prior), after = absentPrior(edge, stated);
+    const present = edge.posterior * (1 - after) / (1 - before);
+    const absent = (1 - edge.posterior) * after / before;
     return present / (present + absent);
   }
   function effectAt(edge, stated) {
