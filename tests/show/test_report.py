@@ -337,3 +337,14 @@ def test_wheel_holds_the_templates():
     templates = {str(path.relative_to(source)) for path in source.rglob("templates/*")}
     assert {Path(name).name for name in templates} >= {"report.html", "report.css", "report.js"}
     assert templates <= packed
+
+
+def test_of_many_edges_the_influential_ones_are_looked_at(effect):
+    everything = {(item.cause, item.effect): item for item in edge_influences(effect._totals)}
+    some = {(item.cause, item.effect): item for item in edge_influences(effect._totals, 6)}
+    assert len(some) == 6 < len(everything)
+    assert all(some[edge] == everything[edge] for edge in some)
+    moved = {edge: abs(item.mean_present - item.mean_absent) for edge, item in everything.items()}
+    doubt = {edge: item.posterior * (1 - item.posterior) * moved[edge] ** 2 for edge, item in everything.items()}
+    assert max(doubt, key=doubt.__getitem__) in some
+    assert sum(doubt[edge] for edge in some) > 0.99 * sum(doubt.values())

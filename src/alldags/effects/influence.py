@@ -95,13 +95,17 @@ class EdgeInfluence:
         return max(absent, 1.0 - ALMOST_CERTAIN) if self.raised and stated < 1.0 else absent
 
 
-def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:
+def edge_influences(totals: Mixture[TotalEffect], limit: int | None = None) -> list[EdgeInfluence] | None:
     """Return the influence of every uncertain edge into a node on a path; None if the engine has no parent sets.
 
     Edges from confounders count: they change the other coefficients of their child. Edges into nodes off the paths
     have no influence. Where there are several graphs, one in which the edge is not a candidate counts as "absent".
+
+    With a `limit`, of so many edges only those in doubt or with a large mean are looked at: for a node that was sampled,
+    an edge that is nearly always present, or nearly never, takes a new run.
     """
-    parts = totals.map(ModelInfluence)
+    wanted = None if limit is None else _promising(totals, limit)
+    parts = totals.map(lambda total: ModelInfluence(total, wanted))
     if not parts.all(lambda part: part.has_structure):
         return None
     edges = dict.fromkeys(edge for part in parts.items for edge in part.edges)
@@ -110,11 +114,26 @@ def edge_influences(totals: Mixture[TotalEffect]) -> list[EdgeInfluence] | None:
     return [_mixed(edge, parts) for edge in edges]
 
 
+def _promising(totals: Mixture[TotalEffect], limit: int) -> frozenset[Edge]:
+    """Return the edges that are likely to matter: by ``p (1 - p)``, and by what their mean carries of the effect."""
+    scores: dict[Edge, float] = {}
+    for total in totals.items:
+        size = abs(total.mean) or 1.0
+        for child, node, slope in total.slopes():
+            for place in np.flatnonzero(~node.certain):
+                p = _inclusion(node, int(place))
+                score = 4 * p * (1 - p) + abs(float(slope[place] * node.mean[place])) / size
+                edge = node.parents[place], child
+                scores[edge] = max(score, scores.get(edge, 0.0))
+    return frozenset(sorted(scores, key=lambda edge: -scores[edge])[:limit])
+
+
 @dataclass(frozen=True, eq=False)
 class ModelInfluence:
-    """The influence of edges in one model."""
+    """The influence of edges in one model: of all, or of those that are wanted."""
 
     total: TotalEffect
+    wanted: frozenset[Edge] | None = None
 
     @property
     def has_structure(self) -> bool:
@@ -130,7 +149,7 @@ class ModelInfluence:
     def _found(self) -> dict[Edge, EdgeInfluence] | None:
         if not self.total.has_structure:
             return None
-        rows = [list(_node_influences(part, self.total.mean)) for part in self.total.slopes()]
+        rows = [list(_node_influences(part, self.total.mean, self.wanted)) for part in self.total.slopes()]
         if any(row is None for part in rows for row in part):
             return None
         return {(row.cause, row.effect): row for part in rows for row in part if row is not None}
@@ -185,10 +204,12 @@ def edge_probability(model: FittedGraph, edge: Edge) -> float:
     return math.nan if node.inclusion is None else float(node.inclusion[node.parents.index(cause)])
 
 
-def _node_influences(part: Slope, mean: float) -> Iterator[EdgeInfluence | None]:
+def _node_influences(part: Slope, mean: float, wanted: frozenset[Edge] | None) -> Iterator[EdgeInfluence | None]:
     """Yield the influence of each uncertain edge into one node; None where a conditional mean is not to be had."""
     node = part.node
     for place in np.flatnonzero(~node.certain):
+        if wanted is not None and (node.parents[place], part.child) not in wanted:
+            continue
         given = _conditional_means(node, int(place))
         if given is None:
             yield None

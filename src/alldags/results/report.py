@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_PATHS = 8
 _MOST_MEDIATORS = 12
+_MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
 
 
@@ -64,7 +65,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
 
 def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
-    influences = {(item.cause, item.effect): item for item in edge_influences(effect._totals) or []}
+    influences = {(item.cause, item.effect): item for item in edge_influences(effect._totals, _MOST_INFLUENCES) or []}
     edges = effect._models.heaviest.graph.edges
     return [
         _influential(effect, influences[edge]) if edge in influences else _plain(effect, edge) for edge in edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -42,11 +43,17 @@ def clipped(report: Report) -> ClippedGraph:
     if len(inside) > MOST_EDGES:
         inside = sorted(inside, key=_rank)[:MOST_EDGES]
     kept = {edge.pair for edge in inside}
-    edges = {e.pair: e.prior if e.posterior is None else e.posterior for e in report.edges if e.pair in kept}
+    edges = {edge.pair: _shown(edge) for edge in report.edges if edge.pair in kept}
     layers = (tuple(name for name in tier if name in variables) for tier in report.tiers)
     return ClippedGraph(
         tuple(name for name in report.variables if name in variables), edges, tuple(layer for layer in layers if layer)
     )
+
+
+def _shown(edge: EdgeFacts) -> float:
+    """Return the probability to draw: data never make an edge certain, what rounds to 1 is still shown as uncertain."""
+    probability = edge.prior if edge.posterior is None else edge.posterior
+    return 1.0 if edge.prior == 1.0 else min(probability, math.nextafter(1.0, 0.0))
 
 
 def _kept_variables(report: Report) -> set[str]:

@@ -89,7 +89,7 @@ def report_html(report: Report) -> str:
             study_next=texts.study_next(report),
             sliders=[(i, edge) for i, edge in enumerate(sliders)],
             open_sliders=_OPEN_SLIDERS,
-            left_out=len(report.influences) - len(sliders),
+            left_out=len(sliders) == _MOST_SLIDERS,
             methods=texts.methods(report, __version__),
             bibtex=texts.bibtex(__version__),
             amount=lambda value: words.amount(summary, value),

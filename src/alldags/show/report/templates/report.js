@@ -53,7 +53,7 @@
     const posterior = moved ? posteriorAt(edge, stated) : edge.posterior;
     control.nextElementSibling.textContent = percent(stated);
     document.querySelector('[data-posterior="' + i + '"]').textContent = isNaN(posterior) ? "–" : percent(posterior);
-    const output = document.querySelector('[data-effect="' + i + '"]');
+    const output = document.querySelector('[data-answer="' + i + '"]');
     output.textContent = isNaN(mean) ? "–" : number(mean);
     output.dataset.value = mean;
     control.closest("tr").classList.toggle("moved", moved);
