@@ -60,7 +60,9 @@ def axe(driver):
     source = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
     driver.execute_script(source)
     found = driver.execute_async_script("const done = arguments[0]; axe.run().then((r) => done(r.violations));")
-    return [f"{rule['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule in found for node in rule["nodes"]]
+    return [
+        f"{rule['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule in found for node in rule["nodes"]
+    ]
 
 
 FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex='0']"

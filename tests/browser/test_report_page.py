@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from browser.conftest import axe, colours, overflow, reached_by_tab, resize
 from selenium.webdriver.common.keys import Keys
 
 import alldags as ad
+from browser.conftest import axe, colours, overflow, reached_by_tab, resize
 from show.test_report import HOSTILE, refitted
 
 

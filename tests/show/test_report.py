@@ -322,7 +322,9 @@ def test_ticks_are_round_and_inside():
         assert low <= found[0] < found[-1] <= high
         step = found[1] - found[0]
         assert np.allclose(np.diff(found), step)
-        assert math.isclose(step / 10 ** math.floor(math.log10(step) + 1e-9), round(step / 10 ** math.floor(math.log10(step) + 1e-9)))
+        assert math.isclose(
+            step / 10 ** math.floor(math.log10(step) + 1e-9), round(step / 10 ** math.floor(math.log10(step) + 1e-9))
+        )
 
 
 def test_wheel_holds_the_templates():

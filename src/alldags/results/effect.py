@@ -18,6 +18,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results import tables
 from alldags.results.notes import effect_notes
+from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
@@ -373,6 +374,11 @@ class Effect:
         from alldags.show.plots.effect import plot_effect
 
         return plot_effect(self.summary(), self.sample.draws, ax)
+
+    @property
+    def plots(self) -> EffectPlots:
+        """Further pictures: its paths, the influence of edges, where its spread comes from, `do`, other engines."""
+        return EffectPlots(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""

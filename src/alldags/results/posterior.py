@@ -21,14 +21,13 @@ from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.effect import Effect
+from alldags.results.many import MOST_REFITS, effects_on
+from alldags.results.plots import PosteriorPlots
 from alldags.show.table import SquareTable, Table
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_MOST_REFITS = 2000
 
 
 class Posterior:
@@ -64,6 +63,7 @@ class Posterior:
         self._seed = seed
         self._notes = notes
         self._linked: dict[str, Mixture[FittedGraph]] = {}
+        self._has_link = True
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -184,8 +184,7 @@ class Posterior:
 
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
-        if link not in (None, 0, self._link):
-            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+        self._check_link(link)
         if link == 0 or self._link == 0:
             self._prepare()
             return self._models.average_array(lambda model: effect_moments(model, self.variables))
@@ -196,14 +195,48 @@ class Posterior:
         ]
         return np.asarray(np.sum(rows, axis=0))
 
+    def _check_link(self, link: float | None) -> None:
+        if link not in (None, 0, self._link):
+            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+
+    def _without_link(self) -> Posterior:
+        """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
+        plain = Posterior(self._models, self._store, self._seed, self._notes)
+        plain._has_link = False
+        return plain
+
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
         refits = sum(len(graph.descendants(name)) for graph in self.graphs for name in graph.variables)
-        if refits > _MOST_REFITS:
+        if refits > MOST_REFITS:
             raise AlldagsError(
                 f"linked effects of all {len(self.variables)} variables on each other need {refits:,} fits of nodes, "
-                f"more than {_MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
+                f"more than {MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
             )
+
+    def effects_on(self, outcome: str, *, level: float = 0.95, link: float | None = None) -> Table:
+        """Return the total effect of every variable that may act on `outcome`, causes first.
+
+        Parameters
+        ----------
+        outcome
+            Name.
+        level
+            Probability that the intervals hold.
+        link
+            None: as for single effects, every treatment is a question of its own (`Prior.link`). 0: no link, which
+            costs one fit of each node.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> table = ad.fit(study.table, study.graph, rng=0).effects_on("risk")
+        >>> list(table.columns)
+        ['treatment', 'mean', 'sd', 'low', 'high', 'probability_no_effect']
+        """
+        self._check_link(link)
+        return effects_on(self._without_link() if link == 0 else self, outcome, level)
 
     def edge_probabilities(self) -> Table:
         """Return prior and posterior probability of every candidate edge.
@@ -276,6 +309,11 @@ class Posterior:
         own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
         return graph.plot(ax=ax, probabilities=own, **options)
 
+    @property
+    def plots(self) -> PosteriorPlots:
+        """Further pictures: effects on one outcome, edge probabilities before and after the data, chains."""
+        return PosteriorPlots(self)
+
     def report(
         self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
     ) -> None:
@@ -318,7 +356,7 @@ class Posterior:
     @property
     def _link(self) -> float:
         """Strength of the link; 0 for engines that use no edge probabilities."""
-        uses_edges = getattr(self._store.engine, "uses_edges", True)
+        uses_edges = getattr(self._store.engine, "uses_edges", True) and self._has_link
         return self._models.items[0].prior.link if uses_edges else 0.0
 
     def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:

@@ -67,9 +67,7 @@ def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
     influences = {(item.cause, item.effect): item for item in edge_influences(effect._totals, _MOST_INFLUENCES) or []}
     edges = effect._models.heaviest.graph.edges
-    return [
-        _influential(effect, influences[edge]) if edge in influences else _plain(effect, edge) for edge in edges
-    ]
+    return [_influential(effect, influences[edge]) if edge in influences else _plain(effect, edge) for edge in edges]
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
@@ -162,7 +160,9 @@ def _prior(effect: Effect) -> str:
     models = effect.posterior._models.items
     prior = models[0].prior
     named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
-    found = next((name for name, one in named.items() if one == prior), re.sub(r"\b([A-Z]\w+)\(", r"ad.\1(", repr(prior)))
+    found = next(
+        (name for name, one in named.items() if one == prior), re.sub(r"\b([A-Z]\w+)\(", r"ad.\1(", repr(prior))
+    )
     return found if len(models) == len(effect.posterior.graphs) else f"{found}  # one of {len(models)} shared values"
 
 

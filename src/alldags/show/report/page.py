@@ -72,13 +72,13 @@ def report_html(report: Report) -> str:
             report=report,
             summary=summary,
             version=__version__,
-            style=Markup(style),  # noqa: S704 - our own files
-            script=Markup(script),  # noqa: S704
+            style=Markup(style),
+            script=Markup(script),
             policy=f"default-src 'none'; style-src {content_hash(style)}; script-src {content_hash(script)}; "
             "base-uri 'none'; form-action 'none'",
-            data=Markup(script_data(slider_data(report, sliders))),  # noqa: S704
-            effect_picture=Markup(effect_svg(summary, report.draws)),  # noqa: S704
-            graph_picture=Markup(picture),  # noqa: S704
+            data=Markup(script_data(slider_data(report, sliders))),
+            effect_picture=Markup(effect_svg(summary, report.draws)),
+            graph_picture=Markup(picture),
             folded=_folded(report, graph),
             sentence=words.sentence(summary),
             rows=words.rows(summary),
@@ -132,7 +132,7 @@ def _bars(found: tuple[PathFacts, ...], *, adds_up: bool) -> list[tuple[PathFact
     ends = [start + item.mean for start, item in zip(starts, found, strict=True)]
     low, high = min([0.0, *starts, *ends]), max([0.0, *starts, *ends])
     return [
-        (item, Markup(bar_svg(start, stop, low, high)))  # noqa: S704
+        (item, Markup(bar_svg(start, stop, low, high)))
         for item, start, stop in zip(found, starts, ends, strict=True)
     ]
 

@@ -215,9 +215,8 @@ def _interval(across: _Scale, summary: EffectSummary) -> str:
     y = _FLOOR - 5.0
     low, high, mean = (float(across(value)) for value in (summary.low, summary.high, summary.mean))
     words = f"mean {amount(summary, summary.mean)}"
-    return (
-        element("line", x1=low, x2=high, y1=y, y2=y, class_="interval")
-        + element("circle", element("title", escape(words)), cx=mean, cy=y, r=5.0, class_="interval")
+    return element("line", x1=low, x2=high, y1=y, y2=y, class_="interval") + element(
+        "circle", element("title", escape(words)), cx=mean, cy=y, r=5.0, class_="interval"
     )
 
 
@@ -229,6 +228,8 @@ def bar_svg(start: float, end: float, low: float, high: float) -> str:
     width = 160.0
     span = (high - low) or 1.0
     a, b, zero = ((value - low) / span * width for value in (start, end, 0.0))
-    bar = element("rect", x=min(a, b), y=3.0, width=max(abs(b - a), 1.0), height=10.0, class_="up" if b >= a else "down")
+    bar = element(
+        "rect", x=min(a, b), y=3.0, width=max(abs(b - a), 1.0), height=10.0, class_="up" if b >= a else "down"
+    )
     line = element("line", x1=zero, x2=zero, y1=0.0, y2=16.0, class_="zero") if 0 <= zero <= width else ""
     return element("svg", bar + line, viewBox=f"-1 0 {width + 2:g} 16", class_="bar", aria_hidden="true")
