@@ -2,8 +2,8 @@
 One picture for each question
 =============================
 
-``effect.plots`` and ``posterior.plots`` draw what the tables hold: one method, one picture, ``ax=`` in, axes out. All are
-one column wide, keep apart for people who do not see red or green, and can be read in grey.
+``effect.plots`` and ``posterior.plots`` draw what the tables hold: one method, one picture, ``ax=`` in, axes out. All
+are one column wide, keep colours apart for people who do not see red or green, and can be read in grey.
 """
 
 import alldags as ad
@@ -24,8 +24,8 @@ ax = posterior.plots.effects_on("risk")
 ax = effect.plots.paths()
 
 # %%
-# What would it help to know? The effect without and with each uncertain edge, and the share of the variance that knowing
-# it would remove.
+# What would it help to know? The effect without and with each uncertain edge, and the share of the variance that
+# knowing it would remove.
 
 ax = effect.plots.influence(limit=6)
 
@@ -54,8 +54,8 @@ ax = posterior.plots.edges()
 ax = posterior.plots.prior(limit=10)
 
 # %%
-# Do other ways of computing agree? ``k2`` searches for one graph and forgets that there are others; ``full`` takes every
-# candidate edge.
+# Do other ways of computing agree? ``k2`` searches for one graph and forgets that there are others; ``full`` takes
+# every candidate edge.
 
 others = {
     engine: ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")

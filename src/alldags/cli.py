@@ -238,6 +238,38 @@ def _draw(candidate: CandidateGraph, target: Path) -> None:
     save_figure(candidate.plot(), target)
 
 
+@app.command(name="app")
+def local_page(
+    data: Path,
+    *,
+    graph: Path | None = None,
+    treatment: str | None = None,
+    outcome: str | None = None,
+    port: int = 0,
+    browser: bool = True,
+) -> None:
+    """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
+
+    Parameters
+    ----------
+    data
+        Table: CSV, Parquet or Feather.
+    graph
+        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty
+    treatment
+        Name of the cause; by default the last but one column.
+    outcome
+        Name of the effect; by default the last column.
+    port
+        Where to listen on this computer; 0 for any free port.
+    browser
+        Open a browser.
+    """
+    from alldags.app.run import run
+
+    run(data, graph, treatment, outcome, port=port, browser=browser)
+
+
 @app.command
 def reproduce(
     name: Literal["small", "large", "ihdp", "lbidd"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import math
 import sys
@@ -272,7 +273,7 @@ def test_controls_have_names_and_links_have_targets(page):
     assert all(e.text.strip() for e in page.all("button"))
     levels = [int(e.tag[1]) for e in page.elements if e.tag in ("h1", "h2", "h3")]
     assert levels[0] == 1
-    assert max(b - a for a, b in zip(levels, levels[1:], strict=False)) <= 1
+    assert max(b - a for a, b in itertools.pairwise(levels)) <= 1
 
 
 # -- large graphs ----------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def edge_influences(totals: Mixture[TotalEffect], limit: int | None = None) -> l
     Edges from confounders count: they change the other coefficients of their child. Edges into nodes off the paths
     have no influence. Where there are several graphs, one in which the edge is not a candidate counts as "absent".
 
-    With a `limit`, of so many edges only those in doubt or with a large mean are looked at: for a node that was sampled,
+    With a `limit`, only so many edges are looked at, those in doubt or with a large mean: for a node that was sampled,
     an edge that is nearly always present, or nearly never, takes a new run.
     """
     wanted = None if limit is None else _promising(totals, limit)

@@ -8,7 +8,6 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from alldags import __version__
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
@@ -55,6 +54,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         origin=_origin(effect),
         graph_file=("CSV", format_graph(graph, "csv")),
         python=_python(effect),
+        version=_version("alldags"),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
     )
@@ -137,7 +137,7 @@ def _origin(effect: Effect) -> tuple[tuple[str, str], ...]:
         ("prior", _prior(effect)),
         ("engine", posterior.engine),
         ("seed", _seed(effect) or "not a single number"),
-        ("alldags", __version__),
+        ("alldags", _version("alldags")),
         ("Python", f"{platform.python_version()} with {packages}"),
     )
 

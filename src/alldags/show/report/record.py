@@ -129,6 +129,8 @@ class Report:
         The candidate graph as a file, and the name of its format.
     python
         Lines of Python that compute the answer again.
+    version
+        Of this package.
     least_absent
         Least prior probability of absence that a link leaves to an uncertain edge.
     command
@@ -149,6 +151,7 @@ class Report:
     origin: tuple[tuple[str, str], ...]
     graph_file: tuple[str, str]
     python: str
+    version: str = ""
     least_absent: float = 0.0
     command: str = ""
     checks: tuple[Section, ...] = field(default=())

@@ -67,8 +67,8 @@ def study_next(report: Report) -> str:
         )
     summary = report.summary
     text = (
-        f"Knowing whether {best.cause} acts directly on {best.effect} would remove {whole_percent(best.removed)} of the "
-        f"posterior variance: with that edge the effect is {amount(summary, best.present)}, without it "
+        f"Knowing whether {best.cause} acts directly on {best.effect} would remove {whole_percent(best.removed)} of "
+        f"the posterior variance: with that edge the effect is {amount(summary, best.present)}, without it "
         f"{amount(summary, best.absent)}."
     )
     flips = [edge for edge in found if math.isfinite(edge.flips_at)]
@@ -93,7 +93,7 @@ def spread_words(summary: EffectSummary) -> str:
     )
 
 
-def methods(report: Report, version: str) -> str:
+def methods(report: Report) -> str:
     """Return a paragraph for the methods part of a paper."""
     summary = report.summary
     uncertain = sum(edge.prior < 1.0 for edge in report.edges)
@@ -113,9 +113,9 @@ def methods(report: Report, version: str) -> str:
     count = graph_count(summary.log10_graphs)
     over = "within this graph" if count == "1" else f"averaged over the {count} graphs that they can form"
     return (
-        f"We estimated the total causal effect of {summary.treatment} on {summary.outcome} in a linear structural causal "
-        f"model with {graphs}, {over}, each weighed by its posterior probability given {summary.rows:,.0f} rows "
-        f"(alldags {version}; Horii 2021).{link} {sentence(summary)} Intervals are central posterior intervals "
+        f"We estimated the total causal effect of {summary.treatment} on {summary.outcome} in a linear structural "
+        f"causal model with {graphs}, {over}, each weighed by its posterior probability given {summary.rows:,.0f} rows "
+        f"(alldags {report.version}; Horii 2021).{link} {sentence(summary)} Intervals are central posterior intervals "
         f"({interval_name(summary)}); regressions were computed as follows: {summary.computed or 'none was needed'}."
     )
 
