@@ -30,6 +30,7 @@ def chromium():
 @pytest.fixture
 def browser(chromium):
     """The browser as a person with a wide, light screen has it."""
+    chromium.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})  # as in the foremost window
     resize(chromium, 1100)
     colours(chromium, "light")
     chromium.get_log("browser")

@@ -115,7 +115,11 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
     """Return Python that asks the same question of the same file."""
     graph_of(question)  # raises where it is none
     tiers = [tier for tier in question["tiers"] if tier]
-    lines = ["import alldags as ad", "", f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question['probability']!r})"]
+    lines = [
+        "import alldags as ad",
+        "",
+        f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question['probability']!r})",
+    ]
     for cause, effect, probability in question.get("edges", []):
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
     return "\n".join(

@@ -114,9 +114,7 @@ class Handler(BaseHTTPRequestHandler):
     def _export(self, kind: str) -> None:
         study = self.server.study
         self._reply(
-            lambda question: dict(
-                zip(("name", "text"), export(study.moments, question, kind, study.name), strict=True)
-            )
+            lambda question: dict(zip(("name", "text"), export(study.moments, question, kind, study.name), strict=True))
         )
 
     def _reply(self, make: Any) -> None:

@@ -150,6 +150,9 @@
 
   function draw() {
     state.tiers = state.tiers.filter((tier, i) => tier.length || i === state.tiers.length - 1 || tier.kept);
+    for (const [role, other] of [["treatment", "outcome"], ["outcome", "treatment"]]) {
+      if (!used().includes(state[role])) state[role] = used().find((name) => name !== state[other]);
+    }
     const columns = state.tiers.map((tier, i) => column("column " + (i + 1), tier, i));
     find("tiers").replaceChildren(...columns, column("left out", state.unused, -1));
     if (focus !== null) {
