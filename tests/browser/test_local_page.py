@@ -6,7 +6,6 @@ import threading
 import time
 
 import pytest
-from browser.conftest import axe, colours, overflow, reached_by_tab, resize
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -15,6 +14,7 @@ import alldags as ad
 from alldags.app.answer import answer
 from alldags.app.server import Server
 from alldags.app.study import Study, first_question
+from browser.conftest import axe, colours, overflow, reached_by_tab, resize
 
 STUDY = ad.datasets.example()
 
@@ -148,7 +148,6 @@ def test_another_question(page):
 
 
 def test_what_is_wrong_is_shown(page):
-    number, _ = answered(page)
     Select(page.find_element(By.ID, "treatment")).select_by_value("risk")
     WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "error").is_displayed())
     assert "treatment and outcome are both 'risk'" in page.find_element(By.ID, "error").text

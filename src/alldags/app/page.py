@@ -33,9 +33,9 @@ def page(study: Study) -> Page:
         .from_string(_own("app.html"))
         .render(
             study=study,
-            style=Markup(style),  # noqa: S704 - our own files
-            script=Markup(script),  # noqa: S704
-            data=Markup(script_data(data)),  # noqa: S704
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(script_data(data)),
         )
     )
     return Page(str(html), policy)

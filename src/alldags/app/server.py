@@ -75,11 +75,11 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that the standard library asks for
+    def do_GET(self) -> None:
         """Send the page."""
         self._serve({"": self._page})
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """Answer a question, or write a file to keep."""
         kinds = {f"export/{kind}": partial(self._export, kind) for kind in ("graph", "python", "report")}
         self._serve({"answer": self._answer, **kinds})
@@ -147,5 +147,5 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         """Write nothing: the terminal is for the person who started the page."""

@@ -71,8 +71,8 @@ def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
 def smooth_density(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a grid and a kernel density estimate on it, over the central 99.8% of the values.
 
-    The values are counted in bins much finer than the kernel, which is then laid over the counts: the same to the eye as
-    a sum over all values, and a hundred times as fast.
+    The values are counted in bins much finer than the kernel, which is then laid over the counts: the same to the eye
+    as a sum over all values, and a hundred times as fast.
     """
     from scipy.ndimage import gaussian_filter1d
 
