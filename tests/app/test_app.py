@@ -20,7 +20,7 @@ import alldags as ad
 from alldags.app.answer import graph_of
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
-from alldags.errors import AlldagsError, DataError
+from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.io import parse_graph
 from show.test_report import HOSTILE, Page
 
@@ -95,7 +95,7 @@ def test_a_changed_edge_changes_the_answer(server, study):
     [
         ({"tiers": "abc"}, "tiers must be a list of lists of names"),
         ({"tiers": [["smoking"], ["smoking"]], "edges": []}, "'smoking'"),
-        ({"tiers": [["smoking"], ["nowhere"]], "edges": [], "outcome": "nowhere"}, "'nowhere' is no column of the table"),
+        ({"tiers": [["smoking"], ["else"]], "edges": [], "outcome": "else"}, "'else' is no column of the table"),
         ({"edges": [["risk", "smoking", 0.5]]}, "'risk' does not stand in a tier before 'smoking'"),
         ({"edges": [["smoking", "risk", 1.5]]}, "1.5"),
         ({"edges": [["smoking", "risk"]]}, r"edges must be a list of [cause, effect, probability]"),
@@ -214,6 +214,9 @@ def test_mistakes_at_the_beginning(tmp_path, folder):
     ad.write_graph(ad.CandidateGraph.from_order(["smokin", "risk"]), tmp_path / "graph.toml")
     with pytest.raises(DataError, match="'smokin' of the graph is no column of numbers; did you mean 'smoking'"):
         open_study(folder / "study.csv", tmp_path / "graph.toml")
+    ad.write_graph(ad.CandidateGraph.from_tiers([["smoking", "tar"], ["risk"]], within=0.3), tmp_path / "open.toml")
+    with pytest.raises(GraphError, match="the order of 'smoking', 'tar' is open in the graph"):
+        open_study(folder / "study.csv", tmp_path / "open.toml")
     with pytest.raises(AlldagsError, match="the treatment 'smokin' is not there; did you mean 'smoking'"):
         open_study(folder / "study.csv", treatment="smokin")
     with pytest.raises(AlldagsError, match="treatment and outcome are both 'risk'"):

@@ -156,8 +156,8 @@ def test_it_says_what_the_library_says(effect, page):
         "Raising smoking by one unit changes risk by 0.89 on average (95% interval 0.68 to 1.09)",
         "Knowing whether smoking acts directly on risk would remove 28% of the posterior variance",
         "smoking → tar → risk",
-        "We estimated the total causal effect of smoking on risk",
-        "@inproceedings{horii2021",
+        "The total causal effect of smoking on risk was estimated as its posterior",
+        "@inproceedings{horii2021bayesian",
         "rng=0",
         f"alldags {ad.__version__}",
     ):

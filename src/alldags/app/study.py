@@ -10,7 +10,7 @@ from typing import Any
 from alldags.data.files import read_table
 from alldags.data.moments import Moments
 from alldags.data.source import open_source
-from alldags.errors import AlldagsError, DataError, did_you_mean
+from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
 
@@ -52,12 +52,21 @@ def open_study(
         raise DataError(f"{path.name!r} has {len(names)} columns of numbers without gaps; a page needs two")
     candidate = None if graph is None else read_graph(graph)
     if candidate is not None:
-        for name in candidate.variables:
-            if name not in names:
-                raise DataError(f"{name!r} of the graph is no column of numbers{did_you_mean(name, names)}")
+        _check_graph(candidate, names)
     moments = Moments.from_table(table, names)
     question = first_question(names, candidate, treatment, outcome)
     return Study(path.name, moments, question, left_out)
+
+
+def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
+    for name in graph.variables:
+        if name not in names:
+            raise DataError(f"{name!r} of the graph is no column of numbers{did_you_mean(name, names)}")
+    if graph.blocks:
+        raise GraphError(
+            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open in the graph; the page has columns in an "
+            "order: leave one direction of each pair"
+        )
 
 
 def usable_columns(table: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
 
 from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
 
     A graph that several models have counts with the probability of all of them together.
     """
+    if len(models.items) == 1:
+        return top_graphs_of(models.items[0], size)
     found = models.map(lambda model: top_graphs_of(model, size))
     if not found.all(lambda best: best is not None):
         return None
@@ -51,19 +56,32 @@ def top_graphs_of(model: FittedGraph, size: int) -> list[TopGraph] | None:
 
     Nodes are independent: the best graphs are made of each node's best parent sets, merged one node at a time.
     """
-    best = [TopGraph((), 1.0)]
+    probability, chosen = np.ones(1), np.zeros((1, 0), dtype=np.int64)  # of each graph; place of each node's set
+    edges: list[list[tuple[Edge, ...]]] = []
     for child in model.graph.variables:
         if not model.graph.parents(child):
             continue
         sets = model.node(child).top_parent_sets(size)
         if sets is None:
             return None
-        merged = (
-            TopGraph(
-                (*item.edges, *((parent, child) for parent in choice.parents)), item.probability * choice.probability
-            )
-            for item in best
-            for choice in sets
-        )
-        best = heapq.nlargest(size, merged, key=lambda item: item.probability)
-    return best
+        edges.append([tuple((parent, child) for parent in item.parents) for item in sets])
+        before, added, probability = _best_pairs(probability, np.array([item.probability for item in sets]), size)
+        chosen = np.column_stack([chosen[before], added])
+    return [
+        TopGraph(tuple(chain.from_iterable(own[j] for own, j in zip(edges, places, strict=True))), value)
+        for places, value in zip(chosen.tolist(), probability.tolist(), strict=True)
+    ]
+
+
+def _best_pairs(first: FloatArray, second: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the `size` largest products of two falling sequences: both places, and the products, largest first.
+
+    The i-th with the j-th is no larger than i * j products (counted from one): more than `size` of them, and it need
+    not be looked at.
+    """
+    counts = np.minimum(len(second), size // np.arange(1, len(first) + 1))
+    before = np.repeat(np.arange(len(first)), counts)
+    added = np.arange(len(before)) - np.repeat(np.cumsum(counts) - counts, counts)
+    products = first[before] * second[added]
+    best = np.argsort(-products, kind="stable")[:size]
+    return before[best], added[best], products[best]

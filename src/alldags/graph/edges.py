@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,7 +32,25 @@ def reach(start: str, neighbours: Mapping[str, tuple[str, ...]]) -> frozenset[st
         if name not in seen:
             seen.add(name)
             stack.extend(neighbours[name])
-    return frozenset(seen)
+    return frozenset(seen - {start})  # a cycle leads back to it
+
+
+def path_between(start: str, end: str, neighbours: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the names along a shortest path, both ends included, or an empty list; the ends must differ."""
+    before = {start: start}
+    waiting = deque([start])
+    while waiting and end not in before:
+        name = waiting.popleft()
+        for following in neighbours[name]:
+            if following not in before:
+                before[following] = name
+                waiting.append(following)
+    if end not in before:
+        return []
+    walk = [end]
+    while walk[-1] != start:
+        walk.append(before[walk[-1]])
+    return walk[::-1]
 
 
 def topological_order(variables: Sequence[str], edges: Iterable[Edge]) -> tuple[str, ...]:
@@ -60,10 +78,12 @@ def find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[st
         return []
     parents = neighbours(variables, edges, key=1)
     # every variable left over has a parent that is left over: walking backwards must revisit one
-    walk = [inside[0]]
-    while walk[-1] not in walk[:-1]:
-        walk.append(next(parent for parent in parents[walk[-1]] if parent not in ordered))
-    return walk[walk.index(walk[-1]) :][::-1]
+    place: dict[str, int] = {}
+    name = inside[0]
+    while name not in place:
+        place[name] = len(place)
+        name = next(parent for parent in parents[name] if parent not in ordered)
+    return [*list(place)[place[name] :], name][::-1]
 
 
 def names_tuple(names: Iterable[T], what: str) -> tuple[T, ...]:
@@ -98,16 +118,18 @@ def checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict
     checked = {}
     for edge, probability in edges.items():
         cause, effect = _pair(edge)
-        arrow = f"{cause!r} -> {effect!r}"
         for name in (cause, effect):
             if name not in known:
+                hint = did_you_mean(name, variables)
                 raise GraphError(
-                    f"the edge {arrow} names {name!r}, which is not among the variables{did_you_mean(name, variables)}"
+                    f"the edge {cause!r} -> {effect!r} names {name!r}, which is not among the variables{hint}"
                 )
         if cause == effect:
-            raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
+            raise GraphError(f"the edge {cause!r} -> {effect!r} is a self-loop; a variable cannot cause itself")
         if not _is_probability(probability):
-            raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
+            raise GraphError(
+                f"the edge {cause!r} -> {effect!r} has probability {probability!r}; it must be a number from 0 to 1"
+            )
         if probability > 0:
             checked[cause, effect] = float(probability)
     return checked
@@ -129,26 +151,66 @@ def _pair(edge: object) -> Edge:
 
 
 def edge_triples(
-    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
-) -> list[tuple[str, str, float]]:
-    """Return edges in any of the forms a user may give them in as (cause, effect, probability)."""
+    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]],
+) -> list[tuple[str, str, float | None]]:
+    """Return edges in any of the forms a user may give them in as (cause, effect, probability or None)."""
     if isinstance(edges, Mapping):
         return [(*_pair(edge), value) for edge, value in edges.items()]
-    triples = []
+    triples: list[tuple[str, str, float | None]] = []
     for edge in names_tuple(edges, "edges"):
         if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
             raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
-        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
+        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else None))
     return triples
 
 
-def mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
-    """Return ``{(cause, effect): probability}``."""
-    mapping: dict[Edge, float] = {}
-    for cause, effect, probability in triples:
+def mapping_without_duplicates(
+    triples: Iterable[tuple[str, str, float | None]], probability: float
+) -> dict[Edge, float]:
+    """Return ``{(cause, effect): probability}``; `probability` is for edges given without one."""
+    mapping: dict[Edge, float | None] = {}
+    for cause, effect, value in triples:
         if not isinstance(cause, str) or not isinstance(effect, str):
             raise GraphError(f"the edge {cause!r} -> {effect!r} must join two names in quotes")
         if (cause, effect) in mapping:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
-        mapping[cause, effect] = probability
-    return mapping
+        mapping[cause, effect] = value
+    return with_default(mapping, probability)
+
+
+def with_default(edges: Mapping[Edge, float | None], probability: float) -> dict[Edge, float]:
+    """Give `probability` to the edges that have none; two opposite ones share it, half each."""
+    valid = _is_probability(probability)  # if not, the check of the edges says so
+    return {
+        (cause, effect): value
+        if value is not None
+        else probability / 2
+        if valid and (effect, cause) in edges and edges[effect, cause] is None
+        else probability
+        for (cause, effect), value in edges.items()
+    }
+
+
+def per_tier(within: float | Sequence[float | None] | None, tiers: int) -> list[float]:
+    """Return the probability that two variables of a tier are joined, one for each tier; none means 0."""
+    values = list(within) if isinstance(within, list | tuple | np.ndarray) else [within] * tiers
+    if len(values) != tiers:
+        raise GraphError(f"within has {len(values)} probabilities for {tiers} tiers; give one, or one for each tier")
+    chosen: list[Any] = [0.0 if value is None else value for value in values]
+    for value in chosen:
+        if not _is_probability(value) or value == 1:
+            raise GraphError(
+                f"within is {value!r}; the probability that two variables of a tier are joined, in either direction, "
+                "must be a number from 0 to below 1"
+            )
+    return chosen
+
+
+def tier_edges(tiers: Sequence[Sequence[str]], probability: float, within: Sequence[float]) -> dict[Edge, float]:
+    """Return the edges from each tier to all later ones, and both directions inside tiers, half of `within` each."""
+    edges: dict[Edge, float] = {}
+    for position, (tier, inside) in enumerate(zip(tiers, within, strict=True)):
+        edges |= {(cause, effect): probability for earlier in tiers[:position] for cause in earlier for effect in tier}
+        if inside:
+            edges |= {(cause, effect): inside / 2 for cause in tier for effect in tier if cause != effect}
+    return edges

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
+from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.priors.words import prior_words
 from alldags.results import tables
+from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
+from alldags.show.maketables import coefficient_frame, statistic
+from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import effect_text
+from alldags.show.words import effect_text, sentence
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
@@ -99,14 +107,20 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
+        unit, power = math.frexp(self._unit)
+        mean = math.ldexp(self.mean, -power)
+        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @property
     def sd_coefficients(self) -> float | None:
         """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2, 0.0))
+        if math.isinf(self.sd):
+            return math.inf
+        whole, power = math.frexp(self.sd)
+        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -135,7 +149,8 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.011, 0.81)
         """
-        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
+        bias = checks.finite("estimate", estimate) - self.mean
+        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -154,6 +169,8 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
 
@@ -293,9 +310,55 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        edges = sum(len(model.graph.edges) for model in self._models.items)
+        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
+
+    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+        """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").contrast(0, 10)
+        >>> round(ten.mean, 1), round(ten.sd, 1)
+        (8.9, 1.0)
+        """
+        start, stop = (checks.finite("a value of the treatment", value) for value in (start, stop))
+        return contrast(self, start, stop, level)
+
+    def standardized(self, level: float = 0.95) -> Contrast:
+        """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> round(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").standardized().mean, 2)
+        0.44
+        """
+        step, unit = (self.posterior._data.deviation(name) for name in (self.treatment, self.outcome))
+        found = contrast(self, 0.0, step, level)
+        return replace(found, **{name: getattr(found, name) / unit for name in ("mean", "sd", "low", "high")})
+
+    @cached_property
+    def direct(self) -> DirectEffect:
+        """Direct effect, the treatment's coefficient in the outcome's regression; and the share that is mediated.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> direct = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").direct
+        >>> round(direct.mean, 2), round(direct.probability, 2), round(direct.share_mediated, 2)
+        (0.28, 0.86, 0.69)
+        """
+        edge, unit = (self.treatment, self.outcome), self._unit
+        found = direct_effect(self._models, edge, self.mean / unit, self.posterior._stream())
+        return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -380,6 +443,30 @@ class Effect:
         """Further pictures: its paths, the influence of edges, where its spread comes from, `do`, other engines."""
         return EffectPlots(self)
 
+    def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:
+        """Return the answer in one plain sentence or two, or as the methods section of a paper would put it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect.sentence("methods").startswith("The total causal effect of smoking on risk was estimated as its")
+        True
+        """
+        checks.one_of("style", style, ("plain", "methods"))
+        if style == "plain":
+            return sentence(self.summary())
+        return methods_paragraph(self.summary(), prior_words(self.posterior._models.items[0].prior), version("alldags"))
+
+    def to_latex(self) -> str:
+        """Return the small table of the answer in LaTeX, for the package booktabs."""
+        return effect_latex(self.summary())
+
+    def to_markdown(self) -> str:
+        """Return the answer in Markdown."""
+        return effect_markdown(self.summary())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
         return effect_dict(self.summary())
@@ -392,3 +479,17 @@ class Effect:
 
     def _repr_html_(self) -> str:
         return effect_html(self.summary())
+
+    # -- what the package maketables asks for --------------------------------------------------------------------------
+
+    @property
+    def __maketables_coef_table__(self) -> Any:
+        """One row a coefficient, as a pandas frame; Bayesian results have neither t nor p."""
+        return coefficient_frame(self.summary())
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.outcome
+
+    def __maketables_stat__(self, key: str) -> float | str | None:
+        return statistic(self.summary(), key)

@@ -15,6 +15,7 @@ from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
@@ -28,6 +29,9 @@ from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_MOST_GRAPHS = 1_000_000
 
 
 class Posterior:
@@ -185,15 +189,16 @@ class Posterior:
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
         self._check_link(link)
+        count = len(self.variables)
+        check_memory(8 * count**2, f"the effects of {count:,} variables on each other", "ask for single effects")
         if link == 0 or self._link == 0:
             self._prepare()
             return self._models.average_array(lambda model: effect_moments(model, self.variables))
         self._check_refits()
-        rows = [
-            self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
-            for name in self.variables
-        ]
-        return np.asarray(np.sum(rows, axis=0))
+        total = np.zeros((2, count, count))
+        for name in self.variables:
+            total += self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
+        return total
 
     def _check_link(self, link: float | None) -> None:
         if link not in (None, 0, self._link):
@@ -273,7 +278,7 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (9, 0.23)
         """
-        size = checks.whole("size", size, least=1)
+        size = checks.whole("size", size, 1, _MOST_GRAPHS)
         self._prepare()
         found = top_graphs(self._models, size)
         order = {edge: i for i, edge in enumerate(self.edges)}

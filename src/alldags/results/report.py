@@ -13,6 +13,7 @@ from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
+from alldags.priors.words import prior_words
 from alldags.results.summarize import computed_line
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report
 from alldags.show.summary import EffectSummary
@@ -54,6 +55,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         origin=_origin(effect),
         graph_file=("CSV", format_graph(graph, "csv")),
         python=_python(effect),
+        prior=prior_words(effect.posterior._models.items[0].prior),
         version=_version("alldags"),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.show.table import text_table
+from alldags.text import line_width, printable
 
-WIDTH = 78  # characters of a line of prose
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
 _WORTH_SAYING = 0.01  # probability of no effect, from which the effect given that there is one is another number
 
@@ -23,10 +23,11 @@ Row: TypeAlias = tuple[str, str]
 
 def effect_text(summary: EffectSummary) -> str:
     """Return sentences, table and notes, as printed on a terminal."""
-    parts = [fill(sentence(summary), WIDTH, break_long_words=False), ""]
+    width = line_width()
+    parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += [text_table(["", ""], rows(summary)).strip("\n")]
-    parts += [fill(text, WIDTH, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(note, WIDTH) for note in notes(summary)]
+    parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
+    parts += [fill(printable(note), width) for note in notes(summary)]
     return "\n".join(parts)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from alldags.errors import require
 from alldags.show import words
+from alldags.show.paper import methods_paragraph
 from alldags.show.report import texts
 from alldags.show.report.clip import ClippedGraph, clipped
 from alldags.show.report.record import EdgeFacts, PathFacts, Report
@@ -89,7 +90,7 @@ def report_html(report: Report) -> str:
             sliders=[(i, edge) for i, edge in enumerate(sliders)],
             open_sliders=_OPEN_SLIDERS,
             left_out=len(sliders) == _MOST_SLIDERS,
-            methods=texts.methods(report),
+            methods=methods_paragraph(summary, report.prior, report.version),
             bibtex=texts.bibtex(report.version),
             amount=lambda value: words.amount(summary, value),
         )

@@ -129,6 +129,8 @@ class Report:
         The candidate graph as a file, and the name of its format.
     python
         Lines of Python that compute the answer again.
+    prior
+        The prior in words.
     version
         Of this package.
     least_absent
@@ -151,6 +153,7 @@ class Report:
     origin: tuple[tuple[str, str], ...]
     graph_file: tuple[str, str]
     python: str
+    prior: str = ""
     version: str = ""
     least_absent: float = 0.0
     command: str = ""

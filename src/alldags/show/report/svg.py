@@ -204,8 +204,9 @@ def _atom(across: _Scale, atom: float) -> str:
     x = float(across(0.0))
     top = _FLOOR - (_FLOOR - 10.0) * atom
     left = x < 0.7 * _WIDTH
+    height = min(max(top, 14.0) + 4.0, _FLOOR - 20.0)
     words = element(
-        "text", f"no effect: {percent(atom)}", x=x + (8.0 if left else -8.0), y=min(max(top, 14.0) + 4.0, _FLOOR - 20.0),
+        "text", f"no effect: {percent(atom)}", x=x + (8.0 if left else -8.0), y=height,
         text_anchor="start" if left else "end", class_="atom",
     )  # fmt: skip
     return element("line", x1=x, x2=x, y1=top, y2=_FLOOR, class_="atom") + words

@@ -1,45 +1,30 @@
-"""Texts of a report: what to study next, the methods paragraph, and how to cite."""
+"""Texts of a report: what is known of an edge, what to study next, and what to cite."""
 
 from __future__ import annotations
 
 import math
 
+from alldags.show.paper import PAPER, software
 from alldags.show.report.record import EdgeFacts, Report
 from alldags.show.summary import EffectSummary
-from alldags.show.words import amount, graph_count, interval_name, number, percent, sentence, whole_percent
+from alldags.show.words import amount, percent, whole_percent
 
 _WORTH_STUDYING = 0.01  # share of the variance
-
-BIBTEX = """@software{alldags,
-  title  = {alldags: causal effects averaged over every {DAG} you cannot rule out},
-  author = {{The alldags developers}},
-  year   = {2026},
-  note   = {Version VERSION}
-}
-
-@inproceedings{horii2021,
-  title     = {Bayesian Model Averaging for Causality Estimation and its Approximation
-               based on Gaussian Scale Mixture Distributions},
-  author    = {Horii, Shunsuke},
-  booktitle = {Proceedings of the 24th International Conference on Artificial Intelligence and Statistics},
-  series    = {Proceedings of Machine Learning Research},
-  volume    = {130},
-  year      = {2021}
-}"""
 
 
 def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
     """Say what is known of one edge, in a line.
 
-    Examples
-    --------
-    >>> import alldags as ad
-    >>> from alldags.show.report.record import EdgeFacts
-    >>> from alldags.show.report.texts import edge_label
-    >>> study = ad.datasets.example()
-    >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()
-    >>> edge_label(EdgeFacts("age", "risk", prior=0.5, posterior=0.9), summary)
-    'age → risk: probability 50% before the data, 90% after'
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> from alldags.show.paper import PAPER, software
+    from alldags.show.report.record import EdgeFacts
+        >>> from alldags.show.report.texts import edge_label
+        >>> study = ad.datasets.example()
+        >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()
+        >>> edge_label(EdgeFacts("age", "risk", prior=0.5, posterior=0.9), summary)
+        'age → risk: probability 50% before the data, 90% after'
     """
     name = f"{edge.cause} → {edge.effect}"
     if edge.prior == 1.0:
@@ -93,33 +78,6 @@ def spread_words(summary: EffectSummary) -> str:
     )
 
 
-def methods(report: Report) -> str:
-    """Return a paragraph for the methods part of a paper."""
-    summary = report.summary
-    uncertain = sum(edge.prior < 1.0 for edge in report.edges)
-    stated = sorted({edge.prior for edge in report.edges if edge.prior < 1.0})
-    chances = " to ".join(number(value) for value in dict.fromkeys((stated[0], stated[-1]))) if stated else ""
-    graphs = (
-        f"{len(report.variables)} variables and {len(report.edges)} candidate edges, "
-        f"{'all' if uncertain == len(report.edges) else uncertain} of them uncertain (prior probability {chances})"
-        if uncertain
-        else f"{len(report.variables)} variables and {len(report.edges)} edges, all taken as certain"
-    )
-    link = (
-        " Covariates that drive the treatment were taken for possible confounders of all that comes after it."
-        if summary.mean_without_link is not None
-        else ""
-    )
-    count = graph_count(summary.log10_graphs)
-    over = "within this graph" if count == "1" else f"averaged over the {count} graphs that they can form"
-    return (
-        f"We estimated the total causal effect of {summary.treatment} on {summary.outcome} in a linear structural "
-        f"causal model with {graphs}, {over}, each weighed by its posterior probability given {summary.rows:,.0f} rows "
-        f"(alldags {report.version}; Horii 2021).{link} {sentence(summary)} Intervals are central posterior intervals "
-        f"({interval_name(summary)}); regressions were computed as follows: {summary.computed or 'none was needed'}."
-    )
-
-
 def bibtex(version: str) -> str:
     """Return what to cite."""
-    return BIBTEX.replace("VERSION", version)
+    return f"{software(version)}\n\n{PAPER}"
