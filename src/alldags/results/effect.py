@@ -440,7 +440,7 @@ class Effect:
 
     @property
     def plots(self) -> EffectPlots:
-        """Further pictures: its paths, the influence of edges, where its spread comes from, `do`, other engines."""
+        """Further pictures, of paths, of the influence of edges, of where its spread comes from, of `do`, of other engines."""
         return EffectPlots(self)
 
     def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:

@@ -316,7 +316,7 @@ class Posterior:
 
     @property
     def plots(self) -> PosteriorPlots:
-        """Further pictures: effects on one outcome, edge probabilities before and after the data, chains."""
+        """Further pictures, of effects on one outcome, of edge probabilities before and after the data, of chains."""
         return PosteriorPlots(self)
 
     def report(

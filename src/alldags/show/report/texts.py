@@ -15,16 +15,15 @@ _WORTH_STUDYING = 0.01  # share of the variance
 def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
     """Say what is known of one edge, in a line.
 
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> from alldags.show.paper import PAPER, software
-    from alldags.show.report.record import EdgeFacts
-        >>> from alldags.show.report.texts import edge_label
-        >>> study = ad.datasets.example()
-        >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()
-        >>> edge_label(EdgeFacts("age", "risk", prior=0.5, posterior=0.9), summary)
-        'age → risk: probability 50% before the data, 90% after'
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.show.report.record import EdgeFacts
+    >>> from alldags.show.report.texts import edge_label
+    >>> study = ad.datasets.example()
+    >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()
+    >>> edge_label(EdgeFacts("age", "risk", prior=0.5, posterior=0.9), summary)
+    'age → risk: probability 50% before the data, 90% after'
     """
     name = f"{edge.cause} → {edge.effect}"
     if edge.prior == 1.0:
