@@ -395,7 +395,7 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
         >>> plain.covariates
-        ('age', 'income', 'genes')
+        ('age', 'sex', 'income')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
         return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
@@ -440,7 +440,7 @@ class Effect:
 
     @property
     def plots(self) -> EffectPlots:
-        """Further pictures, of paths, of the influence of edges, of where its spread comes from, of `do`, of other engines."""
+        """Further pictures, of paths, of the influence of edges, of where its spread comes from, of `do`."""
         return EffectPlots(self)
 
     def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:

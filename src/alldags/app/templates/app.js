@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const state = { ...data.question, edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])) };
   const find = (id) => document.getElementById(id);
-  let asked = 0, timer = 0, focus = null;
+  let asked = 0, timer = 0, focus = null, busy = false, again = false;
 
   function key(cause, effect) { return JSON.stringify([cause, effect]); }
   const percent = (value) => Math.round(100 * value) + "%";
@@ -25,8 +25,14 @@
 
   function changed() {
     draw();
+    soon();
+  }
+
+  // one question at a time: while one is being answered, only the latest change waits
+  function soon() {
     clearTimeout(timer);
-    timer = setTimeout(ask, 40);
+    if (busy) again = true;
+    else timer = setTimeout(ask, 15);
   }
 
   async function send(path) {
@@ -37,20 +43,23 @@
   }
 
   async function ask() {
-    const mine = ++asked;
+    asked += 1;
+    busy = true;
+    again = false;
     find("working").textContent = "Computing …";
     find("answer").classList.add("stale");
     let reply;
     const start = performance.now();
     try { reply = await send("answer"); } catch (problem) { reply = { error: "No answer: " + problem.message + ". Is it still running?" }; }
-    if (mine !== asked) return;
-    find("answer").classList.remove("stale");
+    busy = false;
+    if (again) soon();
+    else find("answer").classList.remove("stale");
     find("error").hidden = !reply.error;
     find("error").textContent = reply.error || "";
     if (reply.error) { find("working").textContent = ""; return; }
     show(reply);
     find("working").textContent = "Answered in " + Math.round(performance.now() - start) + " ms.";
-    find("answer").dataset.answered = mine;
+    find("answer").dataset.answered = asked;
   }
 
   function show(reply) {
@@ -188,8 +197,7 @@
     if (p === null) state.edges.delete(key(state.cause, state.effect));
     else state.edges.set(key(state.cause, state.effect), p);
     drawEdge();
-    clearTimeout(timer);
-    timer = setTimeout(ask, 40);
+    soon();
   }
 
   for (const id of ["treatment", "outcome"]) find(id).addEventListener("change", (event) => { state[id] = event.target.value; changed(); });
@@ -198,8 +206,7 @@
     state.probability = Number(event.target.value);
     find("probability-value").textContent = percent(state.probability);
     drawEdge();
-    clearTimeout(timer);
-    timer = setTimeout(ask, 40);
+    soon();
   });
   find("edge-probability").addEventListener("input", (event) => setEdge(Number(event.target.value)));
   find("edge-out").addEventListener("click", () => setEdge(0));
