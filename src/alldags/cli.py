@@ -138,6 +138,7 @@ def effect(
     *,
     treatment: str,
     outcome: str,
+    sensitivity: Annotated[bool, Parameter(negative="")] = False,
     options: FitOptions,
     report: Path | None = None,
     as_json: Json = False,
@@ -152,6 +153,9 @@ def effect(
         Name of the cause.
     outcome
         Name of the effect.
+    sensitivity
+        Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
+        as a measured covariate, and the effect over a grid of strengths.
     report
         Write a report, too: one .html file that needs nothing else.
     """
@@ -160,9 +164,12 @@ def effect(
     if report is not None:
         posterior.report(report, treatment, outcome, command=shlex.join(["alldags", *sys.argv[1:]]))
     if as_json:
-        _print_json(answer.to_dict())
+        more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
+        _print_json(answer.to_dict() | more)
     else:
         print(answer)
+        if sensitivity:
+            print(f"\n{answer.sensitivity().text()}")
 
 
 @app.command
@@ -233,6 +240,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "variables": list(candidate.variables),
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
+        "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
         **({} if candidate.calibrate else {"calibrate": False}),
@@ -252,7 +260,8 @@ def _graph_text(candidate: CandidateGraph) -> str:
     ]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
-    return "\n".join([*lines, "", str(table)])
+    hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    return "\n".join([*lines, *hidden, "", str(table)])
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:

@@ -61,6 +61,18 @@ def test_effect_with_a_report(folder):
     assert len(failed.stderr.splitlines()) == 1
 
 
+def test_sensitivity_in_words_and_as_json(folder):
+    arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())
+    assert "A hidden common cause would have to explain 31% of what is left" in text
+    assert "An unmeasured common cause that explains 37%" in text
+    assert "as strong as r2_treatment r2_outcome mean" in text
+    found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
+    assert len(found["sensitivity"]["table"]) == 36
+    assert found["sensitivity"]["benchmarks"][0]["as strong as"] == "age"
+    assert found["hidden_cause"]["covariate"] == "age"
+
+
 def test_effect_in_words_and_as_json(folder):
     question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     done = run(*question, cwd=folder)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import Block, NodeBlock
 from alldags.models.link import Link
 from alldags.models.store import NodeKey, NodeStore
-from alldags.nodes.build import linear_terms
+from alldags.nodes.build import NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.problem import NodeProblem
 from alldags.priors.prior import Prior
 
 
@@ -51,9 +52,30 @@ class FittedGraph:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
         return 0.0 if self._link is None else self._link.coefficient(cause, sources)
 
-    def _key(self, child: str) -> NodeKey:
+    def drives(self, source: str, treatment: str) -> dict[str, float]:
+        """Return the probability with which each candidate cause drives `source`, in a regression of it alone."""
+        link = self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
+        return link.inclusion(source)
+
+    def _terms(self, child: str) -> NodeTerms:
         terms = linear_terms(self.graph, child)
-        return NodeKey(terms if self._link is None else self._link.raised(terms), self.prior, self.data)
+        return terms if self._link is None else self._link.raised(terms)
+
+    def _key(self, child: str) -> NodeKey:
+        return NodeKey(self._terms(child), self.prior, self.data)
+
+    def _extended_key(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeKey:
+        alike = None if self.prior.edges is None else 0.5
+        terms = extended_terms(self._terms(child), certain, added, alike)
+        return NodeKey(terms, self.prior, self.data)
+
+    def extended_node(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodePosterior:
+        """Return a node refitted with some parents certain, and others added with these probabilities."""
+        return self._store.get(self._extended_key(child, certain, added))
+
+    def extended_problem(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeProblem:
+        """Return the problem of such a node, without fitting it."""
+        return self._extended_key(child, certain, added).problem()
 
     def node(self, child: str) -> NodePosterior:
         """Return the posterior of one node, read onto its parents."""

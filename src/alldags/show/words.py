@@ -11,6 +11,7 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
+from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.show.table import text_table
 from alldags.text import line_width, printable
@@ -42,7 +43,7 @@ def rows(summary: EffectSummary) -> list[Row]:
 
 
 def remarks(summary: EffectSummary) -> list[str]:
-    """Return the sentences under the table: what was adjusted for."""
+    """Return the sentences under the table: what was adjusted for, and what if something is hidden."""
     return [text for part in _REMARKS if (text := part(summary))]
 
 
@@ -164,6 +165,8 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
         found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
+    if summary.sd_hidden is not None:
+        found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
     return found
 
 
@@ -272,7 +275,12 @@ def _named(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
+def _hidden_remark(summary: EffectSummary) -> str:
+    """Say how strong a hidden common cause would have to be."""
+    return "" if summary.hidden is None else hidden_sentence(summary.hidden)
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
