@@ -217,6 +217,13 @@ def test_mistakes_at_the_beginning(tmp_path, folder):
     ad.write_graph(ad.CandidateGraph.from_tiers([["smoking", "tar"], ["risk"]], within=0.3), tmp_path / "open.toml")
     with pytest.raises(GraphError, match="the order of 'smoking', 'tar' is open in the graph"):
         open_study(folder / "study.csv", tmp_path / "open.toml")
+    ad.write_graph(
+        ad.CandidateGraph.from_order(["smoking", "risk"]).with_hidden("smoking", "risk"), tmp_path / "h.toml"
+    )
+    with pytest.raises(
+        GraphError, match="the hidden common cause 'smoking' <-> 'risk', for which the page has no place"
+    ):
+        open_study(folder / "study.csv", tmp_path / "h.toml")
     with pytest.raises(AlldagsError, match="the treatment 'smokin' is not there; did you mean 'smoking'"):
         open_study(folder / "study.csv", treatment="smokin")
     with pytest.raises(AlldagsError, match="treatment and outcome are both 'risk'"):

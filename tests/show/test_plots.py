@@ -125,6 +125,16 @@ def test_paths_add_up_to_the_effect(effect):
     assert texts(ax) == ["0.53", "0.28", "0.08", "0.89"]
 
 
+def test_paths_and_edges_leave_out_hidden_common_causes_and_say_so(effect):
+    graph = STUDY.graph.with_hidden("smoking", "risk", 0.3)
+    hidden = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
+    ax = hidden.plots.paths()
+    assert ax.patches[-1].get_width() == pytest.approx(effect.mean) != pytest.approx(hidden.mean, abs=1e-3)
+    for picture in (ax, hidden.plots.influence()):
+        assert picture.get_title(loc="left") == "were there no hidden common cause"
+    assert effect.plots.paths().get_title(loc="left") == ""
+
+
 def test_influence_shows_both_means(effect):
     ax = effect.plots.influence(limit=3)
     table = list(effect.edge_influence().rows())[:3]

@@ -25,6 +25,7 @@ from alldags.show.report.page import report_html, script_data
 from alldags.show.report.record import Section
 from alldags.show.report.svg import ticks_between
 
+STUDY = ad.datasets.example()
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -183,7 +184,7 @@ def test_every_candidate_edge_is_drawn_and_told(effect, page):
 def test_the_python_lines_give_the_same_answer(effect, page, tmp_path, monkeypatch, capsys):
     study = ad.datasets.example()
     texts = {e.attributes.get("id"): e.text for e in page.all("pre")}
-    (tmp_path / "graph.csv").write_text(texts["graph-file"], encoding="utf-8")
+    (tmp_path / "graph.toml").write_text(texts["graph-file"], encoding="utf-8")
     rows = zip(*study.table.values(), strict=True)
     lines = [",".join(study.table), *(",".join(repr(float(value)) for value in row) for row in rows)]
     (tmp_path / "study.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -192,6 +193,14 @@ def test_the_python_lines_give_the_same_answer(effect, page, tmp_path, monkeypat
     exec(texts["python"], names)
     assert names["effect"].mean == pytest.approx(effect.mean, abs=1e-9)
     assert capsys.readouterr().out == f"{effect}\n"
+
+
+def test_it_says_how_strong_a_hidden_cause_would_have_to_be(effect, page):
+    text = " ".join(next(element.text for element in page.all("main")).split())
+    assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text
+    first = next(effect.sensitivity().benchmarks().rows())
+    assert first["as strong as"] == "age"
+    assert f"{first['mean']:.2f} ({first['low']:.2f} to {first['high']:.2f})" in [e.text for e in page.all("td")]
 
 
 def test_further_checks_have_a_place(effect):
@@ -207,6 +216,19 @@ def test_engines_without_graphs(engine):
     effect = ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")
     page = page_of(effect)
     assert "No uncertain edge bears on this effect" in " ".join(next(e.text for e in page.all("main")).split())
+
+
+def test_hidden_common_causes_in_the_graph_are_named():
+    graph = STUDY.graph.with_hidden("smoking", "risk", 0.3)
+    effect = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
+    page = page_of(effect)
+    text = " ".join(next(e.text for e in page.all("main")).split())
+    assert "which are not drawn: smoking ↔ risk (30.0%)" in text
+    assert page.data()["mean"] == pytest.approx(sum(effect.paths()["mean"]), abs=1e-9)
+    assert page.data()["mean"] != pytest.approx(effect.mean, abs=1e-3)
+    mean, _ = refitted(effect._without_hidden, "smoking", "risk", 0.2)
+    place = next(i for i, e in enumerate(page.data()["edges"]) if (e["cause"], e["effect"]) == ("smoking", "risk"))
+    assert slider(page.data(), place, 0.2)[0] == pytest.approx(mean, abs=1e-9)
 
 
 def test_no_path_at_all():

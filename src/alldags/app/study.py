@@ -67,6 +67,9 @@ def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
             f"the order of {', '.join(map(repr, graph.blocks[0]))} is open in the graph; the page has columns in an "
             "order: leave one direction of each pair"
         )
+    if graph.hidden:
+        pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
+        raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
 def usable_columns(table: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -40,14 +40,25 @@ class EffectPlots:
         """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
         from alldags.show.plots.paths import plot_paths
 
-        return plot_paths(self.effect.summary(), self.effect.paths(limit), ax)
+        return self._told(plot_paths(self._plain.summary(), self._plain.paths(limit), ax))
 
     def influence(self, limit: int = 10, ax: Axes | None = None) -> Axes:
         """Draw the effect without and with each uncertain edge, the most informative edge on top."""
         from alldags.show.plots.tornado import plot_influence
 
         limit = checks.whole("limit", limit, least=1)
-        return plot_influence(self.effect.summary(), self.effect.edge_influence(), limit, ax)
+        return self._told(plot_influence(self._plain.summary(), self._plain.edge_influence(), limit, ax))
+
+    @property
+    def _plain(self) -> Effect:
+        """The effect without hidden common causes in the graph, which is what paths and edges account for."""
+        return self.effect._without_hidden
+
+    def _told(self, ax: Axes) -> Axes:
+        """Say that a picture leaves out the graph's hidden common causes, if it does."""
+        if self._plain is not self.effect:
+            ax.set_title("were there no hidden common cause", fontsize="small", loc="left")
+        return ax
 
     def spread(self, others: Sequence[Effect] = (), ax: Axes | None = None) -> Axes:
         """Draw how much of the variance comes from not knowing the graph, and the coefficients; of others, too."""

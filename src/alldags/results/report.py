@@ -15,9 +15,11 @@ from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.summarize import computed_line
-from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report
+from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
+from alldags.show.sensitivity import hidden_sentence, whole_share
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
+from alldags.show.words import amount, percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -53,13 +55,42 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS],
         regressions=_regressions(effect, summary),
         origin=_origin(effect),
-        graph_file=("CSV", format_graph(graph, "csv")),
+        graph_file=("TOML", format_graph(graph, "toml")),
         python=_python(effect),
         prior=prior_words(effect.posterior._models.items[0].prior),
         version=_version("alldags"),
+        plain_mean=effect._plain_mean,
+        hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
+        checks=_checks(effect, summary),
     )
+
+
+# -- checks ----------------------------------------------------------------------------------------------------------
+
+
+def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Return the checks that are quick to make: each is a part of the report."""
+    return _hidden_cause(effect, summary)
+
+
+def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Say how strong a hidden common cause would have to be, and what one as strong as a covariate would do."""
+    if summary.hidden is None:
+        return ()
+    columns = ("as strong as", "share of what is left of treatment", "of outcome", "effect")
+    rows = tuple(
+        (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
+        for row in effect.sensitivity().benchmarks().rows()
+    )
+    said = (hidden_sentence(summary.hidden), "The data do not say whether there is such a cause.")
+    return (Section("If something is unmeasured", said, columns if rows else (), rows),)
+
+
+def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
+    mean, low, high = (amount(summary, row[name]) for name in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
 
 
 # -- edges -----------------------------------------------------------------------------------------------------------
@@ -73,7 +104,7 @@ def _edge_facts(effect: Effect) -> list[EdgeFacts]:
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
-    unit, sd, p = effect._unit, effect.sd, item.posterior
+    unit, sd, p = effect._unit, effect._plain_sd, item.posterior
     present, absent = unit * item.mean_present, unit * item.mean_absent
     known = math.isfinite(sd) and sd > 0 and 0 < p < 1
     return EdgeFacts(
@@ -177,7 +208,7 @@ def _python(effect: Effect) -> str:
         [
             "import alldags as ad",
             "",
-            'graph = ad.read_graph("graph.csv")  # the candidate graph below',
+            'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
             f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
             f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",

@@ -101,7 +101,7 @@ def slider_data(report: Report, edges: list[EdgeFacts]) -> dict[str, Any]:
     """Return what the script needs to move the effect: for each edge the numbers of `EdgeInfluence.mean_at`."""
     names = ("cause", "effect", "prior", "raised", "posterior", "present", "absent", "moves")
     return {
-        "mean": report.summary.mean,
+        "mean": report.plain_mean,
         "decimals": decimals(report.summary.sd),
         "least": report.least_absent,
         "edges": [{name: getattr(edge, name) for name in names} for edge in edges],

@@ -129,6 +129,10 @@ class Report:
         The candidate graph as a file, and the name of its format.
     python
         Lines of Python that compute the answer again.
+    plain_mean
+        Mean of the effect without hidden common causes in the graph: what paths and edges account for.
+    hidden
+        The graph's hidden common causes, in words.
     prior
         The prior in words.
     version
@@ -153,6 +157,8 @@ class Report:
     origin: tuple[tuple[str, str], ...]
     graph_file: tuple[str, str]
     python: str
+    plain_mean: float = 0.0
+    hidden: tuple[str, ...] = ()
     prior: str = ""
     version: str = ""
     least_absent: float = 0.0
