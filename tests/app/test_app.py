@@ -13,11 +13,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 import alldags as ad
-from alldags.app.answer import graph_of
+from alldags.app.answer import answer, graph_of
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
@@ -88,6 +89,24 @@ def test_a_changed_edge_changes_the_answer(server, study):
     reply = json.loads(ask(server, question=moved)[2])
     graph = STUDY.graph.with_edge("smoking", "risk", 0.02)
     assert reply["mean"] == pytest.approx(ad.fit(STUDY.table, graph).effect("smoking", "risk").mean, abs=1e-9)
+
+
+def least_time(work):
+    """Return the least processor time of a few runs, in seconds."""
+    spent = []
+    for _ in range(5):
+        start = time.thread_time()
+        work()
+        spent.append(time.thread_time() - start)
+    return min(spent)
+
+
+def test_an_answer_costs_little_more_than_the_question_itself(study):
+    """Words and two pictures must not make a page slow on which the library alone would be quick."""
+    moments, question = study.moments, dict(study.question)
+    page = least_time(lambda: answer(moments, question))
+    alone = least_time(lambda: str(ad.fit(moments, STUDY.graph, rng=0).effect("smoking", "risk")))
+    assert page < 4 * alone
 
 
 @pytest.mark.parametrize(

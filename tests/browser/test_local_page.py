@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -166,13 +165,3 @@ def test_files_to_keep(page, kind, name, tmp_path):
     assert page.get_log("browser") == []
     if kind == "graph":
         assert ad.read_graph(target).edges == dict(STUDY.graph.edges)
-
-
-def test_answers_are_quick_once_warm(server):
-    question = dict(server.study.question)
-    spent = []
-    for probability in (0.3, 0.4, 0.6):
-        start = time.process_time()
-        answer(server.study.moments, {**question, "probability": probability})
-        spent.append(time.process_time() - start)
-    assert min(spent) < 0.15

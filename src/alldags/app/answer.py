@@ -72,7 +72,7 @@ def answer(moments: Moments, question: Mapping[str, Any]) -> dict[str, Any]:
         cause, an effect and a probability), ``treatment`` and ``outcome``.
     """
     effect = effect_of(moments, question)
-    report = effect_report(effect)
+    report = effect_report(effect, checks=False)
     summary, shown = report.summary, clipped(report)
     facts = {edge.pair: edge for edge in report.edges}
     roles = {effect.treatment: "treatment", effect.outcome: "outcome"}

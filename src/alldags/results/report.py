@@ -30,7 +30,7 @@ _MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
 
 
-def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Report:
+def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, checks: bool = True) -> Report:
     """Write down all that a report on an effect says.
 
     Parameters
@@ -41,6 +41,8 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         Of the interval.
     command
         The command line that asked for it; empty if none did.
+    checks
+        Whether to make the checks, too.
     """
     summary = effect.summary(level)
     graph = effect._models.heaviest.graph
@@ -63,7 +65,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "") -> Rep
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
-        checks=_checks(effect, summary),
+        checks=_checks(effect, summary) if checks else (),
     )
 
 
