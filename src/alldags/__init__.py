@@ -15,6 +15,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.files import read_table
+    from alldags.data.imputed import Imputed
     from alldags.data.moments import Moments
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
@@ -43,6 +44,7 @@ _HOME = {
     "GPrior": "alldags.priors.slabs",
     "Horseshoe": "alldags.priors.mixtures",
     "HyperG": "alldags.priors.slabs",
+    "Imputed": "alldags.data.imputed",
     "KnownNoise": "alldags.priors.noise",
     "Laplace": "alldags.priors.mixtures",
     "LearnedSlab": "alldags.priors.slabs",
@@ -73,6 +75,7 @@ __all__ = [
     "GPrior",
     "Horseshoe",
     "HyperG",
+    "Imputed",
     "KnownNoise",
     "Laplace",
     "LearnedSlab",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -55,8 +56,24 @@ class FitOptions:
         From 0 (none) to 1: how far what drives the treatment is taken for a confounder.
     noise_precision
         Take the noise precision as known, with this value.
+    interventions
+        Column that names the variable set from outside in each row, several joined by +.
+    randomized
+        Variables drawn by lot: edges into them are left out.
+    missing
+        Missing values: raise an error, drop the rows, or impute.
+    imputations
+        Number of completed tables with --missing impute.
+    auxiliary
+        Columns outside the graph that help to impute.
+    weights
+        Column of weights of the rows.
+    weight_kind
+        frequency (a row stands for so many) or sampling (one over the probability of being sampled).
+    cluster
+        Column that says which rows belong together.
     drop_missing
-        Leave out rows with missing values.
+        Leave out rows with missing values: the same as --missing drop.
     seed
         Seed of the draws behind intervals and of sampling engines.
     n_jobs
@@ -69,6 +86,14 @@ class FitOptions:
     slab_variance: float | None = None
     link: float = 1.0
     noise_precision: float | None = None
+    interventions: str | None = None
+    randomized: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    missing: Literal["raise", "drop", "impute"] = "raise"
+    imputations: int = 20
+    auxiliary: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    weights: str | None = None
+    weight_kind: Literal["frequency", "sampling"] = "frequency"
+    cluster: str | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
     n_jobs: int = 1
@@ -95,6 +120,14 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         engine=options.engine,
         rng=options.seed,
         n_jobs=options.n_jobs,
+        interventions=options.interventions,
+        randomized=options.randomized,
+        missing=options.missing,
+        imputations=options.imputations,
+        auxiliary=options.auxiliary,
+        weights=options.weights,
+        weight_kind=options.weight_kind,
+        cluster=options.cluster,
         drop_missing=options.drop_missing,
         progress=True,
     )
@@ -342,6 +375,17 @@ def reproduce(
     print(f"\nwritten to {report.folder}", file=sys.stderr)
 
 
+def _with_options(message: str) -> str:
+    """Name options as they are written here, where the library's message names keywords."""
+    message = message.replace("drop_missing=True", "--drop-missing").replace(
+        "let fit fill them in, with", "fill them in:"
+    )
+    message = re.sub(
+        r"\b(missing|weight_kind)='(\w+)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", message
+    )
+    return re.sub(r"\b(interventions|cluster|weights|auxiliary|imputations|randomized)=\s*", r"--\1 ", message)
+
+
 def _describe_version() -> None:
     """Print all versions as JSON: cyclopts itself prints only our own."""
     from alldags.versions import versions
@@ -368,7 +412,7 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = " ".join(str(error).split()).replace("drop_missing=True", "--drop-missing")
+        message = _with_options(" ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except MemoryError:
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
-from alldags.data.source import ignored_columns_note, open_source
+from alldags.data.reading import Missing, RowOptions, read_tables
+from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.auto import Auto
 from alldags.engines.suits import check_suits
-from alldags.errors import AlldagsError, GraphError
+from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
-from alldags.nodes.data import working_data
+from alldags.nodes.data import common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
+from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
@@ -37,6 +40,14 @@ def fit(
     rng: RandomSource = None,
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
+    interventions: Any = None,
+    randomized: str | Sequence[str] = (),
+    missing: Missing = "raise",
+    imputations: int = 20,
+    auxiliary: Sequence[str] = (),
+    weights: Any = None,
+    weight_kind: WeightKind = "frequency",
+    cluster: Any = None,
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
@@ -46,7 +57,7 @@ def fit(
     ----------
     table
         A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
-        CSV, Parquet or Feather file, or `Moments`. Columns that are not in the graph are ignored.
+        CSV, Parquet or Feather file, `Moments`, or `Imputed` tables. Columns that are not in the graph are ignored.
     graph
         The candidate graph; or several, which may disagree about directions, weighed by their evidence.
     graph_weights
@@ -61,8 +72,29 @@ def fit(
         Threads; results do not depend on it.
     names
         Column names, if `table` is an array.
+    interventions
+        Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
+        outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
+        of a column of truth values, one truth value per row, or row numbers). Such rows are left out of that
+        variable's own regression and used in all others.
+    randomized
+        Variables that were drawn by lot: edges into them are left out.
+    missing
+        What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
+    imputations
+        Number of completed tables with ``missing="impute"``.
+    auxiliary
+        Columns outside the graph that help to impute.
+    weights
+        Of the rows: the name of a column, or one number per row.
+    weight_kind
+        ``"frequency"``: a row of weight 3 stands for three equal rows. ``"sampling"``: weights are one over the
+        probability of being sampled, and rows count as their effective number.
+    cluster
+        What rows belong together: the name of a column, or one label per row. Answers about single effects are then as
+        uncertain as resampling clusters shows them to be.
     drop_missing
-        Leave out rows in which a used column is missing.
+        The same as ``missing="drop"``.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -79,18 +111,31 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
+    policy = _missing(missing, drop_missing)
+    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
+    lots = randomized_names(randomized, graphs[0])
+    graphs = [without_causes(graph, lots) for graph in graphs]
     made = resolve(engine)
     check_suits(made, prior)
     variables = graphs[0].variables
-    source = open_source(table, names)
-    moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
-    data = working_data(moments, prior, variables)
-    node_seed, draw_seed = _seed(rng).spawn(2)
+    node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
+    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs)
+    parts = [part.forget(lots) for part in tables.parts]
+    scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
+    data = [working_rows(part, prior, variables, scale) for part in parts]
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
-    return Posterior(models, store, draw_seed, notes)
+    notes = (*tables.notes, *randomized_note(lots), *_direction_note(graphs, prior))
+    clusters = None if cluster is None else Clusters(parts, cluster_seed)
+    return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
+
+
+def _missing(missing: Missing, drop_missing: bool) -> str:
+    """Return what to do about missing values, where there are two ways to say it."""
+    if drop_missing and missing == "impute":
+        raise DataError("drop_missing=True and missing='impute' contradict each other; leave out one of them")
+    return "drop" if drop_missing else missing
 
 
 def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:

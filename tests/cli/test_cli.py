@@ -262,3 +262,59 @@ def test_works_without_extras(folder):
     )  # fmt: skip
     assert done.returncode == 2
     assert "pip install 'alldags[plot]'" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def rows_folder(folder):
+    """The example with holes, a column that says what was set, weights and clusters."""
+    table = {name: list(column) for name, column in ad.datasets.example().table.items()}
+    table["target"] = ["smoking" if i % 5 == 0 else "" for i in range(500)]
+    table["count"] = [1 + i % 3 for i in range(500)]
+    table["chance"] = [0.5 + i % 4 for i in range(500)]
+    table["clinic"] = [f"clinic {i // 10}" for i in range(500)]
+    for name, holes in (("whole", set()), ("holes", {3, 50, 77})):
+        with open(folder / f"{name}.csv", "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(table)
+            for i, row in enumerate(zip(*table.values(), strict=True)):
+                writer.writerow(["" if i in holes and name == "age" else v for name, v in zip(table, row, strict=True)])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "options"),
+    [
+        ("whole.csv", ["--interventions", "target"], {"interventions": "target"}),
+        ("whole.csv", ["--randomized", "smoking", "exercise"], {"randomized": ["smoking", "exercise"]}),
+        ("whole.csv", ["--weights", "count"], {"weights": "count"}),
+        (
+            "whole.csv",
+            ["--weights", "chance", "--weight-kind", "sampling"],
+            {"weights": "chance", "weight_kind": "sampling"},
+        ),
+        ("whole.csv", ["--cluster", "clinic"], {"cluster": "clinic"}),
+        ("holes.csv", ["--missing", "drop"], {"missing": "drop"}),
+        (
+            "holes.csv",
+            ["--missing", "impute", "--imputations", "3", "--auxiliary", "count", "chance"],
+            {"missing": "impute", "imputations": 3, "auxiliary": ["count", "chance"]},
+        ),
+    ],
+)
+def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, options):
+    question = ("effect", file, "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    expected = ad.fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
+    done = run(*question, *words, "--json", cwd=rows_folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads(json.dumps(expected.effect("smoking", "risk").to_dict()))
+
+
+def test_messages_name_options_and_not_keywords(rows_folder):
+    question = ("effect", "holes.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    plain, both = (
+        run(*question, cwd=rows_folder),
+        run(*question, "--missing", "impute", "--cluster", "clinic", cwd=rows_folder),
+    )
+    assert plain.returncode == both.returncode == 2
+    assert "drop them with --drop-missing, or fill them in: --missing impute" in plain.stderr
+    assert "--missing impute takes rows for independent, but --cluster says they are not" in both.stderr

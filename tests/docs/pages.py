@@ -25,6 +25,11 @@ PAGES = (
     "docs/how-to/add-your-own.md",
     "docs/how-to/unmeasured.md",
 )
+DATA_PAGES = (
+    "docs/how-to/experiments.md",
+    "docs/how-to/missing.md",
+    "docs/how-to/weights-and-clusters.md",
+)  # public data
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -97,5 +102,5 @@ def update(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in PAGES:
+    for name in PAGES + DATA_PAGES:
         update(ROOT / name)

@@ -33,6 +33,12 @@ def load(path):
 pages = load(ROOT / "tests" / "docs" / "pages.py")
 
 
+@pytest.mark.parametrize("name", pages.DATA_PAGES)
+def test_page_on_public_data_prints_what_it_shows(name, public_data, monkeypatch):
+    monkeypatch.setenv("ALLDAGS_DATA", str(public_data))
+    test_page_prints_what_it_shows(name)
+
+
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_page_prints_what_it_shows(name):
     outputs = pages.run_page((ROOT / name).read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
 _MATRICES = 6  # of covariances held at the same time, from the first sums to the working units
@@ -49,12 +51,12 @@ def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mome
     """Return the moments of all rows; not finite where a value is missing, infinite or too large to square."""
     origin = first_finite(columns)
     job = partial(_part_moments, columns, origin, drop_missing)
-    total = reduce(merge, _map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
+    total = reduce(merge, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
     return MomentsRecord(total.n, origin + total.mean, total.scatter, total.names)
 
 
-def _map_parts(job: Callable[[int], MomentsRecord], starts: Sequence[int], n_jobs: int) -> Iterator[MomentsRecord]:
-    """Yield the moments of each part, in order."""
+def map_parts(job: Callable[[int], Result], starts: Sequence[int], n_jobs: int) -> Iterator[Result]:
+    """Yield what `job` makes of each part, in order."""
     if len(starts) == 1:
         yield job(starts[0])
         return

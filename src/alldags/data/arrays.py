@@ -11,6 +11,8 @@ from alldags.data.accumulate import checked_moments
 from alldags.data.columns import (
     Column,
     Columns,
+    Reader,
+    array_reader,
     check_names,
     choose_names,
     columns_of,
@@ -37,9 +39,13 @@ class ArraySource:
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
-        return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+        return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
-    def _open(self, variables: Iterable[str] | None) -> Columns:
+    def labels(self, name: str) -> Reader:
+        (chosen,) = choose_names(self.columns, [name])
+        return array_reader(self._array[:, self.columns.index(chosen)])
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         position = {name: j for j, name in enumerate(self.columns)}
         return columns_of({name: _plain(self._array[:, position[name]], name) for name in chosen}, len(self._array))
@@ -61,9 +67,13 @@ class MappingSource:
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
-        return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+        return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
-    def _open(self, variables: Iterable[str] | None) -> Columns:
+    def labels(self, name: str) -> Reader:
+        (chosen,) = choose_names(self.columns, [name])
+        return array_reader(np.asanyarray(self._table[chosen]))
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         arrays = {name: _plain(np.asanyarray(self._table[name]), name) for name in chosen}
         return columns_of(arrays, _common_length(arrays))

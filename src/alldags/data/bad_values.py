@@ -20,7 +20,8 @@ def bad_values(columns: Columns, drop_missing: bool) -> DataError:
     if missing.any() and not drop_missing:
         return DataError(
             f"missing values in {_listing(columns.names, missing)}; of {columns.rows} rows, "
-            f"{_incomplete_rows(columns)} have one: drop them with drop_missing=True, or fill them in before"
+            f"{_incomplete_rows(columns)} have one: drop them with drop_missing=True, or let fit fill them in, with "
+            "missing='impute'"
         )
     infinite = _count(columns, np.isinf)
     if infinite.any():
@@ -31,6 +32,18 @@ def bad_values(columns: Columns, drop_missing: bool) -> DataError:
     return DataError(
         "some values are so large that their squares overflow; largest absolute value: "
         f"{_largest(columns)}; divide such columns by a constant"
+    )
+
+
+def dropped_note(columns: Columns, kept: float) -> tuple[str, ...]:
+    """Say how many rows were left out for missing values, and which columns have them; nothing if none was."""
+    dropped = columns.rows - round(kept)
+    if not dropped:
+        return ()
+    listed = _listing(columns.names, _count(columns, np.isnan))
+    return (
+        f"{dropped:,} of {columns.rows:,} rows were dropped for missing values in {listed}; what is left stands for "
+        "all only if rows are missing by chance: missing='impute' assumes less",
     )
 
 

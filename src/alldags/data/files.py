@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from alldags.data.arrays import MappingSource
-from alldags.data.columns import LARGEST_EXACT, Column, check_names, refuse_names
+from alldags.data.columns import LARGEST_EXACT, Column, Columns, Reader, check_names, refuse_names
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, MissingExtraError, did_you_mean
@@ -42,6 +42,12 @@ class FileSource:
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
         return self._source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def labels(self, name: str) -> Reader:
+        return self._source.labels(name)
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
+        return self._source.numbers(variables)
 
 
 def read_table(path: str | os.PathLike[str]) -> Any:

@@ -47,9 +47,13 @@ class FrameSource:
     def moments(
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
-        return checked_moments(self._open(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+        return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
-    def _open(self, variables: Iterable[str] | None) -> Columns:
+    def labels(self, name: str) -> Reader:
+        (chosen,) = choose_names(self.columns, [name])
+        return partial(_slice_labels, self._frame.get_column(chosen))
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         rows = len(self._frame)
         check_rows(rows)  # before the types: a column without values has none
@@ -125,6 +129,10 @@ def _slice_series(series: nw.Series[Any], start: int, stop: int, *, exact: bool)
             raise too_large_to_tell(series.name)
         return cast.to_numpy()
     return part.to_numpy()
+
+
+def _slice_labels(series: nw.Series[Any], start: int, stop: int) -> Column:
+    return np.array(series[start:stop].to_list(), dtype=object)
 
 
 def _all_missing(start: int, stop: int) -> Column:

@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from alldags.data.columns import choose_names, refuse_names
+from alldags.data.columns import Columns, Reader, choose_names, refuse_names
 from alldags.errors import DataError, did_you_mean
 from alldags.typing import FloatArray
 
@@ -76,6 +76,19 @@ class MomentsSource:
         n_jobs: int = 1,  # noqa: ARG002
     ) -> MomentsRecord:
         return self._moments.select(choose_names(self.columns, variables))
+
+    def labels(self, name: str) -> Reader:
+        raise _no_rows(f"the column {name!r}")
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
+        raise _no_rows("all of " + ", ".join(map(repr, choose_names(self.columns, variables))))
+
+
+def _no_rows(wanted: str) -> DataError:
+    return DataError(
+        f"Moments hold no rows, but {wanted} has to be read row by row; give the table itself: interventions=, "
+        "weights=, cluster= and missing='impute' look at each row"
+    )
 
 
 def merge(a: Record, b: Record) -> Record:

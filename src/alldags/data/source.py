@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from alldags.data.arrays import ArraySource, MappingSource
+from alldags.data.columns import Columns, Reader
 from alldags.data.files import FileSource
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord, MomentsSource
@@ -27,6 +28,14 @@ class Source(Protocol):
         self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
     ) -> MomentsRecord:
         """Return the moments of some columns, in this order; of all by default."""
+        ...
+
+    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
+        """Return some columns of numbers, to be read a range of rows at a time; an error if there are no rows."""
+        ...
+
+    def labels(self, name: str) -> Reader:
+        """Return a reader of one column of whatever kind, as it is; an error if there are no rows."""
         ...
 
 

@@ -10,29 +10,36 @@ if TYPE_CHECKING:
     from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
     from alldags.datasets.public import LBIDD_SETS, TreatmentData, ihdp, lbidd
     from alldags.datasets.smoking import Example, example
+    from alldags.datasets.trials import Signalling, lalonde, sachs
 
 _HOME = {
     "Example": "alldags.datasets.smoking",
     "LBIDD_SETS": "alldags.datasets.public",
     "PaperSample": "alldags.datasets.paper",
+    "Signalling": "alldags.datasets.trials",
     "TreatmentData": "alldags.datasets.public",
     "example": "alldags.datasets.smoking",
     "ihdp": "alldags.datasets.public",
+    "lalonde": "alldags.datasets.trials",
     "lbidd": "alldags.datasets.public",
     "paper_graph": "alldags.datasets.paper",
     "paper_sample": "alldags.datasets.paper",
+    "sachs": "alldags.datasets.trials",
 }
 
 __all__ = [
     "LBIDD_SETS",
     "Example",
     "PaperSample",
+    "Signalling",
     "TreatmentData",
     "example",
     "ihdp",
+    "lalonde",
     "lbidd",
     "paper_graph",
     "paper_sample",
+    "sachs",
 ]
 
 

@@ -174,6 +174,7 @@ def _mixed(edge: Edge, parts: Mixture[ModelInfluence]) -> EdgeInfluence:
         posterior=present,
         mean_present=with_edge / present if present else math.nan,
         mean_absent=without_edge / absent if absent else math.nan,
+        raised=parts.average(lambda part: edge_raised(part.total.model, edge)) if parts.weights.tables > 1 else 0.0,
     )
 
 

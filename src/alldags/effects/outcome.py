@@ -24,6 +24,7 @@ from alldags.errors import AlldagsError
 from alldags.models.blocks import NodeBlock, NodeDraws, weighted_rows, weighted_sum
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
@@ -115,10 +116,13 @@ def outcome_distribution(
     parts = models.map(lambda model: Intervention(model, source, target))
     for part in parts.items:
         part.prepare()
-    moments = parts.map(lambda part: part.moments(value))
+    shifts = {part.model.data: _shifts(part.model.data, data, source, target) for part in parts.items}
+    moments = parts.map(lambda part: _moved(part, value, shifts[part.model.data]))
     mean = moments.average(lambda pair: pair[0])
     variance = moments.average(lambda pair: pair[1] + (pair[0] - mean) ** 2)
-    centers, variances = parts.draw(size, rng, lambda part, count, stream: part.draws(value, count, stream))
+    centers, variances = parts.draw(
+        size, rng, lambda part, count, stream: _moved_draws(part, value, shifts[part.model.data], count, stream)
+    )
     return OutcomeDistribution(
         x=x,
         mean=unit * (mean_of[target] + mean),
@@ -126,6 +130,25 @@ def outcome_distribution(
         centers=unit * (mean_of[target] + centers),
         spreads=unit * np.sqrt(variances),
     )
+
+
+def _shifts(data: WorkingData, reference: WorkingData, source: str, target: str) -> tuple[float, float]:
+    """Return how far the means of source and target are above those of the table that values are counted from."""
+    place = data.pooled.index
+    shift = data.pooled.mean - reference.pooled.mean
+    return float(shift[place[source]]), float(shift[place[target]])
+
+
+def _moved(part: Intervention, value: float, shift: tuple[float, float]) -> tuple[float, float]:
+    mean, variance = part.moments(value - shift[0])
+    return mean + shift[1], variance
+
+
+def _moved_draws(
+    part: Intervention, value: float, shift: tuple[float, float], count: int, stream: np.random.Generator
+) -> FloatArray:
+    centers, variances = part.draws(value - shift[0], count, stream)
+    return np.array([centers + shift[1], variances])
 
 
 def _variance(node: NodePosterior, inside: list[int], moved: FloatArray, covariance: FloatArray) -> float:

@@ -40,7 +40,9 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
     """
     if len(models.items) == 1:
         return top_graphs_of(models.items[0], size)
-    found = models.map(lambda model: top_graphs_of(model, size))
+    # completed copies of a table rank the same graphs a little differently: look further down in each
+    depth = size if models.weights.tables == 1 else max(8 * size, 60)
+    found = models.map(lambda model: top_graphs_of(model, depth))
     if not found.all(lambda best: best is not None):
         return None
     tables = found.map(lambda best: {frozenset(item.edges): item.probability for item in best or ()})

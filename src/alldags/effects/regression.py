@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,42 +46,78 @@ def adjustment_set(graphs: Sequence[CandidateGraph], treatment: str, outcome: st
     return tuple(name for name in graphs[0].variables if name in found)
 
 
-def least_squares(data: WorkingData, treatment: str, outcome: str, covariates: Sequence[str]) -> Regression | None:
+def variables_between(graphs: Sequence[CandidateGraph], treatment: str, outcome: str) -> frozenset[str]:
+    """Return the outcome and all that may lie on a path to it: in rows where one of them was set, the path is cut."""
+    between = (graph.descendants(treatment) & graph.ancestors(outcome) for graph in graphs)
+    return frozenset({outcome}).union(*between)
+
+
+def least_squares(
+    data: WorkingData,
+    treatment: str,
+    outcome: str,
+    covariates: Sequence[str],
+    between: Collection[str] = (),
+) -> Regression | None:
     """Return the regression; None where rows are too few or columns depend on each other.
 
     Parameters
     ----------
     data
-        Moments of all rows.
+        Moments of the rows.
     treatment, outcome
         Names.
     covariates
         What to adjust for.
+    between
+        Variables that must not have been set from outside: rows in which one was are left out.
     """
-    pooled = data.pooled
-    columns = [pooled.index[name] for name in (treatment, *covariates)]
-    freedom = pooled.n - len(columns)
-    if pooled.rows < len(columns) + _SPARE_ROWS or _is_singular(pooled, columns):
+    rows = data.undisturbed(between)
+    if rows is None:
         return None
-    return _regression(data, treatment, outcome, tuple(covariates), columns, freedom)
+    columns = [rows.index[name] for name in (treatment, *covariates)]
+    freedom = rows.n - len(columns)
+    if rows.rows < len(columns) + _SPARE_ROWS or _is_singular(rows, columns):
+        return None
+    unit = data.unit(treatment, outcome)
+    return _regression(rows, unit, rows.index[outcome], tuple(covariates), columns, freedom)
 
 
-def _is_singular(pooled: ChildData, columns: Sequence[int]) -> bool:
-    gram = pooled.scatter[np.ix_(columns, columns)]
+def combined(found: Sequence[Regression | None]) -> Regression | None:
+    """Combine the regressions of completed copies of one table by Rubin's rules; None if one is missing."""
+    known = [item for item in found if item is not None]
+    if len(known) < len(found) or len(found) == 1:
+        return known[0] if len(known) == len(found) else None
+    return _rubin(known)
+
+
+def _rubin(parts: Sequence[Regression]) -> Regression:
+    from scipy.stats import t as student
+
+    estimates = np.array([part.estimate for part in parts])
+    within = float(np.mean([part.error**2 for part in parts]))
+    between = (1.0 + 1.0 / len(parts)) * float(estimates.var(ddof=1))
+    total = within + between
+    freedom = (len(parts) - 1) * (total / between) ** 2 if between > 0 else np.inf
+    half = float(student.ppf(0.975, freedom)) * float(np.sqrt(total))
+    center = float(estimates.mean())
+    return Regression(center, float(np.sqrt(total)), center - half, center + half, parts[0].covariates)
+
+
+def _is_singular(rows: ChildData, columns: Sequence[int]) -> bool:
+    gram = rows.scatter[np.ix_(columns, columns)]
     scale = np.sqrt(np.diag(gram))
-    return float(np.linalg.eigvalsh(gram / np.outer(scale, scale)).min()) < _SINGULAR
+    return bool(scale.min() == 0.0) or float(np.linalg.eigvalsh(gram / np.outer(scale, scale)).min()) < _SINGULAR
 
 
 def _regression(
-    data: WorkingData, treatment: str, outcome: str, covariates: tuple[str, ...], columns: list[int], freedom: float
+    rows: ChildData, unit: float, y: int, covariates: tuple[str, ...], columns: list[int], freedom: float
 ) -> Regression:
     from scipy.stats import t as student
 
-    pooled, y = data.pooled, data.pooled.index[outcome]
-    inverse = np.linalg.inv(pooled.scatter[np.ix_(columns, columns)])
-    cross = pooled.scatter[columns, y]
-    residual = max(float(pooled.scatter[y, y] - cross @ inverse @ cross), 0.0)
-    unit = data.unit(treatment, outcome)
+    inverse = np.linalg.inv(rows.scatter[np.ix_(columns, columns)])
+    cross = rows.scatter[columns, y]
+    residual = max(float(rows.scatter[y, y] - cross @ inverse @ cross), 0.0)
     estimate = float(unit * (inverse[0] @ cross))
     error = float(abs(unit) * np.sqrt(inverse[0, 0] * residual / freedom))
     half = float(student.ppf(0.975, freedom)) * error

@@ -18,10 +18,12 @@ def fitted_mixture(
     graphs: Sequence[CandidateGraph],
     shares: Sequence[float],
     prior: Prior,
-    data: WorkingData,
+    data: WorkingData | Sequence[WorkingData],
     store: NodeStore,
 ) -> Mixture[FittedGraph]:
     """Return the mixture of all graphs, weighed by `shares` a priori; nodes are fitted when first needed.
+
+    Several completed copies of one table have equal weights: their evidences are not to be compared.
 
     Given graph and shared hyperparameters the posterior factorises over blocks; the components are weighed by their
     total evidence. Graphs that list the variables in another order are read in that of the first, so that they share
@@ -30,9 +32,20 @@ def fitted_mixture(
     variables = graphs[0].variables
     grid = shared_grid(prior)
     total = math.fsum(math.exp(log_weight) for log_weight, _ in grid)
+    tables = [data] if isinstance(data, WorkingData) else list(data)
     parts = [
-        (share * math.exp(log_weight) / total, FittedGraph(graph, part, data, store))
+        (share * math.exp(log_weight) / total, FittedGraph(graph, part, one, store))
+        for one in tables
         for graph, share in zip((graph.with_order(variables) for graph in graphs), shares, strict=True)
         for log_weight, part in grid
     ]
-    return Mixture.of([model for _, model in parts], [weight for weight, _ in parts])
+    return Mixture.of([model for _, model in parts], [weight / len(tables) for weight, _ in parts], len(tables))
+
+
+def on_other_data(models: Mixture[FittedGraph], data: Sequence[WorkingData], store: NodeStore) -> Mixture[FittedGraph]:
+    """Return the mixture of the same graphs and priors, fitted to other tables with equal weights."""
+    tables = models.weights.tables
+    size = len(models.items) // tables
+    items = [FittedGraph(model.graph, model.prior, one, store) for one in data for model in models.items[:size]]
+    prior = [weight * tables / len(data) for _ in data for weight in models.weights.prior[:size]]
+    return Mixture.of(items, prior, len(data))

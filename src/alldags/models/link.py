@@ -84,7 +84,7 @@ class Link:
 
     def inclusion(self, source: str) -> dict[str, float]:
         """Return the posterior probability of each candidate cause of `source`, in a regression of it alone."""
-        if not self.graph.parents(source):
+        if not self.graph.parents(source) or not self.data.knows(source):
             return {}
         node = self.store.get(self._key(source))
         values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
@@ -92,7 +92,7 @@ class Link:
 
     def coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
-        driven = (name for name in sources if cause in self.graph.parents(name))
+        driven = (name for name in sources if cause in self.graph.parents(name) and self.data.knows(name))
         nodes = [self.store.get(self._key(name)) for name in driven]
         return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
 
@@ -105,5 +105,5 @@ class Link:
         self.store.prepare(self._key(source) for source in needed if self._matters(source))
 
     def _matters(self, source: str) -> bool:
-        """Tell whether a source has a cause that may be a confounder."""
-        return any(name not in self._after for name in self.graph.parents(source))
+        """Tell whether a source has a cause that may be a confounder, and rows that show it."""
+        return self.data.knows(source) and any(name not in self._after for name in self.graph.parents(source))

@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from alldags.errors import AlldagsError
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
@@ -56,10 +57,14 @@ class Weights:
         Add up to one.
     models
         What has the evidences.
+    tables
+        Number of completed copies of the table: the models of the first, then those of the second, and so on. Copies
+        have equal weights, since evidences of different data are not comparable; inside a copy evidence decides.
     """
 
     prior: tuple[float, ...]
     models: Sequence[HasEvidence]
+    tables: int = 1
 
     @cached_property
     def _log_joint(self) -> FloatArray:
@@ -68,14 +73,20 @@ class Weights:
     @cached_property
     def posterior(self) -> tuple[float, ...]:
         """Posterior probability of each model."""
-        if len(self.models) == 1:
-            return (1.0,)
+        if len(self.models) == self.tables:
+            return (1.0 / self.tables,) * self.tables
+        if self.tables > 1:
+            joint = self._log_joint.reshape(self.tables, -1)
+            within = np.exp(joint - joint.max(axis=1, keepdims=True))
+            return tuple((within / within.sum(axis=1, keepdims=True) / self.tables).ravel().tolist())
         shifted = np.exp(self._log_joint - self._log_joint.max())
         return tuple((shifted / shifted.sum()).tolist())
 
     @property
     def log_evidence(self) -> float:
         """Log marginal likelihood, averaged over the models."""
+        if self.tables > 1:
+            raise AlldagsError("imputed tables have no evidence in common: it would be that of values nobody observed")
         return float(np.logaddexp.reduce(self._log_joint))
 
 
@@ -105,9 +116,9 @@ class Mixture(Generic[Item]):
     weights: Weights
 
     @classmethod
-    def of(cls, models: Sequence[Item], prior: Sequence[float]) -> Mixture[Item]:
-        """Return the mixture of these models with these prior weights."""
-        return cls(tuple(models), Weights(tuple(prior), models))  # type: ignore[arg-type]
+    def of(cls, models: Sequence[Item], prior: Sequence[float], tables: int = 1) -> Mixture[Item]:
+        """Return the mixture of these models with these prior weights; for `tables` see `Weights`."""
+        return cls(tuple(models), Weights(tuple(prior), models, tables))  # type: ignore[arg-type]
 
     def map(self, make: Callable[[Item], Other]) -> Mixture[Other]:
         """Return the mixture of what `make` makes of each item."""
@@ -122,6 +133,12 @@ class Mixture(Generic[Item]):
     def average(self, value: Callable[[Item], float]) -> float:
         """Return the posterior average of a number."""
         return _average(self.weights.posterior, [value(item) for item in self.items])
+
+    def averages(self, value: Callable[[Item], float]) -> FloatArray:
+        """Return the posterior average of a number in each completed copy of the table, shape (tables,)."""
+        weights = np.array(self.weights.posterior) * self.weights.tables
+        values = np.array([value(item) for item in self.items])
+        return np.asarray((weights * values).reshape(self.weights.tables, -1).sum(axis=1))
 
     def average_array(self, value: Callable[[Item], FloatArray]) -> FloatArray:
         """Return the posterior average of an array; an item of weight zero does not count, even where infinite."""

@@ -89,6 +89,10 @@ class NodeStore:
         self._progress = progress
         self._nodes: dict[NodeKey, NodePosterior] = {}
 
+    def empty(self) -> NodeStore:
+        """Return a store of the same kind without nodes, for questions on the way to an answer."""
+        return NodeStore(self.engine, self.searcher, self._seed, self._place, self._n_jobs)
+
     def get(self, key: NodeKey) -> NodePosterior:
         """Return the posterior of one node."""
         if key not in self._nodes:

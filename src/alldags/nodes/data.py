@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
 from alldags.data.record import MomentsRecord
+from alldags.data.rows import RowGroups
 from alldags.errors import DataError, did_you_mean
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+
+_ROUNDING = 1e-29  # of the squared mean: what rounding of the values leaves of the variance of a constant column
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,11 @@ class ChildData:
         """Position of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
+    def tempered(self, factor: float) -> ChildData:
+        """Return the moments as if there were `factor` times as many rows."""
+        taken = self.rows - self.n  # by the intercept
+        return replace(self, scatter=self.scatter * factor, rows=self.rows * factor, n=self.rows * factor - taken)
+
 
 @dataclass(frozen=True, eq=False)
 class WorkingData:
@@ -55,16 +63,39 @@ class WorkingData:
     scale
         User's units per working unit of each variable, shape (m,).
     own
-        Moments of the children whose regression has other rows than all of them.
+        Moments of the children whose regression has other rows than all of them; None where there is no such row.
+    unset
+        Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
     """
 
     pooled: ChildData
     scale: FloatArray
-    own: Mapping[str, ChildData] = field(default_factory=dict)
+    own: Mapping[str, ChildData | None] = field(default_factory=dict)
+    unset: Callable[[Collection[str]], ChildData | None] | None = None
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
-        return self.own.get(child, self.pooled)
+        data = self.own.get(child, self.pooled)
+        if data is None:
+            raise DataError(
+                f"{child!r} was set in every row (or was the same in all others), so nothing shows what acts on it; "
+                f"leave out the edges into it with randomized={child!r}"
+            )
+        return data
+
+    def knows(self, child: str) -> bool:
+        """Whether there are rows that show what acts on a variable."""
+        return self.own.get(child, self.pooled) is not None
+
+    def undisturbed(self, names: Collection[str]) -> ChildData | None:
+        """Return the moments of the rows in which none of these variables was set; None if there are none."""
+        return self.pooled if self.unset is None else self.unset(names)
+
+    def tempered(self, factor: float) -> WorkingData:
+        """Return the data as if `factor` times as many rows of the same kind had been seen."""
+        own = {child: data and data.tempered(factor) for child, data in self.own.items()}
+        unset = self.unset and partial(_tempered_rows, self.unset, factor)
+        return replace(self, pooled=self.pooled.tempered(factor), own=own, unset=unset)
 
     @property
     def rows(self) -> float:
@@ -113,6 +144,64 @@ def working_data(
     return WorkingData(_child_data(part, prior, scale), scale, others)
 
 
+def working_rows(
+    rows: RowGroups, prior: Prior, variables: Sequence[str], scale: FloatArray | None = None
+) -> WorkingData:
+    """Express the moments of each child's rows in working units.
+
+    Parameters
+    ----------
+    rows
+        In groups, by what was set in them.
+    prior
+        Says whether variables are standardised and whether there is an intercept.
+    variables
+        Names, m of them.
+    scale
+        User's units per working unit, shape (m,); by default from these rows.
+    """
+    everything = rows.without()
+    if everything is None:
+        raise DataError("there are no rows")
+    plain = working_data(everything, prior, variables)
+    if scale is not None:
+        plain = replace(plain, pooled=_child_data(everything.select(variables), prior, scale), scale=scale)
+    if not rows.targets:
+        return plain
+    unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
+    own = {child: _regressed(unset({child}), child) for child in variables if child in rows.targets}
+    return replace(plain, own=own, unset=unset)
+
+
+def common_scale(tables: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> FloatArray:
+    """Return units for completed copies of one table: those of their average moments, shape (m,)."""
+    scales = np.array([working_rows(table, prior, variables).scale for table in tables])
+    return np.asarray(np.sqrt((scales**2).mean(axis=0)))
+
+
+def _unset_rows(
+    rows: RowGroups, prior: Prior, variables: tuple[str, ...], scale: FloatArray, names: Collection[str]
+) -> ChildData | None:
+    found = rows.without(names)
+    return None if found is None else _child_data(found.select(variables), prior, scale)
+
+
+def _tempered_rows(
+    unset: Callable[[Collection[str]], ChildData | None], factor: float, names: Collection[str]
+) -> ChildData | None:
+    found = unset(names)
+    return found and found.tempered(factor)
+
+
+def _regressed(data: ChildData | None, child: str) -> ChildData | None:
+    """Return a child's rows, or None if it does not vary in them."""
+    if data is None:
+        return None
+    place = data.index[child]
+    total, center = data.scatter[place, place], data.mean[place]
+    return None if total <= _ROUNDING * data.rows * center**2 or total == 0.0 else data
+
+
 def _child_data(moments: MomentsRecord, prior: Prior, scale: FloatArray) -> ChildData:
     scatter = moments.scatter if prior.intercept else moments.scatter + moments.n * np.outer(moments.mean, moments.mean)
     return ChildData(
@@ -133,7 +222,7 @@ def _check_known(moments: MomentsRecord, variables: Sequence[str]) -> None:
 
 
 def _check_not_constant(moments: MomentsRecord) -> None:
-    floor = 1e-29 * moments.n * moments.mean**2  # what rounding of the values leaves of a constant column
+    floor = _ROUNDING * moments.n * moments.mean**2
     for name, value in zip(moments.names, np.diag(moments.scatter) <= floor, strict=True):
         if value:
             raise DataError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.link_check import LinkCheck, link_check
-from alldags.effects.regression import Regression, adjustment_set, least_squares
+from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.bidirected import HiddenMixture
+    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -65,11 +66,20 @@ class Effect:
     True
     """
 
-    def __init__(self, posterior: Posterior, treatment: str, outcome: str, *, ignore_hidden: bool = False) -> None:
+    def __init__(
+        self,
+        posterior: Posterior,
+        treatment: str,
+        outcome: str,
+        clusters: ClusterCheck | None = None,
+        *,
+        ignore_hidden: bool = False,
+    ) -> None:
         self._ignore_hidden = ignore_hidden
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
+        self.clusters = clusters
         for total in self._totals.items:
             total.prepare()
 
@@ -93,7 +103,7 @@ class Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self.treatment, self.outcome, ignore_hidden=True)
+        return Effect(self.posterior, self.treatment, self.outcome, self.clusters, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -132,7 +142,23 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        return self._sd_from(self._totals.average(lambda total: total.second_between))
+        return self._sd_from(self._totals.average(lambda total: total.second_between) - self._second_missing)
+
+    @property
+    def sd_missing(self) -> float | None:
+        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
+        return None if self._totals.weights.tables == 1 else abs(self._unit) * math.sqrt(self._second_missing)
+
+    @cached_property
+    def _second_missing(self) -> float:
+        """Variance of the mean between completed tables, in working units; 0 for a single table."""
+        tables = self._totals.weights.tables
+        return 0.0 if tables == 1 else float(self._totals.averages(lambda total: total.mean).var())
+
+    @property
+    def missing_information(self) -> float | None:
+        """Share of the posterior variance that comes from missing values; None if none were imputed."""
+        return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
 
     def _sd_from(self, second: float) -> float:
         """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
@@ -145,13 +171,15 @@ class Effect:
         """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
 
         Where the graph has a hidden common cause that matters, the two parts are those of the effect without it.
+        Where values were imputed, the square of `sd_missing` is a third part.
         """
         if self.sd_structure is None:
             return None
         if math.isinf(self._plain_sd):
             return math.inf
         whole, power = math.frexp(self._plain_sd)
-        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
+        others = math.hypot(math.ldexp(self.sd_structure, -power), math.ldexp(self.sd_missing or 0.0, -power))
+        return math.ldexp(math.sqrt(max(whole**2 - others**2, 0.0)), power)
 
     @property
     def sd_hidden(self) -> float | None:
@@ -164,8 +192,14 @@ class Effect:
 
     @cached_property
     def mean_error(self) -> float:
-        """Monte-Carlo standard error of `mean`; 0 where no node was sampled."""
-        return abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        """Monte-Carlo standard error of `mean`; 0 where no node was sampled and no value imputed."""
+        sampled = abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        return math.hypot(sampled, self.imputation_error) if self.imputation_error else sampled
+
+    @property
+    def imputation_error(self) -> float:
+        """The part of `mean_error` that comes from the number of imputed tables; 0 if none were."""
+        return (self.sd_missing or 0.0) / math.sqrt(max(self._totals.weights.tables - 1, 1))
 
     @cached_property
     def mean_bound(self) -> float:
@@ -461,7 +495,12 @@ class Effect:
         ('age', 'sex', 'income')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
-        return least_squares(self.posterior._data, self.treatment, self.outcome, covariates)
+        return self._least_squares(covariates)
+
+    def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
+        between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
+        tables = self.posterior._tables
+        return combined([least_squares(data, self.treatment, self.outcome, covariates, between) for data in tables])
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

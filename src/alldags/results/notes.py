@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alldags.nodes.posterior import NodePosterior
+from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
+    yield from row_notes(effect)
 
 
 def _link_note(effect: Effect) -> Iterator[str]:

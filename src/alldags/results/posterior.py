@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.memory import check_memory
+from alldags.models.components import on_other_data
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
+from alldags.results.clusters import Clusters, clustered
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -50,6 +53,8 @@ class Posterior:
         Source of the draws behind intervals.
     notes
         What the user should know about how the data were read.
+    clusters
+        The rows by cluster, to resample; None if rows are independent.
 
     Examples
     --------
@@ -60,12 +65,18 @@ class Posterior:
     """
 
     def __init__(
-        self, models: Mixture[FittedGraph], store: NodeStore, seed: np.random.SeedSequence, notes: tuple[str, ...]
+        self,
+        models: Mixture[FittedGraph],
+        store: NodeStore,
+        seed: np.random.SeedSequence,
+        notes: tuple[str, ...],
+        clusters: Clusters | None = None,
     ) -> None:
         self._models = models
         self._store = store
         self._seed = seed
         self._notes = notes
+        self._clusters = clusters
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
 
@@ -104,7 +115,7 @@ class Posterior:
     @cached_property
     def has_hyperparameters(self) -> bool:
         """Whether hyperparameters are averaged over, too."""
-        return self._models.items[0].prior.slab is not None or len(self._models.items) > len(self.graphs)
+        return self._models.items[0].prior.slab is not None or self._models_of_a_table > len(self.graphs)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -160,7 +171,8 @@ class Posterior:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{did_you_mean(name, self.variables)}")
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
-        return Effect(self, treatment, outcome)
+        effect = Effect(self, treatment, outcome)
+        return effect if self._clusters is None else clustered(effect, self._clusters)
 
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
@@ -206,7 +218,7 @@ class Posterior:
 
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
-        plain = Posterior(self._models, self._store, self._seed, self._notes)
+        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters)
         plain._has_link = False
         return plain
 
@@ -372,12 +384,26 @@ class Posterior:
             self._linked[treatment] = self._models.map(lambda model: model.linked(treatment))
         return self._linked[treatment]
 
+    def _on(self, data: Sequence[WorkingData]) -> Posterior:
+        """Return the posterior of the same models on other data."""
+        models = on_other_data(self._models, data, self._store)
+        return Posterior(models, self._store, self._seed, self._notes)
+
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)
 
     @property
     def _data(self) -> WorkingData:
         return self._models.items[0].data
+
+    @property
+    def _tables(self) -> tuple[WorkingData, ...]:
+        """The data of each completed table; one, unless values were imputed."""
+        return tuple(model.data for model in self._models.items[:: self._models_of_a_table])
+
+    @property
+    def _models_of_a_table(self) -> int:
+        return len(self._models.items) // self._models.weights.tables
 
     @property
     def _units(self) -> Any:

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
-from alldags.effects.regression import Regression, least_squares
+from alldags.effects.regression import Regression
 from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.nodes.data import WorkingData
+from alldags.nodes.data import ChildData, WorkingData
 from alldags.results.hidden_line import hidden_line
-from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
+from alldags.show.summary import (
+    Adjustment,
+    ClusterSpread,
+    EffectSummary,
+    Explained,
+    GivenEffect,
+    LeastSquares,
+    MissingShare,
+)
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -49,7 +57,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         probability_no_path_error=effect.probability_no_path_error,
         has_path=_leads(posterior, effect.treatment, effect.outcome),
         has_reverse_path=_leads(posterior, effect.outcome, effect.treatment),
-        rows=posterior.rows,
+        rows=_rows(effect),
         candidates=len(posterior.graphs),
         log10_graphs=posterior.log10_graphs,
         learns_hyperparameters=posterior.has_hyperparameters,
@@ -64,14 +72,34 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         given_effect=_given_effect(effect, level),
         prior_no_path=_prior_no_path(effect),
         is_binary=_is_binary(posterior._data, effect.treatment),
-        least_squares_alone=_least_squares(
-            least_squares(posterior._data, effect.treatment, effect.outcome, covariates=())
-        ),
+        least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
         computed=computed_line(effect.engines_used.values()),
         sd_hidden=effect.sd_hidden,
         hidden=hidden_line(effect, level),
+        missing=_missing(effect),
+        clusters=_clusters(effect),
     )
+
+
+def _rows(effect: Effect) -> float:
+    """Return the number of rows of the table, whatever they count as."""
+    counted = effect.posterior.rows
+    return counted if effect.clusters is None else round(counted * effect.clusters.design_effect, 6)
+
+
+def _missing(effect: Effect) -> MissingShare | None:
+    if effect.sd_missing is None or effect.missing_information is None:
+        return None
+    tables = effect._totals.weights.tables
+    return MissingShare(tables, effect.sd_missing, effect.missing_information, effect.imputation_error)
+
+
+def _clusters(effect: Effect) -> ClusterSpread | None:
+    check = effect.clusters
+    if check is None:
+        return None
+    return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
 
 
 def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
@@ -103,15 +131,18 @@ def _is_binary(data: WorkingData, name: str) -> bool:
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:
     """Return the share of variance that each regression explains, averaged over models."""
-    models, data = effect._models, effect.posterior._data
+    models, tables = effect._models, effect.posterior._tables
     found = []
     for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
-        own = data.of(child)
-        variance = own.scatter[own.index[child], own.index[child]] / own.n
+        variance = sum(_variance(data.of(child), child) for data in tables) / len(tables)
         noise = models.average(lambda model, child=child: model.node(child).noise_variance)  # type: ignore[misc]
         if math.isfinite(noise):
-            found.append(Explained(child, 1.0 - noise / float(variance)))
+            found.append(Explained(child, 1.0 - noise / variance))
     return tuple(found)
+
+
+def _variance(own: ChildData, child: str) -> float:
+    return float(own.scatter[own.index[child], own.index[child]] / own.n)
 
 
 def _least_squares(plain: Regression | None) -> LeastSquares | None:

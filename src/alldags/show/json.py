@@ -43,7 +43,14 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "computed": summary.computed,
         "sd_hidden": summary.sd_hidden,
         "hidden_cause": summary.hidden and hidden_dict(summary.hidden),
+        **_rows(summary),
     }
+
+
+def _rows(summary: EffectSummary) -> dict[str, Any]:
+    """Return what is there only if values were imputed, or rows belong together."""
+    found = {"missing": summary.missing, "clusters": summary.clusters}
+    return {name: {key: _finite(value) for key, value in asdict(item).items()} for name, item in found.items() if item}
 
 
 def hidden_dict(summary: SensitivitySummary) -> dict[str, Any]:

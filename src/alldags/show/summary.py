@@ -45,6 +45,50 @@ class LeastSquares:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingShare:
+    """What missing values do to an answer.
+
+    Parameters
+    ----------
+    imputations
+        Number of completed tables.
+    sd
+        The part of the standard deviation that comes from not knowing missing values, in units of the effect.
+    share
+        The same as a share of the variance, between 0 and 1: the fraction of missing information.
+    error
+        Monte-Carlo standard error of the mean from the number of completed tables, in units of the effect.
+    """
+
+    imputations: int
+    sd: float
+    share: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpread:
+    """What rows that belong together do to an answer.
+
+    Parameters
+    ----------
+    clusters
+        Their number.
+    sd_independent
+        Standard deviation with rows taken for independent, in units of the effect.
+    sd_clusters
+        Standard deviation of the estimate over resampled clusters, in units of the effect.
+    design_effect
+        So many rows count as one, at least 1.
+    """
+
+    clusters: int
+    sd_independent: float
+    sd_clusters: float
+    design_effect: float
+
+
+@dataclass(frozen=True, slots=True)
 class GivenEffect:
     """The effect given that there is one, in units of the effect.
 
@@ -115,7 +159,7 @@ class EffectSummary:
     has_path, has_reverse_path
         Whether any candidate graph has a path from treatment to outcome, and from outcome to treatment.
     rows
-        Number of rows of the table.
+        Number of rows of the table, by their weights; with sampling weights their effective number.
     candidates
         Number of candidate graphs that were given, each with its own edges.
     log10_graphs
@@ -139,6 +183,10 @@ class EffectSummary:
         The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
     converged
         False if a node was not sampled, or iterated, to the end; `notes` then say what to do.
+    missing
+        What missing values do to the answer; None if none were imputed.
+    clusters
+        What rows that belong together do to the answer; None if rows are taken for independent.
     given_effect
         The effect given that there is one; None where that is certain, impossible, or the engine has no notion of it.
     prior_no_path
@@ -199,6 +247,8 @@ class EffectSummary:
     least_squares: LeastSquares | None = None
     mean_without_link: float | None = None
     converged: bool = True
+    missing: MissingShare | None = None
+    clusters: ClusterSpread | None = None
     given_effect: GivenEffect | None = None
     prior_no_path: float | None = None
     is_binary: bool = False

@@ -167,7 +167,19 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
     if summary.sd_hidden is not None:
         found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
+    if summary.missing is not None:
+        found.append(("  from not knowing missing values", amount(summary, summary.missing.sd)))
     return found
+
+
+def _cluster_rows(summary: EffectSummary) -> list[Row]:
+    if summary.clusters is None:
+        return []
+    resampled = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
+    return [
+        ("sd with rows taken for independent", amount(summary, summary.clusters.sd_independent)),
+        ("sd over resampled clusters", resampled),
+    ]
 
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
@@ -235,6 +247,7 @@ def _origin_rows(summary: EffectSummary) -> list[Row]:
 _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _estimate_row,
     _spread_rows,
+    _cluster_rows,
     _interval_row,
     _sign_rows,
     _no_effect_row,

@@ -1,0 +1,246 @@
+"""From what the user brings, and says of its rows, to groups of rows: the tables a fit is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from alldags import checks
+from alldags.data.accumulate import checked_moments
+from alldags.data.bad_values import dropped_note
+from alldags.data.clusters import check_clusters, cluster_keys
+from alldags.data.columns import check_names, columns_of, refuse_names
+from alldags.data.imputed import Imputed
+from alldags.data.interventions import interventions_note, target_keys
+from alldags.data.labels import used_columns
+from alldags.data.missing import Holes, read_holes
+from alldags.data.record import MomentsSource
+from alldags.data.rows import RowGroup, RowGroups, read_groups
+from alldags.data.source import Source, ignored_columns_note, open_source
+from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
+from alldags.errors import DataError
+
+Missing: TypeAlias = Literal["raise", "drop", "impute"]
+_IMPUTATIONS = 20
+_MOST_EXPANDED = 10_000_000  # rows in memory
+
+
+@dataclass(frozen=True, eq=False)
+class RowOptions:
+    """What the user says of the rows; for the meaning of each see `alldags.fit`."""
+
+    missing: str = "raise"
+    imputations: int = _IMPUTATIONS
+    auxiliary: Sequence[str] = ()
+    interventions: Any = None
+    weights: Any = None
+    weight_kind: str = "frequency"
+    cluster: Any = None
+
+    def __post_init__(self) -> None:
+        checks.one_of("missing", self.missing, get_args(Missing), DataError)
+        checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
+        checks.whole("imputations", self.imputations, least=2, error=DataError)
+        if isinstance(self.auxiliary, str):
+            raise DataError(f"auxiliary must be a list of names; write auxiliary=[{self.auxiliary!r}]")
+        check_names(self.auxiliary)
+        self._check_nothing_ignored()
+        self._check_meetings()
+
+    def _check_nothing_ignored(self) -> None:
+        """Refuse what would have no effect."""
+        if self.missing != "impute" and tuple(self.auxiliary):
+            raise DataError("auxiliary= columns are for imputation; use them with missing='impute'")
+        if self.missing != "impute" and self.imputations != _IMPUTATIONS:
+            raise DataError("imputations= is for missing='impute'")
+        if self.weights is None and self.weight_kind != "frequency":
+            raise DataError(f"weight_kind={self.weight_kind!r} needs weights=")
+
+    def _check_meetings(self) -> None:
+        """Refuse, by name, what imputation cannot be combined with."""
+        if self.missing != "impute":
+            return
+        other = "use missing='drop', or impute with a program for such data and give the tables as ad.Imputed([...])"
+        if self.interventions is not None:
+            raise DataError(
+                "missing='impute' draws from one distribution of all rows, but with interventions= rows come from "
+                f"several; {other}"
+            )
+        if self.cluster is not None:
+            raise DataError(f"missing='impute' takes rows for independent, but cluster= says they are not; {other}")
+        if self.weights is not None and self.weight_kind == "sampling":
+            raise DataError(f"missing='impute' knows nothing of weight_kind='sampling'; {other}")
+
+    @property
+    def by_row(self) -> bool:
+        """Whether something is said of single rows."""
+        return any(item is not None for item in (self.interventions, self.weights, self.cluster))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are used without being variables."""
+        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What a fit is made of.
+
+    Parameters
+    ----------
+    parts
+        The rows of each completed table; one, unless values were imputed.
+    notes
+        What the user should know about how the data were read.
+    """
+
+    parts: tuple[RowGroups, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def read_tables(
+    table: Any,
+    names: Sequence[str] | None,
+    variables: Sequence[str],
+    options: RowOptions,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+) -> Tables:
+    """Open a table and add up its rows.
+
+    Parameters
+    ----------
+    table, names
+        As for `alldags.fit`.
+    variables
+        The graph's.
+    options
+        What is said of the rows.
+    rng
+        For imputation.
+    n_jobs
+        Threads.
+    """
+    if isinstance(table, Imputed):
+        return _imputed_elsewhere(table, names, variables, options, n_jobs)
+    source = open_source(table, names)
+    if options.missing == "impute":
+        found = _imputed_here(source, variables, options, rng, n_jobs)
+    else:
+        found = _as_it_is(source, variables, options, n_jobs)
+    return Tables(found.parts, (*ignored_columns_note(source, (*variables, *options.columns)), *found.notes))
+
+
+# -- one table ---------------------------------------------------------------------------------------------------------
+
+
+def _as_it_is(source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int) -> Tables:
+    drop = options.missing == "drop"
+    if not options.by_row and (not drop or isinstance(source, MomentsSource)):
+        return Tables((_ungrouped(source.moments(variables, drop_missing=drop, n_jobs=n_jobs)),))
+    columns = source.numbers(variables)
+    if not options.by_row:
+        rows = _ungrouped(checked_moments(columns, drop_missing=True, n_jobs=n_jobs))
+        return Tables((rows,), dropped_note(columns, rows.rows))
+    rows = _grouped(source, variables, options, n_jobs)
+    notes = dropped_note(columns, rows.rows) if drop else ()
+    return Tables((rows,), (*notes, *_row_notes(rows, options)))
+
+
+def _ungrouped(moments: Any) -> RowGroups:
+    return RowGroups((RowGroup(moments, rows=moments.n, squares=moments.n),))
+
+
+def _grouped(source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int) -> RowGroups:
+    columns = source.numbers(variables)
+    given = options.interventions, options.cluster, options.weights
+    targets = None if given[0] is None else target_keys(source, given[0], columns.rows, variables)
+    clusters = None if given[1] is None else cluster_keys(source, given[1], columns.rows)
+    weights = None if given[2] is None else weight_reader(source, given[2], columns.rows, options.weight_kind)
+    drop = options.missing == "drop"
+    groups = read_groups(columns, targets, clusters, weights, drop_missing=drop, n_jobs=n_jobs)
+    rows = RowGroups(groups, effective=weights is not None and options.weight_kind == "sampling")
+    if clusters is not None:
+        check_clusters(rows)
+    return rows
+
+
+def _row_notes(rows: RowGroups, options: RowOptions) -> tuple[str, ...]:
+    notes: tuple[str, ...] = ()
+    if options.interventions is not None:
+        notes += interventions_note(rows)
+    if options.weights is not None:
+        notes += weights_note(rows)
+    return notes
+
+
+# -- several completed tables ------------------------------------------------------------------------------------------
+
+
+def _imputed_elsewhere(
+    tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
+) -> Tables:
+    refuse_names(names)
+    if options.missing != "raise":
+        raise DataError(f"ad.Imputed tables are complete; leave out missing={options.missing!r}")
+    parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
+    first = tables.sources[0]
+    note = f"answers are averaged over {len(tables)} completed tables, with equal weights"
+    return Tables(
+        tuple(part.parts[0] for part in parts),
+        (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
+    )
+
+
+def _imputed_here(
+    source: Source, variables: Sequence[str], options: RowOptions, rng: np.random.Generator, n_jobs: int
+) -> Tables:
+    if isinstance(source, MomentsSource):
+        raise DataError(
+            "missing='impute' needs rows, and Moments hold none; give the table itself, or several completed ones as "
+            "ad.Imputed([...])"
+        )
+    used = tuple(dict.fromkeys((*variables, *options.auxiliary)))
+    holes, weight_notes = _weighted_rows(source, used, options)
+    if not holes.counts:
+        found = _as_it_is(source, variables, RowOptions(weights=options.weights), n_jobs)
+        return Tables(found.parts, (*found.notes, "missing='impute': no value is missing"))
+    parts = tuple(
+        _ungrouped(_moments(holes.names, table, variables, n_jobs))
+        for table in holes.completed(options.imputations, rng)
+    )
+    return Tables(parts, (*weight_notes, imputation_note(holes, options.imputations)))
+
+
+def _moments(names: Sequence[str], table: Any, variables: Sequence[str], n_jobs: int) -> Any:
+    arrays = {name: table[:, names.index(name)] for name in variables}
+    return checked_moments(columns_of(arrays, len(table)), drop_missing=False, n_jobs=n_jobs)
+
+
+def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> tuple[Holes, tuple[str, ...]]:
+    """Read the table; a row that stands for several is several rows, whose missing values differ."""
+    columns = source.numbers(used)
+    if options.weights is None:
+        return read_holes(columns), ()
+    times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows).astype(np.int64)
+    if times.sum() > _MOST_EXPANDED:
+        raise DataError(
+            f"missing='impute' with weights= needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; use "
+            "missing='drop'"
+        )
+    arrays = [np.repeat(np.asarray(column, dtype=np.float64), times) for column in columns.read(0, columns.rows)]
+    expanded = columns_of(dict(zip(used, arrays, strict=True)), int(times.sum()))
+    return read_holes(expanded), (f"weights: {columns.rows:,} rows stand for {expanded.rows:,}",)
+
+
+def imputation_note(holes: Holes, count: int) -> str:
+    """Say what was imputed, and what that assumes."""
+    listed = ", ".join(f"{name!r} ({number:,})" for name, number in sorted(holes.counts.items(), key=lambda x: -x[1]))
+    left = f"; {holes.empty:,} rows without any value were left out" if holes.empty else ""
+    return (
+        f"missing values of {listed} in {len(holes.values):,} rows were imputed {count} times, from a normal "
+        f"distribution of all columns used{left}; that takes them for missing at random, given what was observed"
+    )

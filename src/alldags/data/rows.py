@@ -1,0 +1,273 @@
+"""`RowGroups`: moments of the rows by what was set in them, and by cluster.
+
+Rows are read once, a part of the table at a time. In each part those that are alike are added up; parts merge group by
+group, with the same ``+`` as moments. What a child's regression needs is then a sum of groups, and a table with some
+clusters drawn twice and others not at all is another sum of the same groups: neither looks at a row again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from alldags.data.accumulate import PART_ROWS, first_finite, map_parts
+from alldags.data.bad_values import bad_values
+from alldags.data.columns import Columns, Reader, check_rows
+from alldags.data.record import MomentsRecord, merge
+from alldags.errors import DataError
+from alldags.typing import FloatArray, IntArray
+
+Keys: TypeAlias = Callable[[int, int], Sequence[Hashable]]
+"""``keys(start, stop)`` is one label per row, of these rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroup:
+    """Rows that are alike.
+
+    Parameters
+    ----------
+    moments
+        Of these rows; ``n`` is the sum of their weights.
+    targets
+        The variables that were set from outside in these rows.
+    cluster
+        Which cluster they belong to; None without clusters.
+    rows
+        Their number.
+    squares
+        Sum of their squared weights.
+    """
+
+    moments: MomentsRecord
+    targets: frozenset[str] = frozenset()
+    cluster: Hashable = None
+    rows: float = 0.0
+    squares: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """All rows of a table, in groups.
+
+    Parameters
+    ----------
+    groups
+        Each with its own targets and cluster.
+    effective
+        Whether weights are those of a sample: rows then count as their effective number.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.data.rows import RowGroup, RowGroups
+    >>> seen = RowGroup(ad.Moments.from_table({"x": [0.0, 2.0], "y": [1.0, 5.0]}))
+    >>> set_ = RowGroup(ad.Moments.from_table({"x": [9.0, 9.0], "y": [2.0, 3.0]}), frozenset({"x"}))
+    >>> rows = RowGroups((seen, set_))
+    >>> rows.without().n, rows.without({"x"}).n, sorted(rows.targets)
+    (4, 2, ['x'])
+    """
+
+    groups: tuple[RowGroup, ...]
+    effective: bool = False
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """All variables that were ever set."""
+        return frozenset().union(*(group.targets for group in self.groups))
+
+    def set_in(self, name: str) -> float:
+        """Return the number of rows in which a variable was set."""
+        return sum(group.rows for group in self.groups if name in group.targets)
+
+    @property
+    def rows(self) -> float:
+        """Number of rows as they stand in the table."""
+        return sum(group.rows for group in self.groups)
+
+    def without(self, names: Collection[str] = ()) -> MomentsRecord | None:
+        """Return the moments of the rows in which none of these variables was set; None if there is no such row."""
+        chosen = [group for group in self.groups if group.targets.isdisjoint(names)]
+        if not chosen:
+            return None
+        total = reduce(merge, (group.moments for group in chosen))
+        if not self.effective:
+            return total
+        return scaled(total, total.n / sum(group.squares for group in chosen))
+
+    def forget(self, names: Iterable[str]) -> RowGroups:
+        """Return the same rows as if these variables had never been set."""
+        gone = frozenset(names)
+        return replace(self, groups=tuple(replace(group, targets=group.targets - gone) for group in self.groups))
+
+    @property
+    def clusters(self) -> tuple[Hashable, ...]:
+        """Labels of the clusters whose rows have some weight, in the order of the table."""
+        return tuple(dict.fromkeys(group.cluster for group in self.groups if group.moments.n > 0))
+
+    def repeated(self, times: Sequence[int] | IntArray) -> RowGroups:
+        """Return the rows with each cluster, in the order of `clusters`, so many times; those of zero are left out."""
+        count = np.asarray(times, dtype=np.float64)
+        groups = (_repeated(stack, count) for stack in self._stacks)
+        return replace(self, groups=tuple(group for group in groups if group.rows))
+
+    @cached_property
+    def _stacks(self) -> tuple[_Stack, ...]:
+        """The groups with the same targets, side by side."""
+        place = {cluster: i for i, cluster in enumerate(self.clusters)}
+        alike: dict[frozenset[str], list[RowGroup]] = {}
+        for group in (group for group in self.groups if group.moments.n > 0):
+            alike.setdefault(group.targets, []).append(group)
+        return tuple(_stacked(groups, place) for groups in alike.values())
+
+
+def scaled(moments: MomentsRecord, factor: float) -> MomentsRecord:
+    """Return the moments of rows that count `factor` times as much."""
+    return type(moments)(moments.n * factor, moments.mean, moments.scatter * factor, moments.names)
+
+
+class _Stack(NamedTuple):
+    """Groups with the same targets, g of them: cluster (g,), n, rows and squares (g, 3), means and scatters."""
+
+    first: RowGroup
+    cluster: IntArray
+    sizes: FloatArray
+    mean: FloatArray
+    scatter: FloatArray
+
+
+def _stacked(groups: Sequence[RowGroup], place: dict[Hashable, int]) -> _Stack:
+    return _Stack(
+        groups[0],
+        np.array([place[group.cluster] for group in groups]),
+        np.array([(group.moments.n, group.rows, group.squares) for group in groups]),
+        np.array([group.moments.mean for group in groups]),
+        np.array([group.moments.scatter for group in groups]),
+    )
+
+
+def _repeated(stack: _Stack, count: FloatArray) -> RowGroup:
+    """Add up the groups of a stack, each as many times as its cluster counts."""
+    times = count[stack.cluster]
+    n, rows, squares = (times @ stack.sizes).tolist()
+    if n == 0.0:
+        return replace(stack.first, rows=0.0)
+    weight = times * stack.sizes[:, 0]
+    mean = weight @ stack.mean / n
+    gap = stack.mean - mean
+    scatter = np.tensordot(times, stack.scatter, axes=1) + (gap * weight[:, None]).T @ gap
+    moments = MomentsRecord(n, mean, scatter, stack.first.moments.names)
+    return RowGroup(moments, stack.first.targets, None, rows, squares)
+
+
+# -- one pass over the rows ------------------------------------------------------------------------------------------
+
+
+def read_groups(
+    columns: Columns,
+    targets: Keys | None = None,
+    clusters: Keys | None = None,
+    weights: Reader | None = None,
+    *,
+    drop_missing: bool = False,
+    n_jobs: int = 1,
+) -> tuple[RowGroup, ...]:
+    """Add up the rows by targets and cluster, each with its weight.
+
+    Parameters
+    ----------
+    columns
+        The variables.
+    targets
+        For each row the set of variables that were set.
+    clusters
+        For each row its cluster.
+    weights
+        Of the rows; 1 by default.
+    drop_missing
+        Leave out the rows in which a variable is missing.
+    n_jobs
+        Threads; the result does not depend on it.
+    """
+    check_rows(columns.rows)
+    origin = first_finite(columns)
+    job = partial(_part_groups, columns, origin, (targets, clusters), weights, drop_missing)
+    found = reduce(_merge_parts, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
+    groups = tuple(replace(group, moments=_moved(group.moments, origin)) for group in found.values())
+    if not all(np.isfinite(g.moments.mean).all() and np.isfinite(g.moments.scatter).all() for g in groups):
+        raise bad_values(columns, drop_missing)
+    if sum(group.moments.n for group in groups) <= 0:
+        raise DataError("the weights of all rows are zero; give at least some rows a weight")
+    check_rows(int(sum(group.rows for group in groups)), " that can be used")
+    return groups
+
+
+_Found: TypeAlias = dict[tuple[Any, Any], RowGroup]
+
+
+def _part_groups(
+    columns: Columns,
+    origin: FloatArray,
+    keys: tuple[Keys | None, Keys | None],
+    weights: Reader | None,
+    drop_missing: bool,
+    start: int,
+) -> _Found:
+    """Return the groups of the part that begins at row `start`, means relative to `origin`."""
+    stop = min(columns.rows, start + PART_ROWS)
+    values = np.array([np.asarray(column, dtype=np.float64) for column in columns.read(start, stop)])
+    values -= origin[:, None]
+    weight = np.ones(stop - start) if weights is None else np.asarray(weights(start, stop), dtype=np.float64)
+    labels = _paired(keys, start, stop)
+    keep = ~np.isnan(values).any(axis=0) if drop_missing else np.ones(stop - start, dtype=bool)
+    found: _Found = {}
+    with np.errstate(all="ignore"):  # bad values are looked for in the result
+        for label, rows in _places(labels, keep).items():
+            found[label] = _group(values[:, rows], weight[rows], label, columns.names)
+    return found
+
+
+def _paired(keys: tuple[Keys | None, Keys | None], start: int, stop: int) -> list[tuple[Any, Any]]:
+    """Return targets and cluster of each row."""
+    targets, clusters = (None if key is None else key(start, stop) for key in keys)
+    empty = [None] * (stop - start)
+    return list(zip(empty if targets is None else targets, empty if clusters is None else clusters, strict=True))
+
+
+def _places(labels: list[tuple[Any, Any]], keep: Any) -> dict[tuple[Any, Any], IntArray]:
+    """Return the positions of the rows of each group that are kept, groups in the order in which they appear."""
+    number: dict[tuple[Any, Any], int] = {}
+    codes = np.array([number.setdefault(label, len(number)) for label in labels])
+    kept = np.flatnonzero(keep)
+    order = kept[np.argsort(codes[kept], kind="stable")]
+    ends = np.searchsorted(codes[order], np.arange(len(number) + 1))
+    return {label: order[ends[i] : ends[i + 1]] for label, i in number.items() if ends[i] < ends[i + 1]}
+
+
+def _group(values: FloatArray, weight: FloatArray, label: tuple[Any, Any], names: tuple[str, ...]) -> RowGroup:
+    """Return the group of some rows, shape (m, rows), with their weights, shape (rows,)."""
+    targets, cluster = label
+    shift = np.where(np.isfinite(values[:, 0]), values[:, 0], 0.0)
+    values = values - shift[:, None]
+    n = float(weight.sum())
+    mean = values @ weight / n if n > 0 else np.zeros(len(names))
+    scatter = (values * weight) @ values.T - n * np.outer(mean, mean)
+    moments = MomentsRecord(n, shift + mean, scatter, names)
+    return RowGroup(moments, targets or frozenset(), cluster, float(len(weight)), float(weight @ weight))
+
+
+def _merge_parts(a: _Found, b: _Found) -> _Found:
+    return a | {label: _added(a[label], group) if label in a else group for label, group in b.items()}
+
+
+def _added(a: RowGroup, b: RowGroup) -> RowGroup:
+    moments = merge(a.moments, b.moments)
+    return replace(a, moments=moments, rows=a.rows + b.rows, squares=a.squares + b.squares)
+
+
+def _moved(moments: MomentsRecord, origin: FloatArray) -> MomentsRecord:
+    return MomentsRecord(moments.n, origin + moments.mean, moments.scatter, moments.names)
