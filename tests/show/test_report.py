@@ -231,6 +231,28 @@ def test_hidden_common_causes_in_the_graph_are_named():
     assert slider(page.data(), place, 0.2)[0] == pytest.approx(mean, abs=1e-9)
 
 
+def rows_with(kind):
+    """A table and options of `fit` under which rows count differently."""
+    table = {name: np.array(column, dtype=float) for name, column in STUDY.table.items()}
+    if kind == "impute":
+        table["tar"][::50] = np.nan
+        return table, {"missing": "impute", "imputations": 3}
+    if kind == "weights":
+        return table, {"weights": np.where(np.arange(500) < 250, 1.0, 2.0)}
+    return table, {"cluster": np.arange(500) // 10}
+
+
+@pytest.mark.parametrize("kind", ["impute", "weights", "cluster"])
+def test_rows_that_count_differently(kind):
+    table, options = rows_with(kind)
+    effect = ad.fit(table, STUDY.graph, rng=0, **options).effect("smoking", "risk")
+    page = page_of(effect)
+    text = " ".join(next(e.text for e in page.all("main")).split())
+    assert effect.summary().notes or kind == "weights"
+    assert " ".join(str(effect).split("\n\n")[0].split()) in text
+    assert bool(page.all("input")) == (kind != "impute")  # several completed tables: no edge moves alone
+
+
 def test_no_path_at_all():
     study = ad.datasets.example()
     page = page_of(ad.fit(study.table, study.graph).effect("risk", "smoking"))
