@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
+    from alldags.nodes.family import Bernoulli, Poisson
     from alldags.priors.edges import BetaBinomial, EqualEdges
     from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
     from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
@@ -36,6 +37,7 @@ _HOME = {
     "engines": "alldags.engines",
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
+    "Bernoulli": "alldags.nodes.family",
     "BetaBinomial": "alldags.priors.edges",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
@@ -50,6 +52,7 @@ _HOME = {
     "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
     "NEG": "alldags.priors.mixtures",
+    "Poisson": "alldags.nodes.family",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
@@ -67,6 +70,7 @@ __all__ = [
     "NEG",
     "AlldagsError",
     "AlldagsWarning",
+    "Bernoulli",
     "BetaBinomial",
     "CandidateGraph",
     "Effect",
@@ -80,6 +84,7 @@ __all__ = [
     "Laplace",
     "LearnedSlab",
     "Moments",
+    "Poisson",
     "Posterior",
     "Prior",
     "Strength",

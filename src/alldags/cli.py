@@ -72,6 +72,9 @@ class FitOptions:
         frequency (a row stands for so many) or sampling (one over the probability of being sampled).
     cluster
         Column that says which rows belong together.
+    family
+        Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
+        without it; normal alone takes straight lines for all.
     drop_missing
         Leave out rows with missing values: the same as --missing drop.
     seed
@@ -94,6 +97,7 @@ class FitOptions:
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
+    family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
     n_jobs: int = 1
@@ -112,6 +116,17 @@ def _prior(options: FitOptions) -> Prior:
     return Prior(options.slab_variance, noise, link=options.link)
 
 
+def _families(given: tuple[str, ...]) -> Any:
+    """Read ``NAME=FAMILY`` pairs, or the one word ``normal``."""
+    if given in ((), ("normal",)):
+        return given[0] if given else "auto"
+    pairs = [text.partition("=") for text in given]
+    for text, (name, equals, family) in zip(given, pairs, strict=True):
+        if not (name and equals and family):
+            raise AlldagsError(f"--family takes NAME=FAMILY, such as death=bernoulli, got {text!r}")
+    return {name: family for name, _, family in pairs}
+
+
 def _fit(data: Path, options: FitOptions) -> Posterior:
     return alldags.fit(
         data,
@@ -128,6 +143,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weights=options.weights,
         weight_kind=options.weight_kind,
         cluster=options.cluster,
+        families=_families(options.family),
         drop_missing=options.drop_missing,
         progress=True,
     )

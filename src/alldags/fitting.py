@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from alldags import checks
 from alldags.data.reading import Missing, RowOptions, read_tables
+from alldags.data.source import open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.auto import Auto
@@ -18,6 +20,7 @@ from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.components import fitted_mixture
+from alldags.models.families import Families, Opened, with_families
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import common_scale, working_rows
@@ -40,6 +43,7 @@ def fit(
     rng: RandomSource = None,
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
+    families: Families = "auto",
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
@@ -72,6 +76,10 @@ def fit(
         Threads; results do not depend on it.
     names
         Column names, if `table` is an array.
+    families
+        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
+        families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
+        is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -123,10 +131,13 @@ def fit(
     parts = [part.forget(lots) for part in tables.parts]
     scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
     data = [working_rows(part, prior, variables, scale) for part in parts]
+    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
+    opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
+    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*tables.notes, *randomized_note(lots), *_direction_note(graphs, prior))
+    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_note(graphs, prior))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
     return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
 

@@ -97,6 +97,21 @@ def test_effect_is_printed_as_python_prints_it(folder, engine):
     assert as_json == json.dumps(effect.to_dict(), ensure_ascii=False) + "\n"
 
 
+def test_families_are_named_by_option(tmp_path):
+    lines = ["x,y", *(f"{i % 7},{int(i % 3 == 0)}" for i in range(60))]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "graph.csv").write_text("cause,effect,probability\nx,y,1\n", encoding="utf-8")
+    question = ("effect", "data.csv", "--graph", "graph.csv", "--treatment", "x", "--outcome", "y")
+    assert "the mean of y" in run(*question, "--family", "y=poisson", cwd=tmp_path).stdout
+    from alldags.cli import _families
+
+    assert _families(()) == "auto"
+    assert _families(("normal",)) == "normal"
+    assert _families(("a=poisson", "b=normal")) == {"a": "poisson", "b": "normal"}
+    with pytest.raises(ad.AlldagsError, match="--family takes NAME=FAMILY"):
+        _families(("poisson",))
+
+
 def test_effects_and_edges(folder):
     done = run("effects", "data.csv", "--graph", "graph.toml", cwd=folder)
     assert done.returncode == 0

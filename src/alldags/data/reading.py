@@ -50,6 +50,17 @@ class RowOptions:
         self._check_nothing_ignored()
         self._check_meetings()
 
+    @property
+    def in_use(self) -> tuple[str, ...]:
+        """What was said of the rows, as it is said to `alldags.fit`, apart from leaving some out."""
+        said = {
+            "interventions=": self.interventions is not None,
+            "missing='impute'": self.missing == "impute",
+            "weights=": self.weights is not None,
+            "cluster=": self.cluster is not None,
+        }
+        return tuple(name for name, used in said.items() if used)
+
     def _check_nothing_ignored(self) -> None:
         """Refuse what would have no effect."""
         if self.missing != "impute" and tuple(self.auxiliary):

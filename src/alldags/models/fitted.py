@@ -48,6 +48,10 @@ class FittedGraph:
         link = Link(self.graph, self.prior, self.data, self._store, treatment)
         return FittedGraph(self.graph, self.prior, self.data, self._store, link)
 
+    def straight(self) -> FittedGraph:
+        """Return the model with straight lines through all children."""
+        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link)
+
     def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
         return 0.0 if self._link is None else self._link.coefficient(cause, sources)
@@ -62,12 +66,16 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        return NodeKey(self._terms(child), self.prior, self.data)
+        return NodeKey(self._terms(child), self.prior, self._data_of(child))
+
+    def _data_of(self, child: str) -> WorkingData:
+        """Return the data of a node; normal ones are the same whatever the others are."""
+        return self.data if child in self.data.families else self.data.straight
 
     def _extended_key(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeKey:
         alike = None if self.prior.edges is None else 0.5
         terms = extended_terms(self._terms(child), certain, added, alike)
-        return NodeKey(terms, self.prior, self.data)
+        return NodeKey(terms, self.prior, self._data_of(child))
 
     def extended_node(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodePosterior:
         """Return a node refitted with some parents certain, and others added with these probabilities."""

@@ -97,7 +97,9 @@ class Link:
         return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
 
     def _key(self, source: str) -> NodeKey:
-        return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), self.data, self.store.searcher)
+        # a straight line is enough to see what drives a variable, also one that is not normal
+        data = self.data.straight
+        return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), data, self.store.searcher)
 
     def prepare(self, children: Iterable[str]) -> None:
         """Fit the regressions that the links of these children need, in parallel."""

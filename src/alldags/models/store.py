@@ -135,6 +135,8 @@ class NodeStore:
 
     def _fit(self, key: NodeKey) -> NodePosterior:
         engine = key.engine or self.engine
+        if key.child in key.data.families:
+            return _fit_family(key, engine, self._stream(key.child))
         posterior = engine(key.problem(), self._stream(key.child))
         posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
         return onto_parents(posterior)
@@ -143,3 +145,10 @@ class NodeStore:
         """Return the child's generator, the same at every call."""
         key = (*self._seed.spawn_key, 0, self._place[child])
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
+
+
+def _fit_family(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Fit a node that is not normal."""
+    from alldags.engines.families.fit import fit_family
+
+    return fit_family(key.data.families[key.child], key.terms, key.prior, engine, rng)

@@ -90,7 +90,7 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
         cross=np.ascontiguousarray(data.scatter[rows, column]),
         total=float(data.scatter[column, column]),
         n=data.n,
-        probability=stated if terms.raised is None else _raise(stated, np.array(terms.raised)),
+        probability=stated if terms.raised is None else raised_probability(stated, np.array(terms.raised)),
         settings=(),
         log_size=log_size,
         rows=data.rows,
@@ -107,7 +107,7 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
 ALMOST_CERTAIN = 1.0 - 1e-9  # a linked edge stays uncertain: what knowing it would do can still be asked
 
 
-def _raise(probability: FloatArray, raised: FloatArray) -> FloatArray:
+def raised_probability(probability: FloatArray, raised: FloatArray) -> FloatArray:
     """Return ``1 - (1 - p) (1 - r)`` of the uncertain terms, shape (k,)."""
     higher = np.minimum(1.0 - (1.0 - probability) * (1.0 - raised), ALMOST_CERTAIN)
     return np.where(probability < 1.0, higher, probability)

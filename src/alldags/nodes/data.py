@@ -11,6 +11,7 @@ import numpy as np
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.errors import DataError, did_you_mean
+from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
@@ -66,12 +67,15 @@ class WorkingData:
         Moments of the children whose regression has other rows than all of them; None where there is no such row.
     unset
         Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
+    families
+        Rows of the children that are not normal.
     """
 
     pooled: ChildData
     scale: FloatArray
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
+    families: Mapping[str, FamilyRows] = field(default_factory=dict)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -97,15 +101,23 @@ class WorkingData:
         unset = self.unset and partial(_tempered_rows, self.unset, factor)
         return replace(self, pooled=self.pooled.tempered(factor), own=own, unset=unset)
 
+    @cached_property
+    def straight(self) -> WorkingData:
+        """The same data with straight lines through all children."""
+        return replace(self, families={}) if self.families else self
+
     @property
     def rows(self) -> float:
         """Number of rows in all."""
         return self.pooled.rows
 
     def unit(self, cause: str, effect: str) -> float:
-        """Return what one working unit of an effect of `cause` on `effect` is in the user's units."""
-        index = self.pooled.index
-        return float(self.scale[index[effect]] / self.scale[index[cause]])
+        """Return what one working unit of an effect of `cause` on `effect` is in the user's units.
+
+        A child that is not normal is counted in units of its linear predictor, which has none.
+        """
+        own = 1.0 if effect in self.families else self.scale_of(effect)
+        return float(own / self.scale_of(cause))
 
     def deviation(self, name: str) -> float:
         """Return a variable's standard deviation over all rows, in the user's units; about 0 without intercept."""

@@ -91,7 +91,7 @@ class Effect:
     @property
     def _models(self) -> Mixture[FittedGraph]:
         """The fitted models, with edges linked to those into the treatment."""
-        return self.posterior._linked_models(self.treatment)
+        return self.posterior._straight_models(self.treatment)
 
     @cached_property
     def _unit(self) -> float:
@@ -500,7 +500,9 @@ class Effect:
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
         tables = self.posterior._tables
-        return combined([least_squares(data, self.treatment, self.outcome, covariates, between) for data in tables])
+        return combined(
+            [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -518,6 +520,13 @@ class Effect:
         return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
 
     # -- showing -------------------------------------------------------------------------------------------------------
+
+    measure = ""
+
+    def _summary_fields(self, level: float) -> dict[str, Any]:
+        """Return fields of the summary that this kind of effect has beside those of all."""
+        del level
+        return {}
 
     def summary(self, level: float = 0.95) -> EffectSummary:
         """Return the answer as a frozen record of plain numbers, names and notes, with the interval at `level`.

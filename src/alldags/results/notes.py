@@ -70,7 +70,7 @@ def _hidden_note(effect: Effect) -> Iterator[str]:
 def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _hidden_note(effect)
     yield from _link_note(effect)
-    yield from _regression_note(effect)
+    yield from _straight_note(effect) if effect.measure else _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
     yield from row_notes(effect)
@@ -90,6 +90,18 @@ def _link_note(effect: Effect) -> Iterator[str]:
         f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
         f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
         f"{effect.treatment}, say so: graph.instrument({example!r}, treatment={effect.treatment!r})"
+    )
+
+
+def _straight_note(effect: Effect) -> Iterator[str]:
+    """Say that straight lines through zeros and ones, or counts, would give another answer."""
+    straight = getattr(effect, "straight_line", None)
+    if straight is None or not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
+        return
+    low, high = straight.interval(0.95)
+    yield (
+        f"straight lines, as with families='normal', give {number(straight.mean)} ({number(low)} to {number(high)}) "
+        f"instead of {number(effect.mean)}: the {effect.measure} bends where treated and untreated rows differ"
     )
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.effects.comparison import check_over
 from alldags.effects.ranking import TopGraph, top_graphs
+from alldags.effects.span import Span
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.files import write_text
@@ -79,6 +81,7 @@ class Posterior:
         self._clusters = clusters
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
+        self._lines: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -155,8 +158,16 @@ class Posterior:
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
-    def effect(self, treatment: str, outcome: str) -> Effect:
+    def effect(self, treatment: str, outcome: str, over: Any = "sample") -> Effect:
         """Return the posterior of the total effect of `treatment` on `outcome`.
+
+        Parameters
+        ----------
+        treatment, outcome
+            Names.
+        over
+            Over which rows the effect is averaged, where it differs between them (`RiskEffect`): ``"sample"``,
+            ``"population"``, ``"treated"``, ``"untreated"``, or one truth value per row.
 
         Examples
         --------
@@ -171,8 +182,19 @@ class Posterior:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{did_you_mean(name, self.variables)}")
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
+        check_over(over)
+        if self._is_pushed(treatment, outcome):
+            from alldags.results.risk import RiskEffect
+
+            return RiskEffect(self, treatment, outcome, over)
         effect = Effect(self, treatment, outcome)
         return effect if self._clusters is None else clustered(effect, self._clusters)
+
+    def _is_pushed(self, treatment: str, outcome: str) -> bool:
+        """Whether a node on the way from treatment to outcome is not normal."""
+        families = self._data.families
+        spans = (Span.between(graph, treatment, outcome) for graph in self.graphs) if families else ()
+        return any(name in families for span in spans for name in span.reached)
 
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
@@ -191,12 +213,27 @@ class Posterior:
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
         1.22
         """
-        return SquareTable(self.variables, self._effect_moments(link)[0] * self._units)
+        moments = self._effect_moments(link)
+        return SquareTable(self.variables, self._pushed(moments[0] * self._units, "mean", link))
 
     def effects_sd(self, link: float | None = None) -> SquareTable:
         """Return the posterior standard deviation of every total effect; units and `link` as for `effects`."""
         first, second = self._effect_moments(link)
-        return SquareTable(self.variables, np.sqrt(np.maximum(second - first**2, 0.0)) * self._units)
+        linear = np.sqrt(np.maximum(second - first**2, 0.0)) * self._units
+        return SquareTable(self.variables, self._pushed(linear, "sd", link))
+
+    def _pushed(self, linear: FloatArray, what: str, link: float | None) -> FloatArray:
+        """Return a table of effects, shape (m, m), with those that are differences of risk put in."""
+        if not self._data.families:
+            return linear
+        from alldags.results.risk import RiskEffect
+
+        table = linear.copy()
+        for i, cause in enumerate(self.variables):
+            for j, effect in enumerate(self.variables):
+                if i != j and self._is_pushed(cause, effect):
+                    table[i, j] = getattr(RiskEffect(self, cause, effect, linked=link != 0), what)
+        return table
 
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
@@ -375,6 +412,14 @@ class Posterior:
         """Strength of the link; 0 for engines that use no edge probabilities."""
         uses_edges = getattr(self._store.engine, "uses_edges", True) and self._has_link
         return self._models.items[0].prior.link if uses_edges else 0.0
+
+    def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment in which only straight lines matter."""
+        if not self._data.families:
+            return self._linked_models(treatment)
+        if treatment not in self._lines:
+            self._lines[treatment] = self._linked_models(treatment).map(FittedGraph.straight)
+        return self._lines[treatment]
 
     def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
         """Return the models for a question about one treatment; weights are those of the models as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from alldags.effects.influence import edge_probability, edge_raised
@@ -37,7 +38,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
     low_error, high_error = effect.interval_error(level)
     only = _only_engine(effect)
     words = None if only is None else engine_words(only)
-    return EffectSummary(
+    found = EffectSummary(
         treatment=effect.treatment,
         outcome=effect.outcome,
         mean=effect.mean,
@@ -79,7 +80,9 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         hidden=hidden_line(effect, level),
         missing=_missing(effect),
         clusters=_clusters(effect),
+        measure=effect.measure,
     )
+    return replace(found, **effect._summary_fields(level))
 
 
 def _rows(effect: Effect) -> float:
@@ -198,6 +201,8 @@ _COMPUTED = {
     "certified": "up to a proven remainder",
     "mcmc": "by sampling",
     "gibbs": "by Gibbs sampling",
+    "polya-gamma": "by Polya-Gamma sampling",
+    "weighted": "by weighted draws",
     "vb": "by a variational approximation",
     "em": "by its most probable coefficients",
     "k2": "in one graph that was searched for",

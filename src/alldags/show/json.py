@@ -44,6 +44,23 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "sd_hidden": summary.sd_hidden,
         "hidden_cause": summary.hidden and hidden_dict(summary.hidden),
         **_rows(summary),
+        **_risk_keys(summary),
+    }
+
+
+def _risk_keys(summary: EffectSummary) -> dict[str, Any]:
+    """Return the keys of an effect that is a difference of risks, or on another scale than the outcome's."""
+    if not summary.measure:
+        return {}
+    return {
+        "measure": summary.measure,
+        "contrast": summary.contrast and list(summary.contrast),
+        "over": summary.over,
+        "levels": summary.levels and list(summary.levels),
+        "risk_ratio": summary.risk_ratio and asdict(summary.risk_ratio),
+        "odds_ratio": summary.odds_ratio and asdict(summary.odds_ratio),
+        "families": [asdict(item) for item in summary.not_normal],
+        "mean_straight_line": summary.mean_straight_line,
     }
 
 

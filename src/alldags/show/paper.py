@@ -60,8 +60,18 @@ def _what(summary: EffectSummary, version: str) -> str:
     )
     return (
         f"The total causal effect of {summary.treatment} on {summary.outcome} was estimated {averaged}"
-        f"in a linear structural causal model (Horii, 2021), with alldags {version} and {summary.rows:,.0f} rows."
+        f"in a {_model(summary)} (Horii, 2021), with alldags {version} and {summary.rows:,.0f} rows."
     )
+
+
+def _model(summary: EffectSummary) -> str:
+    """Name the kind of model, with the regressions that are not linear."""
+    kinds = {"bernoulli": "logistic", "poisson": "Poisson"}
+    others = [f"a {kinds[item.family]} regression of {item.name}" for item in summary.not_normal]
+    if not others:
+        return "linear structural causal model"
+    marginal = f", marginal over rows as a difference of {summary.measure}s" if summary.levels else ""
+    return f"structural causal model with {' and '.join(others)}{marginal}"
 
 
 def _how(summary: EffectSummary, prior: str) -> str:

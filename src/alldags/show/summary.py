@@ -121,6 +121,35 @@ class Explained:
     r2: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Posterior median of a ratio, with the ends of its central interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class NotNormal:
+    """A variable on the way to the outcome, or the outcome, that is not normal.
+
+    Parameters
+    ----------
+    name
+        Of the variable.
+    family
+        ``"bernoulli"`` (yes/no) or ``"poisson"`` (a count).
+    events, rows
+        Sum of its values, and number of rows.
+    """
+
+    name: str
+    family: str
+    events: float
+    rows: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -206,6 +235,21 @@ class EffectSummary:
     hidden
         How strong a hidden common cause would have to be to make the interval reach zero; None where that does not
         apply, or is not quick to say (`Effect.sensitivity` says it anyway).
+    measure
+        What the effect is a difference of: ``"risk"``, ``"rate"`` (mean count), ``"mean"``, ``"log-odds"`` or ``"log
+        rate"``; empty for the outcome itself, to which the effect is in proportion.
+    contrast
+        The two values of the treatment that are compared; None: one unit more than each row's own value.
+    over
+        Over which rows the outcome is averaged.
+    levels
+        Mean outcome under the lower and the higher value; None where effects do not vary between rows.
+    risk_ratio, odds_ratio
+        Of those two; None where it has no meaning.
+    not_normal
+        Variables on the way, and the outcome, that are not normal.
+    mean_straight_line
+        The estimate with straight lines through all variables; None where the estimate is that.
 
     Examples
     --------
@@ -257,3 +301,11 @@ class EffectSummary:
     computed: str = ""
     sd_hidden: float | None = None
     hidden: SensitivitySummary | None = None
+    measure: str = ""
+    contrast: tuple[float, float] | None = None
+    over: str = "sample"
+    levels: tuple[float, float] | None = None
+    risk_ratio: Ratio | None = None
+    odds_ratio: Ratio | None = None
+    not_normal: tuple[NotNormal, ...] = ()
+    mean_straight_line: float | None = None

@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import TypeAlias
 
 from alldags.show.sensitivity import hidden_sentence
-from alldags.show.summary import EffectSummary, LeastSquares
+from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
 from alldags.show.table import text_table
 from alldags.text import line_width, printable
 
@@ -85,13 +85,18 @@ def _answer(summary: EffectSummary) -> str:
             f"{_no_effect_words(summary)}, {scope(summary)}."
         )
     change = f"{amount(summary, summary.mean)} on average ({interval_name(summary)} {_between(summary)})"
-    return f"{_raising(summary)} changes {summary.outcome} by {change}, {scope(summary)}."
+    return f"{_raising(summary)} changes {_measured(summary)} by {change}, {scope(summary)}."
 
 
 def _raising(summary: EffectSummary) -> str:
-    if summary.is_binary:
-        return f"Changing {summary.treatment} from 0 to 1"
-    return f"Raising {summary.treatment} by one unit"
+    """Say what is done to the treatment, and for whom."""
+    low, high = summary.contrast or (0.0, 1.0)
+    if summary.is_binary or summary.contrast is not None:
+        text = f"Changing {summary.treatment} from {low:g} to {high:g}"
+    else:
+        text = f"Raising {summary.treatment} by one unit"
+    everyone = summary.over in ("sample", "population")
+    return text if everyone else f"Among the {summary.over}, {text[0].lower()}{text[1:]}"
 
 
 def _is_all_atom(summary: EffectSummary) -> bool:
@@ -107,6 +112,13 @@ def _no_effect_words(summary: EffectSummary) -> str:
     """Return the probability of no effect, beside what it was before the data."""
     after = no_effect(summary, summary.probability_no_path or 0.0)
     return after if summary.prior_no_path is None else f"{after} (before the data: {percent(summary.prior_no_path)})"
+
+
+def _measured(summary: EffectSummary) -> str:
+    """Say what changes: the outcome, or what of it."""
+    if summary.measure in ("", "mean"):
+        return summary.outcome
+    return f"the {'mean' if summary.measure == 'rate' else summary.measure} of {summary.outcome}"
 
 
 def _other_direction(summary: EffectSummary) -> str:
@@ -214,6 +226,23 @@ def _no_effect_row(summary: EffectSummary) -> list[Row]:
     return found
 
 
+def _risk_rows(summary: EffectSummary) -> list[Row]:
+    """Give the two risks and their ratios."""
+    if summary.levels is None:
+        return []
+    low, high = summary.levels
+    at = ("as observed", "one unit up") if summary.contrast is None else tuple(f"at {x:g}" for x in summary.contrast)
+    name = {"risk": "risk", "rate": "mean count"}.get(summary.measure, "mean")
+    found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
+    ratio_name = "risk ratio" if summary.measure == "risk" else "ratio"
+    ratios = ((ratio_name, summary.risk_ratio), ("marginal odds ratio", summary.odds_ratio))
+    level = f"{100 * summary.level:g}%"
+    for words, ratio in ratios:
+        if ratio is not None:
+            found.append((words, f"{number(ratio.median)} ({level} {number(ratio.low)} to {number(ratio.high)})"))
+    return found
+
+
 def _regression_rows(summary: EffectSummary) -> list[Row]:
     plain, alone = summary.least_squares, summary.least_squares_alone
     if plain is None or alone is None:
@@ -251,6 +280,7 @@ _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _interval_row,
     _sign_rows,
     _no_effect_row,
+    _risk_rows,
     _regression_rows,
     _explained_row,
     _origin_rows,
@@ -288,12 +318,27 @@ def _named(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def _family_remark(summary: EffectSummary) -> str:
+    """Say which variables are not normal, and what that makes of the effect."""
+    return " ".join(_family_words(summary, item) for item in summary.not_normal)
+
+
+def _family_words(summary: EffectSummary, item: NotNormal) -> str:
+    kind = f"yes/no ({item.events:,.0f} of {item.rows:,.0f})"
+    if item.family == "poisson":
+        kind = f"a count ({item.events:,.0f} in {item.rows:,.0f} rows)"
+    if item.name != summary.outcome:
+        return f"{item.name} is {kind}: it is averaged over on the way."
+    effects = {"risk": "differences of risk", "rate": "differences of its mean"}.get(summary.measure)
+    return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
+
+
 def _hidden_remark(summary: EffectSummary) -> str:
     """Say how strong a hidden common cause would have to be."""
     return "" if summary.hidden is None else hidden_sentence(summary.hidden)
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark, _hidden_remark)
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""What is compared where effects vary: two values of the treatment, and over which rows the outcome is averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from alldags import checks
+from alldags.data.batches import RowTable
+from alldags.errors import AlldagsError
+from alldags.typing import BoolArray, FloatArray
+
+Over: TypeAlias = Literal["sample", "population", "treated", "untreated"]
+_OVER = ("sample", "population", "treated", "untreated")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two values of the treatment, in the user's units; None and None: each row's own value, and one unit more."""
+
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_step(self) -> bool:
+        """Whether every row goes up by one from its own value."""
+        return self.low is None or self.high is None
+
+    @property
+    def values(self) -> tuple[float, float] | None:
+        """The two values; None for a step."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def shifts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the treatment, shape (rows,), is moved under either value."""
+        if self.low is None or self.high is None:
+            return np.zeros(len(values)), np.ones(len(values))
+        return self.low - values, self.high - values
+
+
+def natural_comparison(levels: FloatArray) -> Comparison:
+    """Return the comparison that needs no saying: the higher against the lower of two neighbouring levels, else a step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alldags.effects.comparison import natural_comparison
+    >>> natural_comparison(np.array([0.0, 1.0]))
+    Comparison(low=0.0, high=1.0)
+    >>> natural_comparison(np.array([0.0, 1.0, 2.0])).is_step
+    True
+    """
+    two = len(levels) == 2 and levels[1] - levels[0] == 1.0
+    return Comparison(float(levels[0]), float(levels[1])) if two else Comparison()
+
+
+def some_levels(table: RowTable, name: str, most: int = 3) -> FloatArray:
+    """Return the distinct values of a column, sorted; not more than `most`."""
+    found: set[float] = set()
+    for block in table.batches([name]):
+        found.update(np.unique(block[:, 0]).tolist())
+        if len(found) >= most:
+            break
+    return np.array(sorted(found))[:most]
+
+
+def check_over(over: Any) -> None:
+    """Refuse what does not say over which rows to average."""
+    if isinstance(over, str) and over not in _OVER:
+        raise AlldagsError(
+            f"over must be 'sample', 'population', 'treated', 'untreated' or one truth value per row, got {over!r}"
+        )
+
+
+def chosen_rows(over: Any, treatment: str, table: RowTable) -> BoolArray | None:
+    """Return which rows are averaged over, shape (rows,); None for all."""
+    check_over(over)
+    if isinstance(over, str) and over in ("sample", "population"):
+        return None
+    values = table.column(treatment)
+    if isinstance(over, str):
+        levels = some_levels(table, treatment)
+        if len(levels) != 2:
+            raise AlldagsError(
+                f"over={over!r} needs a treatment with two values, {treatment!r} has more; give one truth value per row"
+            )
+        return np.asarray(values == levels[1 if over == "treated" else 0])
+    mask = np.asarray(over)
+    if mask.dtype != bool or mask.shape != values.shape:
+        raise AlldagsError(f"over must have one truth value for each of the {len(values)} rows, got shape {mask.shape}")
+    if not mask.any():
+        raise AlldagsError("over picks no row at all")
+    return mask
+
+
+def checked_comparison(low: Any, high: Any) -> Comparison:
+    """Return the comparison of two given values."""
+    return Comparison(checks.finite("low", low), checks.finite("high", high))

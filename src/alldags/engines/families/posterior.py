@@ -1,0 +1,193 @@
+"""`FamilyPosterior`: a node that is not normal, as an engine's posterior of its expansion and weighted draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.engines.families.expansion import Expanded
+from alldags.engines.families.weighing import WeightedDraws
+from alldags.nodes.family import AnyFamily
+from alldags.nodes.posterior import Diagnostics, NodePosterior, ParentSet
+from alldags.typing import BoolArray, FloatArray
+
+_LEAST_IN_SET = 30  # draws of a parent set, or with an edge, from which its own correction is estimated
+
+
+@dataclass(frozen=True)
+class FamilyDiagnostics(Diagnostics):
+    """How a node that is not normal was computed.
+
+    Parameters
+    ----------
+    family
+        Its name.
+    rows, events
+        Number of rows, and sum of the child: of a yes/no child the number of ones.
+    draws
+        Number of weighted draws, or of kept sweeps of the fallback.
+    ess
+        Share of the draws that equally weighted ones would need for the same accuracy, 0 to 1.
+    k_hat
+        Shape of the largest weights' distribution; above 0.7 they are not used.
+    total_variation
+        About how far any probability under the expansion alone may be off.
+    fallback
+        Whether the node was sampled by Polya-Gamma Gibbs because the weights could not be used.
+    r_hat
+        Largest split R-hat of the fallback's chains; nan without fallback.
+    converged
+        False if neither weights nor chains can be trusted.
+    """
+
+    family: str = "bernoulli"
+    rows: float = math.nan
+    events: float = math.nan
+    draws: int = 0
+    ess: float = 1.0
+    k_hat: float = 0.0
+    total_variation: float = 0.0
+    fallback: bool = False
+    r_hat: float = math.nan
+    converged: bool = True
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What is issued as a Python warning."""
+        return () if self.converged else self.warnings
+
+
+class FamilyPosterior(NodePosterior):
+    """A weighted sample of sets, coefficients and intercepts, beside the posterior of the expansion.
+
+    Means, inclusion probabilities and second moments are those of the expansion, which an engine knows exactly (or as
+    well as it can), plus the difference that the weights make over the same draws.
+    """
+
+    def __init__(
+        self, family: AnyFamily, expanded: Expanded, draws: WeightedDraws, diagnostics: FamilyDiagnostics
+    ) -> None:
+        self.problem = expanded.posterior.problem
+        self.diagnostics = diagnostics
+        self.family = family
+        self.statistics = expanded.statistics
+        self.base = expanded.posterior
+        self.weighted = draws
+
+    def _corrected(self, exact: FloatArray, values: FloatArray) -> FloatArray:
+        """Return `exact` plus the weighted less the plain mean of `values`, shape (draws, ...)."""
+        return np.asarray(exact + np.tensordot(self._change, values, axes=1))
+
+    def _corrected_product(self, exact: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return `exact`, shape (k, k), plus the weighted less the plain mean of products of rows (draws, k)."""
+        return np.asarray(exact + (left * self._change[:, None]).T @ right)
+
+    @cached_property
+    def _change(self) -> FloatArray:
+        return np.asarray(self.weighted.weights - 1.0 / self.weighted.size)
+
+    @cached_property
+    def _present(self) -> FloatArray:
+        return np.asarray(self.weighted.coefficients != 0.0, dtype=float)
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        return self._corrected(self.base.mean, self.weighted.coefficients)
+
+    @cached_property
+    def inclusion(self) -> FloatArray | None:
+        if self.base.inclusion is None:
+            return None
+        found = np.clip(self._corrected(self.base.inclusion, self._present), 0.0, 1.0)
+        return np.asarray(np.where(self.problem.certain, 1.0, found))
+
+    @cached_property
+    def second_moment(self) -> FloatArray:
+        return self._corrected_product(self.base.second_moment, self.weighted.coefficients, self.weighted.coefficients)
+
+    @cached_property
+    def second_moment_between(self) -> FloatArray | None:
+        """Second moment of the conditional means; with pairs of draws that share their set, as `_corrected`."""
+        between = self.base.second_moment_between
+        if between is None:
+            return None
+        found = self._corrected_product(between, self.weighted.coefficients, self.weighted.partners)
+        return np.asarray(0.5 * (found + found.T))
+
+    @property
+    def noise_variance(self) -> float:
+        """There is none: nan."""
+        return math.nan
+
+    @property
+    def log_evidence(self) -> float | None:
+        base = self.base.log_evidence
+        return None if base is None else base + self.weighted.log_mean_weight
+
+    def probability_disjoint(self, masks: BoolArray) -> FloatArray | None:
+        base = self.base.probability_disjoint(masks)
+        if base is None:
+            return None
+        apart = (self._present @ masks.T.astype(float) == 0.0).astype(float)
+        return np.clip(self._corrected(base, apart), 0.0, 1.0)
+
+    def mean_given(self, parent: int, present: bool) -> FloatArray | None:
+        base = self.base.mean_given(parent, present)
+        chosen = (self.weighted.coefficients[:, parent] != 0.0) == present
+        if base is None or chosen.sum() < _LEAST_IN_SET:
+            return base
+        weights = self.weighted.weights[chosen]
+        theta = self.weighted.coefficients[chosen]
+        return np.asarray(base + weights @ theta / weights.sum() - theta.mean(axis=0))
+
+    def top_parent_sets(self, size: int) -> tuple[ParentSet, ...] | None:
+        """Return the most probable sets: the expansion's probabilities times the mean weight of draws of the set."""
+        found = self.base.top_parent_sets(4 * size)
+        if found is None:
+            return None
+        scaled = [ParentSet(item.parents, item.probability * self._factor(item.parents)) for item in found]
+        return tuple(sorted(scaled, key=lambda item: -item.probability)[:size])
+
+    def _factor(self, parents: tuple[str, ...]) -> float:
+        inside = np.isin(self.problem.terms, parents).astype(float)
+        same = (self._present == inside).all(axis=1)
+        count = int(same.sum())
+        return 1.0 if count < _LEAST_IN_SET else float(self.weighted.weights[same].mean()) * self.weighted.size
+
+    # -- draws -------------------------------------------------------------------------------------------------------
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients (size, k), resampled by weight, and nan for the noise."""
+        return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
+
+    def draw_with_intercept(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return intercepts (size,), at the means of the terms, and coefficients (size, k)."""
+        places = self.places(size, rng)
+        return self.weighted.intercept[places], self.weighted.coefficients[places]
+
+    def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""
+        levels = (np.arange(size) + rng.random()) / size
+        found = np.searchsorted(np.cumsum(self.weighted.weights), levels * (1.0 - 1e-12))
+        return np.asarray(rng.permutation(np.minimum(found, self.weighted.size - 1)))
+
+    def linear_error(self, weights: FloatArray) -> float:
+        """Return the Monte-Carlo error of ``weights @ mean``: that of the difference, and of the expansion's engine."""
+        spread = (self.weighted.coefficients - self.mean) @ weights
+        own = math.sqrt(float((self._change**2) @ spread**2))
+        return math.hypot(own, self.base.linear_error(weights))
+
+    @property
+    def mean_bound(self) -> FloatArray:
+        return self.base.mean_bound
+
+    @property
+    def inclusion_bound(self) -> FloatArray:
+        return self.base.inclusion_bound
+
+    @property
+    def set_draws(self) -> float:
+        return min(self.weighted.size * self.weighted.effective_share, self.base.set_draws)

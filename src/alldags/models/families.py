@@ -1,0 +1,213 @@
+"""Which children are not normal: what the user said, and what their values show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from alldags.data.batches import RowTable
+from alldags.data.record import MomentsRecord, MomentsSource
+from alldags.data.source import Source
+from alldags.errors import DataError, EngineError, GraphError, PriorError, did_you_mean
+from alldags.graph.candidate import CandidateGraph
+from alldags.nodes.data import WorkingData
+from alldags.nodes.family import AnyFamily, Bernoulli, Poisson
+from alldags.nodes.posterior import Engine
+from alldags.nodes.quadratic import FamilyRows
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import UnknownNoise
+from alldags.priors.prior import Prior
+
+FamilyName: TypeAlias = Literal["normal", "bernoulli", "poisson"]
+Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | AnyFamily]
+_NAMES: dict[str, AnyFamily | None] = {"normal": None, "bernoulli": Bernoulli(), "poisson": Poisson()}
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The table behind a fit.
+
+    Parameters
+    ----------
+    source
+        Opens it again: rows are read only if a child is not normal.
+    moments
+        Of all rows, in the user's units.
+    drop_missing
+        Whether rows with missing values are left out.
+    options
+        What else was said of the rows, in words; such rows go into straight lines only.
+    """
+
+    source: Callable[[], Source]
+    moments: MomentsRecord | None
+    drop_missing: bool = False
+    options: tuple[str, ...] = ()
+
+
+def with_families(
+    data: WorkingData,
+    families: Families,
+    table: Opened,
+    graphs: Sequence[CandidateGraph],
+    prior: Prior,
+    engine: Engine,
+) -> tuple[WorkingData, tuple[str, ...]]:
+    """Return the data with the rows of children that are not normal, and what to tell the user.
+
+    Parameters
+    ----------
+    data
+        Moments in working units.
+    families
+        As given to `fit`.
+    table
+        Where rows can be read.
+    graphs
+        A variable with candidate causes in one of them may have a family.
+    prior, engine
+        Both must suit nodes that are not normal.
+    """
+    named = _named(families, graphs[0].variables)
+    children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
+    chosen = {name: family for name, family in named.items() if family is not None and name in children}
+    closed = {name for graph in graphs for block in graph.blocks for name in block}
+    _check_blocks(chosen, closed)
+    reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs)
+    if chosen and reason is not None:
+        raise reason
+    looks = () if families == "normal" else [name for name in children if name not in named and name not in closed]
+    looks = [name for name in looks if _may_be_yes_no(table.moments, name)]
+    if looks and isinstance(reason, DataError):
+        return data, _lines_note(looks, str(reason))
+    if reason is not None or not (chosen or looks):
+        return data, ()
+    source = table.source()
+    if isinstance(source, MomentsSource) and not chosen:
+        return data, _no_rows_note(looks)
+    chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
+    return (replace(data, families=_rows(chosen, source, table, data)) if chosen else data), ()
+
+
+def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> DataError | None:
+    """Return why these rows can go into straight lines only; None if they need not."""
+    hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
+    if options := (*table.options, *hidden):
+        return DataError(
+            f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; leave one of them out, "
+            "or use families='normal'"
+        )
+    return None
+
+
+def _check_blocks(chosen: Iterable[str], blocks: Collection[str]) -> None:
+    """Refuse families of variables whose order is open."""
+    for name in chosen:
+        if name in blocks:
+            raise GraphError(
+                f"the order of {name!r} and others is open, and there only straight lines are averaged over; leave it "
+                "out of families=, or leave out one direction"
+            )
+
+
+def _named(families: Any, variables: Sequence[str]) -> dict[str, AnyFamily | None]:
+    """Return the families that were named, None for a normal one."""
+    if isinstance(families, str) and families in ("auto", "normal"):
+        return {}
+    if not isinstance(families, Mapping):
+        raise DataError(
+            f"families must be 'auto', 'normal' or a mapping such as {{'death': 'bernoulli'}}, got {families!r}"
+        )
+    for name in families:
+        if name not in variables:
+            raise GraphError(f"families names {name!r}, which is not in the graph{did_you_mean(str(name), variables)}")
+    return {name: _family(name, family) for name, family in families.items()}
+
+
+def _family(name: str, family: Any) -> AnyFamily | None:
+    if isinstance(family, str) and family in _NAMES:
+        return _NAMES[family]
+    if isinstance(family, Bernoulli | Poisson):
+        return family
+    raise DataError(
+        f"the family of {name!r} must be 'normal', 'bernoulli', 'poisson', Bernoulli() or Poisson(offset=...), got "
+        f"{family!r}{did_you_mean(str(family), _NAMES)}"
+    )
+
+
+def _unsuited(prior: Prior, engine: Engine) -> PriorError | EngineError | None:
+    """Return why there can be no node that is not normal; None if there can."""
+    if ScaleMixture in getattr(engine, "takes", ()) or prior.coefficients is not None:
+        return EngineError(
+            f"the engine {engine.name!r} takes straight lines only; for yes/no and count outcomes use engine='auto'"
+        )
+    if not prior.intercept:
+        return PriorError("yes/no and count outcomes need an intercept: Prior(intercept=True), or families='normal'")
+    if not isinstance(prior.noise, UnknownNoise):
+        return PriorError(
+            f"{prior.noise!r} is about straight lines; for yes/no and count outcomes use UnknownNoise(), or "
+            "families='normal'"
+        )
+    return None
+
+
+# -- looking at values -------------------------------------------------------------------------------------------------
+
+
+def _may_be_yes_no(moments: MomentsRecord | None, name: str) -> bool:
+    """Tell whether the sum of squares is the sum, as it is of zeros and ones: one look at moments that are there."""
+    if moments is None:
+        return False
+    place = moments.names.index(name)
+    total = moments.n * moments.mean[place]
+    squares = moments.scatter[place, place] + moments.n * moments.mean[place] ** 2
+    return bool(0.0 < moments.mean[place] < 1.0 and abs(squares - total) <= _ROUNDING * moments.n)
+
+
+def _is_yes_no(source: Source, name: str) -> bool:
+    """Tell whether a column is made of zeros and ones."""
+    return all(np.isin(block, (0.0, 1.0)).all() for block in RowTable(source.numbers([name])).batches([name]))
+
+
+def _no_rows_note(names: Sequence[str]) -> tuple[str, ...]:
+    listed = ", ".join(names)
+    return (
+        f"{listed} may be yes/no: risks need the rows, so straight lines were used; give the table instead of its "
+        "moments, or say families='normal'",
+    )
+
+
+def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
+    return (f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}",)
+
+
+def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data: WorkingData) -> dict[str, FamilyRows]:
+    """Open the rows once for all children, and check the values of each."""
+    if isinstance(source, MomentsSource):
+        raise DataError(
+            f"the family of {next(iter(chosen))!r} needs rows: a logistic node is not determined by means and "
+            "covariances; pass the table itself"
+        )
+    names, scales = data.pooled.names, data.scale.tolist()
+    offsets = [family.offset for family in chosen.values() if family.offset is not None]
+    table = RowTable(source.numbers(tuple(dict.fromkeys((*names, *offsets)))))
+    _check_offsets(source, offsets, opened.drop_missing)
+    center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
+    scale = dict(zip(names, scales, strict=True))
+    for name, family in chosen.items():
+        family.check(name, (block[:, 0] for block in table.batches([name])))
+    return {name: FamilyRows(name, family, table, center, scale) for name, family in chosen.items()}
+
+
+def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:
+    for name in offsets:
+        columns = source.numbers([name])
+        (values,) = columns.read(0, columns.rows)
+        if np.isinf(np.asarray(values, dtype=float)).any():
+            raise DataError(f"the offset {name!r} has infinite values; the logarithm of 0 is no offset")
+        if np.isnan(np.asarray(values, dtype=float)).any() and not drop_missing:
+            raise DataError(f"the offset {name!r} has missing values; drop them with drop_missing=True")

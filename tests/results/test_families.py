@@ -1,0 +1,215 @@
+"""Which children are not normal: what `fit` takes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.results.risk import RiskEffect
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    age = rng.standard_normal(300)
+    dose = 0.5 * age + rng.standard_normal(300)
+    death = (rng.random(300) < 1 / (1 + np.exp(1 - age - 0.5 * dose))).astype(float)
+    return {"age": age, "dose": dose, "death": death}
+
+
+GRAPH = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["death"]], 0.5)
+
+
+def test_zeros_and_ones_are_yes_or_no_and_the_answer_says_so(table):
+    effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    assert isinstance(effect, RiskEffect)
+    text = str(effect)
+    assert text.startswith("Raising dose by one unit changes the risk of death by ")
+    assert "death is yes/no (" in text
+    assert "effects are differences of risk." in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_booleans_are_yes_or_no_too(table):
+    logical = table | {"death": table["death"] == 1.0}
+    effect = ad.fit(logical, GRAPH, rng=0).effect("dose", "death")
+    assert effect.mean == ad.fit(table, GRAPH, rng=0).effect("dose", "death").mean
+
+
+def test_straight_lines_stay_to_be_had(table):
+    effect = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death")
+    assert type(effect) is ad.Effect
+    kept = ad.fit(table, GRAPH, rng=0, families={"death": "normal"}).effect("dose", "death")
+    assert kept.mean == effect.mean
+    logistic = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    assert logistic.straight_line.mean == pytest.approx(effect.mean, rel=1e-12)
+    assert logistic.straight_line.interval() == pytest.approx(effect.interval(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options", [{"prior": ad.Prior.paper()}, {"engine": "vb"}, {"prior": ad.Prior(noise=ad.KnownNoise())}]
+)
+def test_priors_and_engines_of_straight_lines_keep_them(table, options):
+    effect = ad.fit(table, GRAPH, rng=0, **options).effect("dose", "death")
+    plain = ad.fit(table, GRAPH, rng=0, families="normal", **options).effect("dose", "death")
+    assert str(effect) == str(plain)
+
+
+def test_a_table_without_yes_no_children_is_not_touched():
+    study = ad.datasets.example()
+    posterior = ad.fit(study.table, study.graph, rng=0)
+    assert not posterior._data.families
+    assert posterior._data.straight is posterior._data
+    assert str(posterior.effect("smoking", "risk")) == str(
+        ad.fit(study.table, study.graph, rng=0, families="normal").effect("smoking", "risk")
+    )
+
+
+def test_a_yes_no_treatment_needs_nothing(table):
+    rng = np.random.default_rng(1)
+    treated = (table["dose"] > 0).astype(float)
+    outcome = treated + table["age"] + rng.standard_normal(300)
+    data = {"age": table["age"], "treated": treated, "outcome": outcome}
+    graph = ad.CandidateGraph.from_tiers([["age"], ["treated"], ["outcome"]], 0.5)
+    effect = ad.fit(data, graph, rng=0).effect("treated", "outcome")
+    plain = ad.fit(data, graph, rng=0, families="normal").effect("treated", "outcome")
+    assert type(effect) is ad.Effect
+    assert str(effect) == str(plain)
+
+
+def test_moments_have_no_rows(table):
+    moments = ad.Moments.from_table(table)
+    posterior = ad.fit(moments, GRAPH, rng=0)
+    assert type(posterior.effect("dose", "death")) is ad.Effect
+    assert any("death may be yes/no" in note for note in posterior.notes)
+    with pytest.raises(ad.AlldagsError, match="pass the table itself"):
+        ad.fit(moments, GRAPH, families={"death": "bernoulli"})
+    assert not ad.fit(moments, GRAPH, rng=0, families="normal").notes
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        ({"deth": "bernoulli"}, "did you mean 'death'"),
+        ({"death": "binomial"}, "must be 'normal', 'bernoulli', 'poisson'"),
+        ("bernoulli", "families must be 'auto', 'normal' or a mapping"),
+        ({"dose": "bernoulli"}, "code it as 0 and 1"),
+        ({"dose": "poisson"}, "counts are whole numbers from 0 on"),
+        ({"death": ad.Poisson("years")}, "column 'years' is not in the data"),
+    ],
+)
+def test_mistakes_are_named(table, families, message):
+    with pytest.raises(ad.AlldagsError, match=re.escape(message)):
+        ad.fit(table, GRAPH, families=families)
+
+
+def test_what_does_not_go_together_is_refused_by_name(table):
+    named = {"death": "bernoulli"}
+    with pytest.raises(ad.AlldagsError, match="takes straight lines only"):
+        ad.fit(table, GRAPH, families=named, engine="vb")
+    with pytest.raises(ad.AlldagsError, match="need an intercept"):
+        ad.fit(table, GRAPH, families=named, prior=ad.Prior(intercept=False))
+    with pytest.raises(ad.AlldagsError, match="is about straight lines"):
+        ad.fit(table, GRAPH, families=named, prior=ad.Prior(noise=ad.EquivalentNoise()))
+
+
+def test_children_without_a_single_event_are_refused(table):
+    with pytest.raises(ad.AlldagsError, match="constant"):
+        ad.fit(table | {"death": np.zeros(300)}, GRAPH, families={"death": "bernoulli"})
+
+
+def test_a_family_of_a_variable_without_causes_is_ignored(table):
+    graph = ad.CandidateGraph.from_edges({("dose", "death"): 0.5}, variables=("age", "dose", "death"))
+    posterior = ad.fit(table, graph, families={"dose": "normal", "age": "poisson"}, rng=0)
+    assert set(posterior._data.families) == {"death"}
+
+
+def test_over_is_checked_everywhere(table):
+    posterior = ad.fit(table, GRAPH, rng=0)
+    with pytest.raises(ad.AlldagsError, match="over must be 'sample'"):
+        posterior.effect("age", "dose", over="everyone")
+    with pytest.raises(ad.AlldagsError, match="needs a treatment with two values"):
+        posterior.effect("dose", "death", over="treated")
+    with pytest.raises(ad.AlldagsError, match="one truth value for each of the 300 rows"):
+        posterior.effect("dose", "death", over=np.ones(3, dtype=bool))
+    with pytest.raises(ad.AlldagsError, match="picks no row"):
+        posterior.effect("dose", "death", over=np.zeros(300, dtype=bool))
+
+
+def test_missing_rows_are_dropped_in_every_pass(table):
+    holes = {name: values.copy() for name, values in table.items()}
+    holes["age"][:40] = np.nan
+    found = ad.fit(holes, GRAPH, rng=0, drop_missing=True).effect("dose", "death")
+    complete = {name: values[40:] for name, values in table.items()}
+    expected = ad.fit(complete, GRAPH, rng=0).effect("dose", "death")
+    assert found.mean == pytest.approx(expected.mean, rel=1e-9)
+
+
+def test_answers_do_not_depend_on_threads_or_the_kind_of_table(table, tmp_path):
+    import pandas as pd
+
+    one = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    two = ad.fit(pd.DataFrame(table), GRAPH, rng=0, n_jobs=2).effect("dose", "death")
+    assert one.mean == two.mean
+    path = tmp_path / "table.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert ad.fit(path, GRAPH, rng=0).effect("dose", "death").mean == pytest.approx(one.mean, rel=1e-9)
+
+
+def test_json_has_the_measure_and_the_ratios(table):
+    found = json.loads(json.dumps(ad.fit(table, GRAPH, rng=0).effect("dose", "death").to_dict()))
+    assert found["measure"] == "risk"
+    assert found["contrast"] is None
+    assert found["families"][0]["events"] == table["death"].sum()
+    assert found["risk_ratio"]["low"] < found["risk_ratio"]["median"] < found["risk_ratio"]["high"]
+    plain = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death").to_dict()
+    assert "measure" not in plain
+
+
+def test_strong_confounding_is_noted_where_straight_lines_differ():
+    rng = np.random.default_rng(4)
+    c = rng.standard_normal(3000)
+    x = (rng.random(3000) < 1 / (1 + np.exp(2.5 - 2.5 * c))).astype(float)
+    y = (rng.random(3000) < 1 / (1 + np.exp(3.0 - 2.5 * c))).astype(float)
+    graph = ad.CandidateGraph.from_edges({("c", "x"): 0.5, ("c", "y"): 0.5, ("x", "y"): 1.0})
+    effect = ad.fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
+    low, high = effect.interval()
+    assert low < 0.0 < high
+    straight = effect.straight_line.interval()
+    assert not straight[0] < 0.0 < straight[1]
+    assert any(note.startswith("straight lines") for note in effect.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"weights": "w"}, "weights="),
+        ({"cluster": "w"}, "cluster="),
+        ({"interventions": {"dose": [0, 1, 2]}}, "interventions="),
+        ({"missing": "impute"}, "missing='impute'"),
+    ],
+)
+def test_rows_with_more_to_them_go_into_straight_lines_by_name(table, options, name):
+    data = table | {"w": np.arange(300) % 5 + 1.0}
+    if "missing" in options:
+        data["age"] = np.where(np.arange(300) < 20, np.nan, data["age"])
+    with pytest.raises(ad.AlldagsError, match=re.escape(f"{name} and yes/no or count outcomes do not go together yet")):
+        ad.fit(data, GRAPH, families={"death": "bernoulli"}, rng=0, **options)
+    posterior = ad.fit(data, GRAPH, rng=0, **options)
+    assert not posterior._data.families
+    assert any("death may be yes/no, but straight lines were used" in note for note in posterior.notes)
+    assert not any("yes/no" in note for note in ad.fit(data, GRAPH, rng=0, families="normal", **options).notes)
+
+
+def test_hidden_causes_and_sensitivity_are_about_straight_lines(table):
+    effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    for item in (effect, effect.log_odds):
+        with pytest.raises(ad.AlldagsError, match="families='normal' to ask for it"):
+            item.sensitivity()
+    assert effect.summary().hidden is None
+    with pytest.raises(ad.AlldagsError, match="hidden common causes and yes/no"):
+        ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), families={"death": "bernoulli"})
