@@ -6,8 +6,10 @@ import heapq
 from dataclasses import dataclass
 
 from alldags.graph.edges import Edge
+from alldags.models.blocks import NodeBlock
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.models.order_block import OrderBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +51,24 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
 def top_graphs_of(model: FittedGraph, size: int) -> list[TopGraph] | None:
     """Return the most probable graphs of one model.
 
-    Nodes are independent: the best graphs are made of each node's best parent sets, merged one node at a time.
+    Blocks are independent: the best graphs are made of each block's best ones, merged one block at a time.
     """
     best = [TopGraph((), 1.0)]
-    for child in model.graph.variables:
-        if not model.graph.parents(child):
-            continue
-        sets = model.node(child).top_parent_sets(size)
-        if sets is None:
+    for block in model.blocks(name for name in model.graph.variables if model.graph.parents(name)):
+        choices = block_graphs(block, size) if isinstance(block, OrderBlock) else _node_graphs(block, size)
+        if choices is None:
             return None
         merged = (
-            TopGraph(
-                (*item.edges, *((parent, child) for parent in choice.parents)), item.probability * choice.probability
-            )
+            TopGraph((*item.edges, *choice.edges), item.probability * choice.probability)
             for item in best
-            for choice in sets
+            for choice in choices
         )
         best = heapq.nlargest(size, merged, key=lambda item: item.probability)
     return best
+
+
+def _node_graphs(block: NodeBlock, size: int) -> list[TopGraph] | None:
+    sets = block.node.top_parent_sets(size)
+    if sets is None:
+        return None
+    return [TopGraph(tuple((parent, block.child) for parent in one.parents), one.probability) for one in sets]

@@ -216,9 +216,16 @@ class ExactBlock:
     def effects(self) -> FloatArray:
         """Mean total effect of each cause on each variable along paths inside the block, shape (b + e, b)."""
         b, e = len(self.problem), len(self.problem.earlier)
-        source = np.concatenate([np.arange(b), np.full(e, -1)])
-        earlier = np.concatenate([np.zeros((b, e)), np.eye(e)])
-        return self._sums.first(self._tables.mean, source, np.ones(b + e), earlier)
+        inner = self._sums.first(self._tables.mean, np.arange(b), np.ones(b), np.zeros((b, e)))
+        return np.concatenate([inner, self.outer])
+
+    @cached_property
+    def outer(self) -> FloatArray:
+        """Mean total effect of each earlier cause on each variable, shape (e, b)."""
+        b, e = len(self.problem), len(self.problem.earlier)
+        if e == 0:
+            return np.zeros((0, b))
+        return self._sums.first(self._tables.mean, np.full(e, -1), np.ones(e), np.eye(e))
 
     def linear_error(self, weights: FloatArray) -> float:
         """Return 0: nothing was sampled."""
@@ -254,7 +261,7 @@ class ExactBlock:
     @cached_property
     def _noise_factors(self) -> FloatArray:
         """Variance of a new unit's noise, with that of the intercept, over the noise variance, shape (b,)."""
-        return np.array([node.setting_unit * (1.0 + _intercept_share(node.problem)) for node in self._nodes])
+        return np.array([node.setting_unit * (1.0 + intercept_share(node.problem)) for node in self._nodes])
 
     def path(self, places: Sequence[int]) -> FloatArray:
         """Return mean and second moment of a path's product of coefficients, and its probability, shape (3,)."""
@@ -294,7 +301,8 @@ class ExactBlock:
         sets = 2.0 ** max(node.problem.free for node in self._nodes)
         if len(earlier) * (4.0**b + 30.0 * b * sets) > _LARGEST_REACHED:
             return None
-        return np.array([self._sums.reached(self._without(row), -1) for row in earlier])
+        nowhere = np.arange(1 << b) == 0
+        return np.array([self._sums.reached(self._without(row), -1) if row.any() else nowhere for row in earlier])
 
     def _without(self, earlier: BoolArray) -> Sums:
         """Return the sums over graphs in which these earlier variables act on nothing in the block."""
@@ -324,7 +332,8 @@ class ExactBlock:
         return draw_block(self._nodes, self._tables.score, self._sums, size, rng, means)
 
 
-def _intercept_share(problem: NodeProblem) -> float:
+def intercept_share(problem: NodeProblem) -> float:
+    """Return the variance of a node's intercept over its noise variance."""
     return 1.0 / problem.rows if problem.rows > problem.n else 0.0
 
 

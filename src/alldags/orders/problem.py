@@ -160,6 +160,10 @@ class BlockPosterior(Protocol):
         1 on the diagonal of the first b rows.
         """
 
+    @property
+    def outer(self) -> FloatArray:
+        """The last e rows of `effects`: those of earlier causes, shape (e, b)."""
+
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo standard error of ``sum(weights * effects)``; 0 where nothing was sampled."""
 

@@ -73,9 +73,10 @@ class Sums:
     @cached_property
     def keep(self) -> BoolArray:
         """Closed sets that carry weight, shape (2^b,)."""
+        from alldags.kernels.blocks.scores import IMPOSSIBLE
         from alldags.kernels.blocks.sums import CUT
 
-        return self._bound > (CUT if self.prune else -math.inf)
+        return np.asarray(self._bound > CUT if self.prune else self.c > IMPOSSIBLE)
 
     @cached_property
     def lost(self) -> float:

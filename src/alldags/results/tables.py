@@ -116,9 +116,9 @@ def _edge_values(model: FittedGraph, edges: Sequence[Edge], name: str) -> FloatA
 def _edge_value(model: FittedGraph, edge: Edge, name: str) -> float:
     if edge not in model.graph.edges:
         return 0.0
-    node = model.node(edge[1])
-    values = getattr(node, name)
-    return math.nan if values is None else float(values[node.parents.index(edge[0])])
+    margin = model.margin(edge[1])
+    values = margin.inclusion if name == "inclusion" else margin.shrinkage
+    return math.nan if values is None else float(values[margin.parents.index(edge[0])])
 
 
 def coefficients_table(models: Mixture[FittedGraph], edges: Sequence[Edge]) -> Table:
@@ -141,7 +141,7 @@ def _coefficient_moments(model: FittedGraph, edges: Sequence[Edge]) -> FloatArra
     moments = np.zeros((len(edges), 2))
     for row, (cause, effect) in zip(moments, edges, strict=True):
         if (cause, effect) in model.graph.edges:
-            node = model.node(effect)
-            place = node.parents.index(cause)
-            row[:] = node.mean[place], node.second_moment[place, place]
+            margin = model.margin(effect)
+            place = margin.parents.index(cause)
+            row[:] = margin.mean[place], margin.square[place]
     return moments
