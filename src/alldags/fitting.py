@@ -140,7 +140,16 @@ def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateG
             raise GraphError(
                 f"all candidate graphs must have the same variables; these are not in all of them: {sorted(missing)}"
             )
+        _check_ordered(one)
     return graphs
+
+
+def _check_ordered(graph: CandidateGraph) -> None:
+    if graph.blocks:
+        raise GraphError(
+            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open, which no engine averages over yet; leave "
+            "out one direction, or pass one graph for each order as a list"
+        )
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph import convert
+from alldags.graph.components import check_directions, components
 from alldags.graph.edges import (
     Edge,
     checked_edges,
@@ -22,8 +23,9 @@ from alldags.graph.edges import (
     mapping_without_duplicates,
     names_tuple,
     neighbours,
+    per_tier,
     reach,
-    topological_order,
+    tier_edges,
 )
 from alldags.typing import FloatArray
 
@@ -36,15 +38,21 @@ if TYPE_CHECKING:
 class CandidateGraph:
     """Variables, the directed edges that may exist between them, and the prior probability of each.
 
-    The candidate edges together must be acyclic: the order of causes is known, which of them exist is not. Instances
-    are immutable; methods that change something return a new graph.
+    Where the candidate edges contain no cycle, the order of causes is known, and only which of them exist is not. Where
+    they do, as when both directions of an edge are candidates, the order is open: such variables form a *block*, and
+    the average goes over the acyclic graphs only. Instances are immutable; methods that change something return a new
+    graph. Whether opposite directions leave room for "no edge" is checked when a graph is used, not while it is built.
 
     Parameters
     ----------
     variables
         Names, in the order used by every matrix the package returns.
     edges
-        ``{(cause, effect): probability}``; probability 1 is a certain edge, 0 the same as leaving the edge out.
+        ``{(cause, effect): probability}``; probability 1 is a certain edge, 0 the same as leaving the edge out. The
+        probabilities of two opposite edges add to less than 1; the rest is that of no edge.
+    calibrate
+        Inside a block, stated probabilities are those of the acyclic graphs: odds are fitted so that they are met. If
+        False, they become odds as they stand, and `realized_probabilities` tells what is left of them.
 
     Examples
     --------
@@ -54,20 +62,25 @@ class CandidateGraph:
     ('age', 'smoking')
     >>> round(10**graph.log10_graphs)
     8
+    >>> graph.with_pair("smoking", "cancer", 0.4, 0.1).blocks
+    (('smoking', 'cancer'),)
     """
 
     variables: tuple[str, ...]
     edges: Mapping[Edge, float]
+    calibrate: bool = True
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
-        cycle = find_cycle(variables, self.edges)
+        if not isinstance(self.calibrate, bool):
+            raise GraphError(f"calibrate must be True or False, got {self.calibrate!r}")
+        cycle = find_cycle(variables, {edge: p for edge, p in self.edges.items() if p == 1.0})
         if cycle:
             raise GraphError(
-                f"the candidate edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its "
-                "edges, or put opposite directions in separate graphs and pass the list of graphs to fit()"
+                f"the certain edges contain the cycle {' -> '.join(map(repr, cycle))}; leave out one of its edges, or "
+                "make one of them uncertain"
             )
 
     # -- constructors ------------------------------------------------------------------------------------------------
@@ -103,20 +116,56 @@ class CandidateGraph:
         return cls.from_tiers([[name] for name in names_tuple(order, "order")], probability)
 
     @classmethod
-    def from_tiers(cls, tiers: Iterable[Iterable[str]], probability: float = 0.5) -> CandidateGraph:
-        """Build a graph in which every variable may cause every variable of a later tier, none of its own."""
+    def from_tiers(
+        cls,
+        tiers: Iterable[Iterable[str]],
+        probability: float = 0.5,
+        within: float | None | Sequence[float | None] = None,
+    ) -> CandidateGraph:
+        """Build a graph in which every variable may cause every variable of a later tier.
+
+        Parameters
+        ----------
+        tiers
+            Groups of names, causes first.
+        probability
+            Of an edge from one tier to a later one.
+        within
+            Probability that two variables of one tier are joined by an edge, in either direction, half each; one for
+            all tiers, or a list with one for each. None: no edges inside a tier.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_tiers([["age", "sex"], ["bmi", "bp", "chol"], ["risk"]], within=[None, 0.5, None])
+        >>> graph.blocks, graph.probability("bp", "bmi")
+        ((('bmi', 'bp', 'chol'),), 0.25)
+        """
         groups = [
-            [tier] if isinstance(tier, str) else names_tuple(tier, "a tier") for tier in names_tuple(tiers, "tiers")
+            (tier,) if isinstance(tier, str) else names_tuple(tier, "a tier") for tier in names_tuple(tiers, "tiers")
         ]
         names = checked_variables([name for tier in groups for name in tier])
-        edges = {
-            (cause, effect): probability
-            for position, later in enumerate(groups)
-            for earlier in groups[:position]
-            for cause in earlier
-            for effect in later
-        }
-        return cls(names, edges)
+        return cls(names, tier_edges(groups, probability, per_tier(within, len(groups))))
+
+    @classmethod
+    def unordered(cls, variables: Iterable[str], probability: float = 0.5) -> CandidateGraph:
+        """Build a graph in which nothing is known of the order.
+
+        Parameters
+        ----------
+        variables
+            Names.
+        probability
+            That two variables are joined by an edge, in either direction, half each.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.unordered(["a", "b", "c", "d", "e"])
+        >>> round(10**graph.log10_graphs)
+        29281
+        """
+        return cls.from_tiers([names_tuple(variables, "variables")], within=probability)
 
     @classmethod
     def from_matrix(cls, matrix: Any, variables: Sequence[str] | None = None) -> CandidateGraph:
@@ -135,16 +184,47 @@ class CandidateGraph:
     # -- changes: each returns a new graph ---------------------------------------------------------------------------
 
     def with_edge(self, cause: str, effect: str, probability: float = 0.5) -> CandidateGraph:
-        """Return a graph in which the edge is a candidate with this probability (0 removes it)."""
+        """Return a graph in which the edge is a candidate with this probability (0 removes it).
+
+        A certain edge removes the opposite one; otherwise that one stays as it is.
+        """
         self._check_known(cause, effect)
-        return CandidateGraph(self.variables, {**self.edges, (cause, effect): probability})
+        changed = {**self.edges, (cause, effect): probability}
+        if probability == 1.0:
+            changed.pop((effect, cause), None)
+        return self._with_edges(changed)
+
+    def with_pair(self, first: str, second: str, forward: float = 0.25, backward: float | None = None) -> CandidateGraph:
+        """Return a graph in which the direction between two variables is open.
+
+        Parameters
+        ----------
+        first, second
+            The variables.
+        forward
+            Probability of ``first -> second``.
+        backward
+            Probability of ``second -> first``; by default the same. What remains to 1 is that of no edge.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_order(["a", "b"]).with_pair("a", "b", 0.4, 0.1)
+        >>> graph.probability("b", "a")
+        0.1
+        """
+        self._check_known(first, second)
+        both = {(first, second): forward, (second, first): forward if backward is None else backward}
+        changed = self._with_edges({**self.edges, **both})
+        check_directions((first, second), {edge: changed.edges[edge] for edge in both if edge in changed.edges})
+        return changed
 
     def without_edge(self, cause: str, effect: str) -> CandidateGraph:
         """Return a graph without this candidate edge."""
         self._check_known(cause, effect)
         if (cause, effect) not in self.edges:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
-        return CandidateGraph(self.variables, {e: p for e, p in self.edges.items() if e != (cause, effect)})
+        return self._with_edges({e: p for e, p in self.edges.items() if e != (cause, effect)})
 
     def instrument(self, name: str, treatment: str) -> CandidateGraph:
         """Return a graph in which a variable acts on later variables only through the treatment.
@@ -162,8 +242,13 @@ class CandidateGraph:
         if (name, treatment) not in self.edges:
             raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
         after = self.descendants(treatment)
-        kept = {(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after}
-        return CandidateGraph(self.variables, kept)
+        if name in after:
+            raise GraphError(f"{name!r} cannot be an instrument: {treatment!r} may cause it; remove that direction first")
+        return self._with_edges({(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after})
+
+    def uncalibrated(self) -> CandidateGraph:
+        """Return a graph whose stated probabilities become odds inside blocks as they stand; see `calibrate`."""
+        return CandidateGraph(self.variables, self.edges, calibrate=False)
 
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
@@ -173,7 +258,7 @@ class CandidateGraph:
         if len(names) != len(self.variables) or set(names) != set(self.variables):
             raise GraphError(f"a new order must have the same variables, got {list(names)}")
         graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
-        graph.__setstate__((names, dict(self.edges)))
+        graph.__setstate__((names, dict(self.edges), self.calibrate))
         return graph
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -185,8 +270,38 @@ class CandidateGraph:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The variables in an order in which causes precede effects."""
-        return topological_order(self.variables, self.edges)
+        """The variables in an order in which causes precede effects; inside a block as in `variables`."""
+        return tuple(name for component in self._components for name in component)
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of two or more variables whose order is open, causes first; empty if the order is known.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> edges = {("age", "bmi"): 0.5, ("bmi", "bp"): 0.4, ("bp", "bmi"): 0.1, ("bp", "risk"): 0.5}
+        >>> ad.CandidateGraph.from_edges(edges).blocks
+        (('bmi', 'bp'),)
+        """
+        return tuple(component for component in self._components if len(component) > 1)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether no candidate edges form a cycle, so that one order holds in every graph."""
+        return not self.blocks
+
+    def component(self, name: str) -> tuple[str, ...]:
+        """Return the block of a variable, or the variable alone, in the order of `variables`."""
+        self._check_known(name)
+        return next(component for component in self._components if name in component)
+
+    def check(self) -> None:
+        """Raise `GraphError` if opposite edges leave no room for "no edge", or certain edges forbid a candidate.
+
+        Whatever uses the graph does this; a graph may pass through such a state while it is being built.
+        """
+        _ = self._components
 
     def probability(self, cause: str, effect: str) -> float:
         """Return the prior probability of an edge; 0 if it is not a candidate."""
@@ -197,6 +312,11 @@ class CandidateGraph:
         """Return the candidate parents of a variable, in the order of `variables`."""
         self._check_known(child)
         return self._parents[child]
+
+    def children(self, parent: str) -> tuple[str, ...]:
+        """Return the variables that this one may cause directly, in the order of `variables`."""
+        self._check_known(parent)
+        return self._children[parent]
 
     def ancestors(self, variable: str) -> frozenset[str]:
         """Return the variables with a candidate path to this one, itself excluded."""
@@ -209,10 +329,14 @@ class CandidateGraph:
         return reach(variable, self._children)
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Return the variables in layers: the first without candidate parents, each other one as early as it can be."""
+        """Return the variables in layers: the first without candidate parents, each other one as early as it can be.
+
+        The variables of a block share a layer.
+        """
         depth: dict[str, int] = {}
-        for name in self.order:
-            depth[name] = 1 + max((depth[parent] for parent in self._parents[name]), default=-1)
+        for component in self._components:
+            before = {parent for name in component for parent in self._parents[name]}.difference(component)
+            depth |= dict.fromkeys(component, 1 + max((depth[parent] for parent in before), default=-1))
         layers = range(1 + max(depth.values(), default=-1))
         return tuple(tuple(name for name in self.variables if depth[name] == layer) for layer in layers)
 
@@ -276,17 +400,29 @@ class CandidateGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
-        return self.variables == other.variables and dict(self.edges) == dict(other.edges)
+        same = self.variables == other.variables and self.calibrate == other.calibrate
+        return same and dict(self.edges) == dict(other.edges)
 
     def __hash__(self) -> int:
-        return hash((self.variables, frozenset(self.edges.items())))
+        return hash((self.variables, frozenset(self.edges.items()), self.calibrate))
 
-    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float]]:
-        return self.variables, dict(self.edges)  # a mapping proxy cannot be pickled
+    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float], bool]:
+        return self.variables, dict(self.edges), self.calibrate  # a mapping proxy cannot be pickled
 
-    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float]]) -> None:
+    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float], bool]) -> None:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "edges", MappingProxyType(state[1]))
+        object.__setattr__(self, "calibrate", state[2])
+
+    def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
+        return CandidateGraph(self.variables, edges, self.calibrate)
+
+    @cached_property
+    def _components(self) -> tuple[tuple[str, ...], ...]:
+        found = components(self.variables, self.edges)
+        if len(found) < len(self.variables):
+            check_directions(self.variables, self.edges)
+        return found
 
     @cached_property
     def _parents(self) -> dict[str, tuple[str, ...]]:

@@ -32,7 +32,25 @@ def reach(start: str, neighbours: Mapping[str, tuple[str, ...]]) -> frozenset[st
         if name not in seen:
             seen.add(name)
             stack.extend(neighbours[name])
-    return frozenset(seen)
+    return frozenset(seen - {start})  # a cycle leads back to it
+
+
+def path_between(start: str, end: str, neighbours: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the names along a shortest path, both ends included, or an empty list; the ends must differ."""
+    before = {start: start}
+    waiting = deque([start])
+    while waiting and end not in before:
+        name = waiting.popleft()
+        for following in neighbours[name]:
+            if following not in before:
+                before[following] = name
+                waiting.append(following)
+    if end not in before:
+        return []
+    walk = [end]
+    while walk[-1] != start:
+        walk.append(before[walk[-1]])
+    return walk[::-1]
 
 
 def topological_order(variables: Sequence[str], edges: Iterable[Edge]) -> tuple[str, ...]:
@@ -152,3 +170,28 @@ def mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dic
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
         mapping[cause, effect] = probability
     return mapping
+
+
+def per_tier(within: float | None | Sequence[float | None], tiers: int) -> list[float]:
+    """Return the probability that two variables of a tier are joined, one for each tier; none means 0."""
+    values = list(within) if isinstance(within, Sequence | np.ndarray) and not isinstance(within, str) else None
+    if values is not None and len(values) != tiers:
+        raise GraphError(f"within has {len(values)} probabilities for {tiers} tiers; give one, or one for each tier")
+    chosen = [0.0 if value is None else value for value in ([within] * tiers if values is None else values)]
+    for value in chosen:
+        if not _is_probability(value) or value == 1:
+            raise GraphError(
+                f"within is {value!r}; the probability that two variables of a tier are joined, in either direction, "
+                "must be a number from 0 to below 1"
+            )
+    return chosen
+
+
+def tier_edges(tiers: Sequence[Sequence[str]], probability: float, within: Sequence[float]) -> dict[Edge, float]:
+    """Return the edges from each tier to all later ones, and both directions inside tiers, half of `within` each."""
+    edges: dict[Edge, float] = {}
+    for position, (tier, inside) in enumerate(zip(tiers, within, strict=True)):
+        edges |= {(cause, effect): probability for earlier in tiers[:position] for cause in earlier for effect in tier}
+        if inside:
+            edges |= {(cause, effect): inside / 2 for cause in tier for effect in tier if cause != effect}
+    return edges

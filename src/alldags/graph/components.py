@@ -1,0 +1,68 @@
+"""Which variables have an open order: strongly connected components of candidate edges, and what they may not hold.
+
+A set of edges has a cycle only if one of its components has, so each component of two or more variables is a *block* of
+its own; a component of one variable is an ordinary node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from alldags.errors import GraphError
+from alldags.graph.edges import Edge, neighbours, path_between, topological_order
+
+Component: TypeAlias = tuple[str, ...]
+
+_ROUNDING = 1e-12
+
+
+def components(variables: Sequence[str], edges: Mapping[Edge, float]) -> tuple[Component, ...]:
+    """Return the strongly connected components, causes first; inside each in the order of `variables`."""
+    order = topological_order(variables, edges)
+    if len(order) == len(variables):
+        return tuple((name,) for name in order)
+    groups = _strongly_connected(variables, edges)
+    first = {name: group[0] for group in groups.values() for name in group}
+    between = dict.fromkeys((first[a], first[b]) for a, b in edges if first[a] != first[b])
+    return tuple(groups[name] for name in topological_order(list(groups), between))
+
+
+def _strongly_connected(variables: Sequence[str], edges: Mapping[Edge, float]) -> dict[str, Component]:
+    """Return the components by their first member, in the order of `variables`."""
+    import networkx as nx
+
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(variables)
+    graph.add_edges_from(edges)
+    position = {name: i for i, name in enumerate(variables)}
+    found = [tuple(sorted(group, key=position.__getitem__)) for group in nx.strongly_connected_components(graph)]
+    return {group[0]: group for group in sorted(found, key=lambda group: position[group[0]])}
+
+
+def check_directions(variables: Sequence[str], edges: Mapping[Edge, float]) -> None:
+    """Raise an error if a pair leaves no room for "no edge", or if certain edges forbid a candidate edge."""
+    for (cause, effect), probability in edges.items():
+        reverse = edges.get((effect, cause), 0.0)
+        if reverse and probability + reverse >= 1.0 - _ROUNDING:
+            raise GraphError(_too_probable(cause, effect, probability, reverse))
+    certain = neighbours(variables, [edge for edge, probability in edges.items() if probability == 1.0], key=0)
+    for cause, effect in edges:
+        back = path_between(effect, cause, certain)
+        if back:
+            raise GraphError(
+                f"the candidate edge {cause!r} -> {effect!r} can never be present: it would close the cycle "
+                f"{' -> '.join(map(repr, [cause, *back]))} with certain edges; leave it out"
+            )
+
+
+def _too_probable(cause: str, effect: str, probability: float, reverse: float) -> str:
+    pair = f"{cause!r} -> {effect!r} has probability {probability:g} and {effect!r} -> {cause!r} {reverse:g}"
+    if 1.0 in (probability, reverse):
+        certain = (cause, effect) if probability == 1.0 else (effect, cause)
+        return f"{pair}: if one is certain, the other must be left out; with_edge({certain[0]!r}, {certain[1]!r}, 1.0)"
+    return (
+        f"{pair}, together {probability + reverse:g}: both directions and no edge share one, so the two must add to "
+        f"less than 1; say with_pair({cause!r}, {effect!r}, {0.8 * probability:.2g}, {0.8 * reverse:.2g}), or pass a "
+        "list of two graphs to fit() if an edge is certain and only its direction is open"
+    )
