@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from alldags.kernels.blocks.scores import IMPOSSIBLE
 from alldags.kernels.jit import compiled, inner, tight
 from alldags.typing import FloatArray, IntArray
 
-IMPOSSIBLE = -1e300
 LEAST_SHARE = 1e-10  # of alpha_j(U) that needs the layer before; partitions with less weigh nothing: see `share_of`
 UNDERFLOW = 1e-150
 
@@ -70,7 +70,7 @@ def new_walkers(count: int, b: int) -> Walker:
     return Walker(layers, size, zeros[0], zeros[1], zeros[2], np.zeros((count, b)), np.zeros((count, b)))
 
 
-@inner
+@compiled
 def one_of(walkers: Walker, w: int) -> Walker:
     """Return one walker of a stack."""
     return Walker(
@@ -136,7 +136,7 @@ def settle(target: Target, walker: Walker, layer: IntArray) -> None:
         look_up(target, walker, j)
 
 
-@inner
+@compiled
 def log_weight(walker: Walker) -> float:
     """Return the log weight of the partition."""
     total = 0.0
