@@ -200,6 +200,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
         "log10_graphs": candidate.log10_graphs,
+        "blocks": [list(block) for block in candidate.blocks],
+        **({} if candidate.calibrate else {"calibrate": False}),
     }
 
 
@@ -212,6 +214,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
         f"{len(candidate.variables)} variables, {len(candidate.edges)} candidate edges ({certain} certain), "
         f"{graph_count(candidate.log10_graphs)} graphs",
         *(f"tier {i}: {', '.join(tier)}" for i, tier in enumerate(candidate.tiers(), start=1)),
+        *(f"order open among: {', '.join(block)}" for block in candidate.blocks),
     ]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
-from alldags.graph import convert
+from alldags.graph import blocks, convert, words
+from alldags.graph.blocks import BlockOdds
 from alldags.graph.components import check_directions, components
 from alldags.graph.edges import (
     Edge,
@@ -102,10 +102,9 @@ class CandidateGraph:
         variables
             All names, for variables without edges or to fix their order; by default in order of appearance.
         probability
-            For edges given without one.
+            For edges given without one; if both directions of an edge are, they share it, half each.
         """
-        triples = edge_triples(edges, probability)
-        mapping = mapping_without_duplicates(triples)
+        mapping = mapping_without_duplicates(edge_triples(edges), probability)
         if variables is None:
             variables = dict.fromkeys(name for edge in mapping for name in edge)
         return cls(names_tuple(variables, "variables"), mapping)
@@ -120,7 +119,7 @@ class CandidateGraph:
         cls,
         tiers: Iterable[Iterable[str]],
         probability: float = 0.5,
-        within: float | None | Sequence[float | None] = None,
+        within: float | Sequence[float | None] | None = None,
     ) -> CandidateGraph:
         """Build a graph in which every variable may cause every variable of a later tier.
 
@@ -137,7 +136,8 @@ class CandidateGraph:
         Examples
         --------
         >>> import alldags as ad
-        >>> graph = ad.CandidateGraph.from_tiers([["age", "sex"], ["bmi", "bp", "chol"], ["risk"]], within=[None, 0.5, None])
+        >>> tiers = [["age", "sex"], ["bmi", "bp", "chol"], ["risk"]]
+        >>> graph = ad.CandidateGraph.from_tiers(tiers, within=[None, 0.5, None])
         >>> graph.blocks, graph.probability("bp", "bmi")
         ((('bmi', 'bp', 'chol'),), 0.25)
         """
@@ -177,9 +177,12 @@ class CandidateGraph:
         return cls(*convert.matrix_edges(matrix, variables))
 
     @classmethod
-    def from_networkx(cls, graph: nx.DiGraph[Any], probability: float = 0.5) -> CandidateGraph:
-        """Build a graph from a networkx ``DiGraph``; the edge attribute ``probability`` is used where present."""
-        return cls(*convert.networkx_edges(graph, probability))
+    def from_networkx(cls, graph: nx.Graph[Any], probability: float = 0.5) -> CandidateGraph:
+        """Build a graph from a networkx ``DiGraph``; the edge attribute ``probability`` is used where present.
+
+        The direction of edges of an undirected ``Graph`` is open: each direction has half of the probability.
+        """
+        return cls(*convert.networkx_edges(graph, probability), calibrate=convert.networkx_calibrate(graph))
 
     # -- changes: each returns a new graph ---------------------------------------------------------------------------
 
@@ -194,7 +197,9 @@ class CandidateGraph:
             changed.pop((effect, cause), None)
         return self._with_edges(changed)
 
-    def with_pair(self, first: str, second: str, forward: float = 0.25, backward: float | None = None) -> CandidateGraph:
+    def with_pair(
+        self, first: str, second: str, forward: float = 0.25, backward: float | None = None
+    ) -> CandidateGraph:
         """Return a graph in which the direction between two variables is open.
 
         Parameters
@@ -243,7 +248,7 @@ class CandidateGraph:
             raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
         after = self.descendants(treatment)
         if name in after:
-            raise GraphError(f"{name!r} cannot be an instrument: {treatment!r} may cause it; remove that direction first")
+            raise GraphError(f"{name!r} cannot be an instrument: {treatment!r} may cause it; exclude that first")
         return self._with_edges({(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after})
 
     def uncalibrated(self) -> CandidateGraph:
@@ -263,10 +268,14 @@ class CandidateGraph:
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def log10_graphs(self) -> float:
-        """Decimal logarithm of the number of graphs that are averaged over."""
-        return math.log10(2.0) * sum(probability < 1.0 for probability in self.edges.values())
+        """Decimal logarithm of the number of graphs that are averaged over; only acyclic ones count.
+
+        For a block of more than 18 variables, not all pairs of which are open, it is an upper bound: the graphs in
+        which no two of them are joined both ways.
+        """
+        return self._count[0]
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -290,6 +299,45 @@ class CandidateGraph:
     def is_ordered(self) -> bool:
         """Whether no candidate edges form a cycle, so that one order holds in every graph."""
         return not self.blocks
+
+    def block_odds(self, block: Sequence[str]) -> BlockOdds:
+        """Return the prior of the edges inside a block, fitted to the stated probabilities unless `calibrate` is False.
+
+        A block of more than 14 variables, not all pairs of which are alike, is not fitted: see
+        `BlockOdds.is_calibrated`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.unordered(["a", "b", "c"], 0.5)
+        >>> odds = graph.block_odds(("a", "b", "c"))
+        >>> round(odds.probability["a", "b"], 4), round(graph.realized_probabilities()["a", "b"], 4)
+        (0.3489, 0.25)
+        """
+        names = tuple(block)
+        if names not in self.blocks:
+            raise GraphError(f"{list(names)} is not a block of the graph; its blocks are {list(self.blocks)}")
+        return blocks.block_odds(names, self.edges, fit=self.calibrate)
+
+    def realized_probabilities(self) -> dict[Edge, float]:
+        """Return the probability of each candidate edge among the acyclic graphs.
+
+        Outside blocks they are the stated ones; inside, too, unless they are not fitted (`calibrate`).
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.unordered(["a", "b", "c", "d", "e"], 0.5).uncalibrated()
+        >>> round(graph.realized_probabilities()["a", "b"], 3)
+        0.228
+        """
+        inside = [blocks.realized(self.block_odds(block)) for block in self.blocks]
+        return {**self.edges, **{edge: p for part in inside for edge, p in part.items()}}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what an answer with this graph should say of its prior: blocks whose odds are not fitted."""
+        loose = [block for block in self.blocks if not self.block_odds(block).is_calibrated]
+        return tuple(words.calibration_note(block, wanted=self.calibrate) for block in loose)
 
     def component(self, name: str) -> tuple[str, ...]:
         """Return the block of a variable, or the variable alone, in the order of `variables`."""
@@ -350,7 +398,7 @@ class CandidateGraph:
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return a networkx ``DiGraph`` with the edge attribute ``probability``."""
-        return convert.to_networkx(self.variables, self.edges)
+        return convert.to_networkx(self.variables, self.edges, self.calibrate)
 
     def plot(
         self,
@@ -380,22 +428,15 @@ class CandidateGraph:
     def _shown(self, probabilities: Any) -> dict[Edge, float]:
         """Return the probability to show for each candidate edge."""
         given = CandidateGraph(*convert.stated_edges(self.variables, probabilities))
-        for cause, effect in given.edges:
-            if (cause, effect) not in self.edges:
-                raise GraphError(
-                    f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph"
-                )
-        # data never make an edge certain: what rounds to 1 is still shown as uncertain
-        below_one = float(np.nextafter(1.0, 0.0))
-        shown = {edge: min(given.edges.get(edge, 0.0), below_one) for edge in self.edges}
-        return {edge: 1.0 if prior == 1.0 else shown[edge] for edge, prior in self.edges.items()}
+        return convert.shown_edges(self.edges, given.edges)
 
     def __repr__(self) -> str:
-        certain = sum(probability == 1.0 for probability in self.edges.values())
-        return (
-            f"CandidateGraph({len(self.variables)} variables, {len(self.edges)} candidate edges of which {certain} "
-            f"certain, 10^{self.log10_graphs:.1f} graphs)"
-        )
+        try:
+            log10, exact = self._count
+            rest = [words.count_words(log10, exact=exact), *words.order_words(self.blocks)]
+        except GraphError as error:  # a graph may be looked at while it is being built
+            rest = [f"cannot be used yet: {error}"]
+        return words.description(len(self.variables), self.edges.values(), rest)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateGraph):
@@ -413,6 +454,10 @@ class CandidateGraph:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "edges", MappingProxyType(state[1]))
         object.__setattr__(self, "calibrate", state[2])
+
+    @cached_property
+    def _count(self) -> tuple[float, bool]:
+        return blocks.log10_graphs(self.blocks, self.edges)
 
     def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
         return CandidateGraph(self.variables, edges, self.calibrate)

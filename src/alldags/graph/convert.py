@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import GraphError
-from alldags.graph.edges import Edge
+from alldags.graph.edges import Edge, with_default
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -106,19 +106,44 @@ def stated_edges(variables: tuple[str, ...], probabilities: Any) -> tuple[tuple[
     return variables, {edge: 1.0 if 1 < p < 1 + 1e-9 else p for edge, p in probabilities.items()}
 
 
+def shown_edges(edges: Mapping[Edge, float], given: Mapping[Edge, float]) -> dict[Edge, float]:
+    """Return the probability to draw for each candidate edge: the given one, unless the edge is certain."""
+    for cause, effect in given:
+        if (cause, effect) not in edges:
+            raise GraphError(f"probabilities has {cause!r} -> {effect!r}, which is not a candidate edge of the graph")
+    # data never make an edge certain: what rounds to 1 is still shown as uncertain
+    below_one = float(np.nextafter(1.0, 0.0))
+    return {edge: 1.0 if prior == 1.0 else min(given.get(edge, 0.0), below_one) for edge, prior in edges.items()}
+
+
 def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str, ...], dict[Edge, float]]:
-    """Return names and edges of a networkx ``DiGraph``; see `CandidateGraph.from_networkx`."""
+    """Return names and edges of a networkx graph; see `CandidateGraph.from_networkx`."""
     import networkx as nx
 
-    if not isinstance(graph, nx.Graph) or not graph.is_directed():
-        raise GraphError(f"expected a networkx DiGraph, got {type(graph).__name__}; edges need a direction")
-    edges: dict[Edge, float] = {}
+    if not isinstance(graph, nx.Graph):
+        raise GraphError(f"expected a networkx DiGraph, got {type(graph).__name__}")
+    edges: dict[Edge, float | None] = {}
     triples: Iterable[tuple[Any, Any, Any]] = graph.edges(data="probability")
     for cause, effect, value in triples:
         if (cause, effect) in edges:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
-        edges[cause, effect] = probability if value is None else value
-    return _string_names(graph), edges
+        if graph.is_directed():
+            edges[cause, effect] = value
+        else:
+            edges[cause, effect] = edges[effect, cause] = None if value is None else half(value)
+    return _string_names(graph), with_default(edges, probability)
+
+
+def half(probability: Any) -> Any:
+    """Return the probability of each direction of an edge whose direction is open; what is no number stays."""
+    return (
+        probability / 2 if isinstance(probability, int | float) and not isinstance(probability, bool) else probability
+    )
+
+
+def networkx_calibrate(graph: nx.Graph[Any]) -> bool:
+    """Return what the graph attribute ``calibrate`` says; True if there is none."""
+    return bool(graph.graph.get("calibrate", True))
 
 
 def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
@@ -128,11 +153,11 @@ def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
     return tuple(graph)
 
 
-def to_networkx(variables: Iterable[str], edges: Mapping[Edge, float]) -> nx.DiGraph[Any]:
+def to_networkx(variables: Iterable[str], edges: Mapping[Edge, float], calibrate: bool = True) -> nx.DiGraph[Any]:
     """Return a networkx ``DiGraph`` with the edge attribute ``probability``, nodes in the order of the variables."""
     import networkx as nx
 
-    result: nx.DiGraph[Any] = nx.DiGraph()
+    result: nx.DiGraph[Any] = nx.DiGraph() if calibrate else nx.DiGraph(calibrate=False)
     result.add_nodes_from(variables)
     result.add_edges_from((cause, effect, {"probability": value}) for (cause, effect), value in edges.items())
     return result

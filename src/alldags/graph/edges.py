@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -147,37 +147,52 @@ def _pair(edge: object) -> Edge:
 
 
 def edge_triples(
-    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]], probability: float
-) -> list[tuple[str, str, float]]:
-    """Return edges in any of the forms a user may give them in as (cause, effect, probability)."""
+    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]],
+) -> list[tuple[str, str, float | None]]:
+    """Return edges in any of the forms a user may give them in as (cause, effect, probability or None)."""
     if isinstance(edges, Mapping):
         return [(*_pair(edge), value) for edge, value in edges.items()]
-    triples = []
+    triples: list[tuple[str, str, float | None]] = []
     for edge in names_tuple(edges, "edges"):
         if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
             raise GraphError(f"an edge is (cause, effect) or (cause, effect, probability), got {edge!r}")
-        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else probability))
+        triples.append((edge[0], edge[1], edge[2] if len(edge) == 3 else None))
     return triples
 
 
-def mapping_without_duplicates(triples: Iterable[tuple[str, str, float]]) -> dict[Edge, float]:
-    """Return ``{(cause, effect): probability}``."""
-    mapping: dict[Edge, float] = {}
-    for cause, effect, probability in triples:
+def mapping_without_duplicates(
+    triples: Iterable[tuple[str, str, float | None]], probability: float
+) -> dict[Edge, float]:
+    """Return ``{(cause, effect): probability}``; `probability` is for edges given without one."""
+    mapping: dict[Edge, float | None] = {}
+    for cause, effect, value in triples:
         if not isinstance(cause, str) or not isinstance(effect, str):
             raise GraphError(f"the edge {cause!r} -> {effect!r} must join two names in quotes")
         if (cause, effect) in mapping:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
-        mapping[cause, effect] = probability
-    return mapping
+        mapping[cause, effect] = value
+    return with_default(mapping, probability)
 
 
-def per_tier(within: float | None | Sequence[float | None], tiers: int) -> list[float]:
+def with_default(edges: Mapping[Edge, float | None], probability: float) -> dict[Edge, float]:
+    """Give `probability` to the edges that have none; two opposite ones share it, half each."""
+    valid = _is_probability(probability)  # if not, the check of the edges says so
+    return {
+        (cause, effect): value
+        if value is not None
+        else probability / 2
+        if valid and (effect, cause) in edges and edges[effect, cause] is None
+        else probability
+        for (cause, effect), value in edges.items()
+    }
+
+
+def per_tier(within: float | Sequence[float | None] | None, tiers: int) -> list[float]:
     """Return the probability that two variables of a tier are joined, one for each tier; none means 0."""
-    values = list(within) if isinstance(within, Sequence | np.ndarray) and not isinstance(within, str) else None
-    if values is not None and len(values) != tiers:
+    values = list(within) if isinstance(within, list | tuple | np.ndarray) else [within] * tiers
+    if len(values) != tiers:
         raise GraphError(f"within has {len(values)} probabilities for {tiers} tiers; give one, or one for each tier")
-    chosen = [0.0 if value is None else value for value in ([within] * tiers if values is None else values)]
+    chosen: list[Any] = [0.0 if value is None else value for value in values]
     for value in chosen:
         if not _is_probability(value) or value == 1:
             raise GraphError(

@@ -97,6 +97,7 @@ def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> Can
     default = checked_probability(probability, "an edge that names none")
     # spreadsheets start text with a byte-order mark
     graph: CandidateGraph = _module(format).parse(text.removeprefix("\ufeff"), default)
+    graph.check()
     return graph
 
 
@@ -111,6 +112,7 @@ def format_graph(graph: CandidateGraph, format: GraphFormat) -> str:
     cause,effect,probability
     "x","y",0.5
     """
+    graph.check()
     text: str = _module(format).write(graph)
     return text
 

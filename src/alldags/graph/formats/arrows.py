@@ -1,13 +1,13 @@
-"""The grammar that DOT and dagitty share: ``type name { a; b [flag]; a -> b -> c [key=value]; {a b} -> c }``."""
+"""The grammar that DOT and dagitty share: ``type name { a; b [flag]; a -> b -> c [key=value]; {a b} -> c -- d }``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.formats.collect import Collector, check_observed
+from alldags.graph.formats.collect import Collector, check_observed, checked_flag
 from alldags.graph.formats.tokens import Token, quoted, tokenize
 
 _MAX_DEPTH = 50  # of braces in braces, to stay far from the interpreter's recursion limit
@@ -45,11 +45,29 @@ def write_arrows(graph: CandidateGraph, opening: str, dialect: Dialect) -> str:
     """Write a graph: all variables in order, then all edges with their probabilities."""
     names = {name: quoted(name, dialect.keywords) for name in graph.variables}
     nodes = "".join(f"  {name};\n" for name in names.values())
+    undirected = not dialect.dot
     edges = "".join(
-        f'  {names[cause]} -> {names[effect]} [probability="{probability!r}"];\n'
-        for (cause, effect), probability in graph.edges.items()
+        f"  {names[cause]} {arrow} {names[effect]} [{values}];\n"
+        for cause, effect, arrow, values in _written_edges(graph, undirected=undirected)
     )
-    return f"{opening} {{\n{nodes}{edges}}}\n"
+    fitted = "" if graph.calibrate else "  calibrate=false;\n"
+    return f"{opening} {{\n{fitted}{nodes}{edges}}}\n"
+
+
+def _written_edges(graph: CandidateGraph, *, undirected: bool) -> Iterator[tuple[str, str, str, str]]:
+    """Yield both ends, arrow and attributes of each edge; with `undirected`, opposite ones as one."""
+    for (cause, effect), probability in graph.edges.items():
+        reverse = graph.edges.get((effect, cause))
+        if reverse is None or not undirected:
+            yield cause, effect, "->", f'probability="{probability!r}"'
+        elif graph.variables.index(cause) < graph.variables.index(effect):
+            yield cause, effect, "--", _pair_attributes(probability, reverse)
+
+
+def _pair_attributes(forward: float, backward: float) -> str:
+    if forward == backward == (forward + backward) / 2:
+        return f'probability="{forward + backward!r}"'
+    return f'forward="{forward!r}", backward="{backward!r}"'
 
 
 class _Parser:
@@ -141,9 +159,11 @@ class _Parser:
             self.set_defaults(defaults)
             return []
         if self.token.kind in ("word", "string") and (following.kind, following.text) == ("punctuation", "="):
-            self.identifier("a name")
+            line, key = self.token.line, self.identifier("a name")
             self.take()
-            self.identifier("a value")
+            value = self.identifier("a value")
+            if key.lower() == "calibrate" and depth == 0:
+                self.found.calibrate = checked_flag(value, f"line {line}")
             return []
         return self.chain(defaults, depth)
 
@@ -203,9 +223,13 @@ class _Parser:
         for before, arrow, after in zip(groups, arrows, groups[1:], strict=False):
             causes, effects = (after, before) if arrow.text == "<-" else (before, after)
             self.check_direction(arrow, causes, effects, attributes)
+            is_open = arrow.text == "--" or (self.dialect.dot and attributes.get("dir", "").lower() == "none")
             for cause in causes:
                 for effect in effects:
-                    self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+                    if is_open:
+                        self.found.pair(cause, effect, attributes, f"line {arrow.line}")
+                    else:
+                        self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
 
     def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
         shown = f"line {arrow.line}: the edge {', '.join(causes)} {arrow.text} {', '.join(effects)}"
@@ -214,10 +238,8 @@ class _Parser:
                 f"{shown} stands for a hidden common cause; hidden confounders are not supported yet: measure it, or "
                 "give the edge one direction"
             )
-        if arrow.text == "--":
+        if self.dialect.dot and attributes.get("dir", "forward").lower() not in ("forward", "none"):
             raise GraphError(
-                f"{shown} has no direction; write ->, or put the two directions in separate graphs and pass the list "
-                "of graphs to fit()"
+                f"{shown} has dir={attributes['dir']}; write the edge from cause to effect, without dir, or with "
+                "dir=none if its direction is open"
             )
-        if self.dialect.dot and attributes.get("dir", "forward").lower() != "forward":
-            raise GraphError(f"{shown} has dir={attributes['dir']}; write the edge from cause to effect, without dir")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.edges import Edge
+from alldags.graph.edges import Edge, with_default
 
 _NO = {"no", "false", "0"}
+_YES = {"yes", "true", "1"}
 _HIDDEN = {"latent", "unobserved"}
 
 
@@ -24,7 +26,8 @@ class Collector:
     def __init__(self, probability: float) -> None:
         self.probability = probability
         self.variables: dict[str, None] = {}
-        self.edges: dict[Edge, float] = {}
+        self.edges: dict[Edge, float | None] = {}
+        self.calibrate = True
 
     def variable(self, name: str, where: str) -> None:
         """Note a variable; a second mention changes nothing."""
@@ -40,12 +43,35 @@ class Collector:
             raise GraphError(f"{where}: {cause!r} -> {effect!r} is a self-loop; a variable cannot cause itself")
         if (cause, effect) in self.edges:
             raise GraphError(f"{where}: the edge {cause!r} -> {effect!r} is given twice; keep one")
-        value = self.probability if probability is None else probability
-        self.edges[cause, effect] = checked_probability(value, f"{where}: the edge {cause!r} -> {effect!r}")
+        if probability is not None:
+            probability = checked_probability(probability, f"{where}: the edge {cause!r} -> {effect!r}")
+        self.edges[cause, effect] = probability
+
+    def pair(self, first: str, second: str, values: Mapping[str, Any], where: str) -> None:
+        """Note an edge whose direction is open.
+
+        `values` may hold the ``probability`` of an edge in either direction, or those of each, ``forward`` and
+        ``backward``.
+        """
+        both = values.get("probability")
+        each = [values.get("forward"), values.get("backward")]
+        if (each[0] is None) != (each[1] is None) or (both is not None and each[0] is not None):
+            raise GraphError(
+                f"{where}: the pair {first!r} -- {second!r} needs a probability for either direction, or both forward "
+                "and backward"
+            )
+        if both is not None:
+            each = [checked_probability(both, f"{where}: the pair {first!r} -- {second!r}") / 2] * 2
+        self.edge(first, second, each[0], where)
+        self.edge(second, first, each[1], where)
 
     def graph(self) -> CandidateGraph:
         """Return the finished graph."""
-        return CandidateGraph(tuple(self.variables), self.edges)
+        return CandidateGraph(tuple(self.variables), self.complete_edges(), self.calibrate)
+
+    def complete_edges(self) -> dict[Edge, float]:
+        """Return the edges, those without a probability with the default one; opposite ones share it."""
+        return with_default(self.edges, self.probability)
 
 
 def checked_probability(value: Any, where: str) -> float:
@@ -57,6 +83,15 @@ def checked_probability(value: Any, where: str) -> float:
     if not 0 <= number <= 1:
         raise GraphError(f"{where} has probability {value!r}; it must be a number from 0 to 1")
     return number
+
+
+def checked_flag(value: Any, where: str) -> bool:
+    """Return a yes or no, given as such or as text."""
+    if str(value).lower() in _NO:
+        return False
+    if str(value).lower() in _YES:
+        return True
+    raise GraphError(f"{where}: calibrate must be true or false, got {value!r}")
 
 
 def check_observed(name: str, attributes: dict[str, Any], where: str) -> None:

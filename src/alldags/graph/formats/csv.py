@@ -1,7 +1,7 @@
 """CSV: a header ``cause,effect,probability`` and one edge per row.
 
 A row with an empty effect names a variable without giving an edge; variables are ordered by first mention. An empty
-or missing probability stands for the default. Spaces after a comma are skipped unless they are inside quotes.
+or missing probability stands for the default. An edge whose direction is open has two rows. Spaces after a comma are skipped unless they are inside quotes.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def _add(found: Collector, row: dict[str, str], where: str) -> None:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as CSV."""
+    if not graph.calibrate:
+        raise GraphError("CSV has no place for calibrate=False; write TOML, JSON, DOT, GML or dagitty")
     out = io.StringIO(newline="")
     out.write("cause,effect,probability\n")
     # text is quoted, so that spaces at the start of a name survive

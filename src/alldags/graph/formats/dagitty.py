@@ -1,7 +1,8 @@
 """dagitty: ``dag { x [exposure]; x -> y; {a b} -> x <- c }``; probabilities in the edge attribute ``probability``.
 
 Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; latent variables and ``<->`` are
-errors, because hidden confounders are not supported yet.
+errors, because hidden confounders are not supported yet. The direction of ``a -- b`` is open; its ``probability`` is
+that of either direction, half each, or the attributes ``forward`` and ``backward`` give one for each.
 """
 
 from __future__ import annotations
@@ -19,4 +20,4 @@ def parse(text: str, probability: float) -> CandidateGraph:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as dagitty text."""
-    return write_arrows(graph, "dag", _DAGITTY)
+    return write_arrows(graph, "dag" if graph.is_ordered else "pdag", _DAGITTY)

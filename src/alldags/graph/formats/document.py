@@ -1,8 +1,11 @@
 """The structure that TOML and JSON share.
 
 Keys: ``variables`` (list of names), ``probability`` (for edges without their own), ``tiers`` (list of lists) or
-``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``). Edges
-override what tiers or order say; probability 0 excludes an edge.
+``order`` (list), ``within`` (probability of an edge inside a tier, in either direction; a number, or a list with one for
+each tier), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``), ``pairs`` whose
+direction is open (list of ``{first, second, probability}``, ``{first, second, forward, backward}`` or
+``[first, second, forward, backward]``), ``calibrate`` (true or false). Edges and pairs override what tiers or order say;
+probability 0 excludes an edge.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ from typing import Any
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
-from alldags.graph.formats.collect import Collector, checked_probability
+from alldags.graph.formats.collect import Collector, checked_flag, checked_probability
 
-_KEYS = ("variables", "probability", "tiers", "order", "edges")
+_KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate")
 _EDGE_KEYS = ("cause", "effect", "probability")
+_PAIR_KEYS = ("first", "second", "probability", "forward", "backward")
+_PAIR_LISTS = {2: _PAIR_KEYS[:2], 3: _PAIR_KEYS[:3], 4: ("first", "second", "forward", "backward")}
 
 
 def graph_from_document(document: Any, probability: float) -> CandidateGraph:
@@ -28,18 +33,23 @@ def graph_from_document(document: Any, probability: float) -> CandidateGraph:
     found = Collector(probability)
     for number, edge in enumerate(_list(content.get("edges", []), "edges"), 1):
         found.edge(*_edge(edge, f"edge {number}"), f"edge {number}")
+    for number, pair in enumerate(_list(content.get("pairs", []), "pairs"), 1):
+        found.pair(*_pair(pair, f"pair {number}"), f"pair {number}")
     variables = _variables(content, found)
-    return CandidateGraph(variables, {**base, **found.edges})
+    calibrate = checked_flag(content.get("calibrate", True), "the document")
+    return CandidateGraph(variables, {**base, **found.complete_edges()}, calibrate)
 
 
 def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:
     """Return the edges that tiers or order imply."""
     if "tiers" in content and "order" in content:
         raise GraphError("give tiers or order, not both: an order is the same as tiers of one variable each")
+    if "within" in content and "tiers" not in content:
+        raise GraphError("within says how probable edges inside tiers are, but there are no tiers; give tiers or pairs")
     tiers = _tiers(content)
     if not any(tiers):
         return {}
-    return CandidateGraph.from_tiers(tiers, probability).edges
+    return CandidateGraph.from_tiers(tiers, probability, content.get("within")).edges
 
 
 def _tiers(content: Mapping[str, Any]) -> list[list[str]]:
@@ -72,6 +82,21 @@ def _edge(edge: Any, where: str) -> tuple[str, str, Any]:
         if not isinstance(content.get(key), str):
             raise GraphError(f"{where}: the {key} must be a name in quotes, got {content.get(key)!r}")
     return content["cause"], content["effect"], content.get("probability")
+
+
+def _pair(pair: Any, where: str) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(pair, list):
+        if len(pair) not in _PAIR_LISTS:
+            raise GraphError(
+                f"{where}: expected [first, second], [first, second, probability] or [first, second, forward, "
+                f"backward], got {pair!r}"
+            )
+        pair = dict(zip(_PAIR_LISTS[len(pair)], pair, strict=True))
+    content = _checked_keys(pair, _PAIR_KEYS, where)
+    for key in ("first", "second"):
+        if not isinstance(content.get(key), str):
+            raise GraphError(f"{where}: the {key} must be a name in quotes, got {content.get(key)!r}")
+    return content["first"], content["second"], content
 
 
 def _checked_keys(content: Any, known: tuple[str, ...], where: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""GML, through networkx: node labels are the names, the edge attribute ``probability`` their probabilities."""
+"""GML, through networkx: node labels are the names, the edge attribute ``probability`` their probabilities.
+
+The direction of edges of an undirected graph is open: each direction has half of the probability.
+"""
 
 from __future__ import annotations
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.convert import networkx_edges
-from alldags.graph.formats.collect import check_observed, checked_probability
+from alldags.graph.formats.collect import check_observed, checked_flag, checked_probability
 
 
 def parse(text: str, probability: float) -> CandidateGraph:
@@ -18,11 +20,12 @@ def parse(text: str, probability: float) -> CandidateGraph:
         raise GraphError(f"this is not valid GML: {_one_line(error)}") from error
     for name, attributes in graph.nodes(data=True):
         check_observed(name, attributes, "GML")
+    graph.graph["calibrate"] = checked_flag(graph.graph.get("calibrate", True), "GML")
     for cause, effect, attributes in graph.edges(data=True):
         if "probability" in attributes:
             where = f"the edge {cause!r} -> {effect!r}"
             attributes["probability"] = checked_probability(attributes["probability"], where)
-    return CandidateGraph(*networkx_edges(graph, probability))
+    return CandidateGraph.from_networkx(graph, probability)
 
 
 def _one_line(error: Exception) -> str:

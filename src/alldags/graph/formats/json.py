@@ -27,7 +27,7 @@ def _without_facts(document: Any) -> Any:
     """Leave out what ``alldags graph --json`` adds to a graph."""
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("alldags.graph/"):
         return document
-    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs")}
+    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs", "blocks")}
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,4 +50,5 @@ def write(graph: CandidateGraph) -> str:
         for (cause, effect), probability in graph.edges.items()
     )
     names = json.dumps(graph.variables, ensure_ascii=False)
-    return f'{{\n  "variables": {names},\n  "edges": [{edges}\n  ]\n}}\n'
+    fitted = "" if graph.calibrate else '  "calibrate": false,\n'
+    return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]\n}}\n'

@@ -28,7 +28,8 @@ def write(graph: CandidateGraph) -> str:
         f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}, probability = {probability!r} }},\n"
         for (cause, effect), probability in graph.edges.items()
     )
-    return f"variables = [\n{names}]\nedges = [\n{edges}]\n"
+    fitted = "" if graph.calibrate else "calibrate = false\n"
+    return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n"
 
 
 def _quoted(name: str) -> str:
