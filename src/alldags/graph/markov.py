@@ -63,9 +63,7 @@ def class_key(parents: Parents) -> ClassKey:
 def covered_edges(parents: Parents) -> tuple[tuple[int, int], ...]:
     """Return the edges (i, j) that can be turned around without leaving the class."""
     b = len(parents)
-    return tuple(
-        (i, j) for j, word in enumerate(parents) for i in _bits(word) if i < b and word == parents[i] | 1 << i
-    )
+    return tuple((i, j) for j, word in enumerate(parents) for i in _bits(word) if i < b and word == parents[i] | 1 << i)
 
 
 def turned(parents: Parents, i: int, j: int) -> Parents:

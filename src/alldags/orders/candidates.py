@@ -131,7 +131,9 @@ def _log_gains(system: ConjugateSystem, mask: BoolArray, added: BoolArray) -> Fl
     if system.noise.known:
         return np.asarray(gain + 0.5 * reduction)
     before = float(shape_of(system.noise, size) * np.log(residual_rate(system.noise, q)))
-    return np.asarray(gain + before - shape_of(system.noise, size + 1) * np.log(residual_rate(system.noise, q + reduction)))
+    return np.asarray(
+        gain + before - shape_of(system.noise, size + 1) * np.log(residual_rate(system.noise, q + reduction))
+    )
 
 
 def grow(candidates: Candidates, inclusion: FloatArray, excluded: FloatArray, least: float) -> Candidates:

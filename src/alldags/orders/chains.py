@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from alldags.kernels.blocks.given import Given, Tables
     from alldags.kernels.blocks.partition import Target
 
-MOST_KEPT = 2048  # partitions per chain; beyond, every second one is dropped
+MOST_KEPT = 4096  # partitions per chain; beyond, every second one is dropped
 LOWEST_POWER = 0.5
 STEP = 1.0  # by which powers differ, in the log, times the root of the number of variables
 
@@ -41,7 +42,7 @@ class BlockTables:
         self._fill()
 
     def _fill(self) -> None:
-        b, rows, width = len(self.nodes), self.rows, max(max(node.causes for node in self.nodes), 1)
+        b, rows, width = len(self.nodes), self.rows, max(1, *(node.causes for node in self.nodes))
         self.score, self.log_sum = np.full((b, rows), -1e300), np.full((b, rows), -1e300)
         self.mean, self.inclusion, self.square = (np.zeros((b, rows, width)) for _ in range(3))
         self.noise = np.zeros((b, rows, 1))
@@ -95,6 +96,15 @@ class BlockTables:
                 averaged(self.score[j, :own], columns)
                 table[j, :own, :pairs] = columns
         return out[0], out[1]
+
+    def with_first(self, variable: int, log_sum: FloatArray, mean: FloatArray, rows: int, width: int) -> BlockTables:
+        """Return the tables with other sums and average coefficients of one variable."""
+        other = copy(self)
+        other.__dict__.pop("target", None)
+        other.log_sum, other.mean = self.log_sum.copy(), self.mean.copy()
+        other.log_sum[variable, :rows] = log_sum
+        other.mean[variable, :rows, :width] = mean
+        return other
 
     def given(self, layers: IntArray, target: Target | None = None) -> Given:
         """Return partitions (N, b) as seen from the tables, or from others."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.kernels.blocks.partition import IMPOSSIBLE, Target
-from alldags.kernels.jit import compiled, inner, tight
+from alldags.kernels.jit import compiled, tight
 from alldags.typing import FloatArray, IntArray
 
 
@@ -278,9 +278,7 @@ def draw_mates(
 
 
 @tight
-def draw_set(
-    log_sum: FloatArray, score: FloatArray, inside: int, without: int, meets: bool, uniform: float
-) -> int:
+def draw_set(log_sum: FloatArray, score: FloatArray, inside: int, without: int, meets: bool, uniform: float) -> int:
     """Draw a subset of `inside` by its weight; if it must meet what stands just before, none of `without`."""
     level = log_sum[inside]
     left = uniform * (1.0 - math.exp(log_sum[without] - level) if meets else 1.0)
