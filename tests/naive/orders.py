@@ -179,11 +179,11 @@ class Orders:
         share = self.average(lambda g: float(cause in g[effect]))
         return self.average(lambda g: (cause in g[effect]) * self.effects(g)[source, target]) / share
 
-    def intervention(self, source, target, value):
-        """Mean and variance of a new unit's target when the source is held at a value; no intercept's uncertainty."""
+    def intervention(self, source, target, value, noise=1.0):
+        """Mean and variance of a new unit's target when the source is held at a value."""
 
         def one(g):
-            first, second = self.seconds(g, source, value, noise=1.0)
+            first, second = self.seconds(g, source, value, noise)
             return np.array([first[target], second[target, target]])
 
         mean, second = self.average(one)
