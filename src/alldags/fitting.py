@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,21 @@ from alldags.engines.auto import Auto
 from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.components import components
 from alldags.models.components import fitted_mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
 from alldags.nodes.posterior import Engine, GraphEngine
+from alldags.orders.choose import order_engine
+from alldags.priors.equivalent import block_prior, unsuited_to_blocks
+from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
 _MOST_THREADS = 1024
+_MOST_NAMED = 6
 
 
 def fit(
@@ -81,6 +86,9 @@ def fit(
     _check_options(prior, n_jobs, drop_missing, progress)
     made = resolve(engine)
     check_suits(made, prior)
+    if any(one.blocks for one in graphs):
+        order_engine(made)
+        block_prior(prior)
     variables = graphs[0].variables
     source = open_source(table, names)
     moments = source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs)
@@ -88,8 +96,9 @@ def fit(
     node_seed, draw_seed = _seed(rng).spawn(2)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
-    models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*ignored_columns_note(source, variables), *_direction_note(graphs, prior))
+    turned = _turned(graphs, prior)
+    models = fitted_mixture(graphs, shares, prior, data, store, turned)
+    notes = (*ignored_columns_note(source, variables), *_direction_notes(graphs, prior, turned))
     return Posterior(models, store, draw_seed, notes)
 
 
@@ -101,15 +110,40 @@ def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
     return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
 
 
-def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:
-    """Warn that the prior takes part in weighing graphs that disagree about a direction."""
-    edges = {edge for graph in graphs for edge in graph.edges}
-    if prior.noise.ties_directions or not any((effect, cause) in edges for cause, effect in edges):
-        return ()
-    return (
-        "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
-        "on the prior of the coefficients: use Prior(noise=EquivalentNoise()), for which such graphs tie",
+def _turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
+    """Return the variables between which several graphs have edges of different directions, or cycles together.
+
+    Their nodes have the prior under which graphs that data cannot tell apart tie; not if the noise is known, or if the
+    prior was chosen otherwise.
+    """
+    if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
+        return frozenset()
+    edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
+    return frozenset(
+        name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group
     )
+
+
+def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior, turned: frozenset[str]) -> Iterator[str]:
+    """Say which regressions have another prior than asked for, or that the prior takes part in weighing directions."""
+    opened = [name for name in graphs[0].variables if name in turned or any(name in b for g in graphs for b in g.blocks)]
+    if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
+        yield (
+            f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: under "
+            "this prior graphs that data cannot tell apart tie"
+        )
+    edges = {edge for graph in graphs for edge in graph.edges}
+    if not turned and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
+        yield (
+            "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights "
+            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie"
+        )
+    for graph in dict.fromkeys(graphs):
+        yield from graph.notes()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{', '.join(names[: _MOST_NAMED - 1])}, ..."
 
 
 def _check_options(prior: object, n_jobs: object, drop_missing: object, progress: object) -> None:
@@ -140,16 +174,7 @@ def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateG
             raise GraphError(
                 f"all candidate graphs must have the same variables; these are not in all of them: {sorted(missing)}"
             )
-        _check_ordered(one)
     return graphs
-
-
-def _check_ordered(graph: CandidateGraph) -> None:
-    if graph.blocks:
-        raise GraphError(
-            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open, which no engine averages over yet; leave "
-            "out one direction, or pass one graph for each order as a list"
-        )
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:

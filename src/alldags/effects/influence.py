@@ -160,13 +160,14 @@ def block_influences(total: TotalEffect, block: OrderBlock) -> Iterator[EdgeInfl
             row = int(block.problem.rows(j)[place])
             p = 0.0 if margin.inclusion is None else float(margin.inclusion[place])
             given = total.mean + block.posterior.given(row, j, start, ahead) - inside
+            known = p * given if p > 0 else 0.0  # an edge that was never met has no mean
             found[node.terms[place], node.child] = EdgeInfluence(
                 node.terms[place],
                 node.child,
                 float(margin.stated_inclusion[place]),
                 p,
                 given,
-                (total.mean - p * given) / (1 - p) if p < 1 else math.nan,
+                (total.mean - known) / (1 - p) if p < 1 else math.nan,
                 independent=row >= len(block.variables) and node.log_size is None,
                 raised=float(margin.raised[place]),
             )
@@ -181,7 +182,8 @@ def block_influences(total: TotalEffect, block: OrderBlock) -> Iterator[EdgeInfl
 def _both_ways(item: EdgeInfluence, other: EdgeInfluence, mean: float) -> EdgeInfluence:
     """Return the influence of a pair of variables between which both directions are open."""
     none = 1 - item.posterior - other.posterior
-    rest = mean - item.posterior * item.mean_present - other.posterior * other.mean_present
+    known = [one.posterior * one.mean_present for one in (item, other) if one.posterior > 0]
+    rest = mean - math.fsum(known)
     return replace(
         item,
         mean_absent=rest / none if none > _LEAST else math.nan,

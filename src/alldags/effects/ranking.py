@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 
-from alldags.graph.edges import Edge
+from alldags.effects.classes import block_graphs, by_class
+from alldags.effects.top import TopGraph
 from alldags.models.blocks import NodeBlock
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock
 
 
-@dataclass(frozen=True, slots=True)
-class TopGraph:
-    """A graph with its posterior probability.
+_MOST_GRAPHS = 2000  # of which classes are made
 
-    Parameters
-    ----------
-    edges
-        The edges present, as (cause, effect).
-    probability
-        Posterior probability among all candidate graphs.
-    """
 
-    edges: tuple[Edge, ...]
-    probability: float
-
-    def __str__(self) -> str:
-        arrows = ", ".join(f"{cause} -> {effect}" for cause, effect in self.edges)
-        return f"{self.probability:.4g}: {arrows or '(no edge)'}"
+def top_classes(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:
+    """Return the most probable Markov classes, each with its members, among the most probable graphs."""
+    graphs = top_graphs(models, _MOST_GRAPHS)
+    return None if graphs is None else by_class(graphs, models.items[0].graph.variables)[:size]
 
 
 def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:

@@ -20,18 +20,20 @@ def fitted_mixture(
     prior: Prior,
     data: WorkingData,
     store: NodeStore,
+    turned: frozenset[str] = frozenset(),
 ) -> Mixture[FittedGraph]:
     """Return the mixture of all graphs, weighed by `shares` a priori; nodes are fitted when first needed.
 
     Given graph and shared hyperparameters the posterior factorises over blocks; the components are weighed by their
     total evidence. Graphs that list the variables in another order are read in that of the first, so that they share
-    the nodes they have in common.
+    the nodes they have in common. Nodes of variables in `turned`, whose directions the graphs disagree about, have the
+    prior under which graphs that data cannot tell apart tie.
     """
     variables = graphs[0].variables
     grid = shared_grid(prior)
     total = math.fsum(math.exp(log_weight) for log_weight, _ in grid)
     parts = [
-        (share * math.exp(log_weight) / total, FittedGraph(graph, part, data, store))
+        (share * math.exp(log_weight) / total, FittedGraph(graph, part, data, store, tied=turned))
         for graph, share in zip((graph.with_order(variables) for graph in graphs), shares, strict=True)
         for log_weight, part in grid
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from alldags.errors import EngineError
 from alldags.nodes import Engine
 from alldags.orders.exact import ExactOrder
+from alldags.orders.partition import Partition
 from alldags.orders.problem import BlockPosterior, BlockProblem
 
 
@@ -23,11 +25,46 @@ class OrderEngine(Protocol):
         """Return the posterior of one block."""
 
 
+@dataclass(frozen=True, slots=True)
+class AutoOrder:
+    """Sum over all graphs of a block where that is quick, else sample orders.
+
+    Parameters
+    ----------
+    exact
+        Sums.
+    partition
+        Samples.
+    max_exact
+        Largest block that is summed over: standard deviations and probabilities of a path still take seconds.
+    """
+
+    exact: ExactOrder = field(default_factory=ExactOrder)
+    partition: Partition = field(default_factory=Partition)
+    max_exact: int = 14
+
+    @property
+    def name(self) -> str:
+        return "auto"
+
+    def __call__(self, problem: BlockProblem, rng: np.random.Generator) -> BlockPosterior:
+        """Return the posterior of one block from the engine chosen for it."""
+        if len(problem) <= self.max_exact and self.exact.refuses(problem) is None:
+            return self.exact(problem, rng)
+        if self.partition.refuses(problem) is None:
+            return self.partition(problem, rng)
+        return self.exact(problem, rng)
+
+
 def order_engine(engine: Engine) -> OrderEngine:
     """Return the engine for blocks that goes with an engine for nodes; refuse one that has no parent sets."""
-    if engine.name in ("auto", "exact"):
+    if engine.name == "auto":
+        return AutoOrder()
+    if engine.name == "exact":
         return ExactOrder()
+    if engine.name == "mcmc":
+        return Partition()
     raise EngineError(
         f"the engine {engine.name!r} does not average over orders, but the order of some variables is open; use "
-        "engine='auto' or engine='exact', or give every edge one direction"
+        "engine='auto', 'exact' or 'mcmc', or give every edge one direction"
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.engines.conjugate.noise import degrees_of_freedom
+from alldags.engines.conjugate.one_set import summarize_set
 from alldags.errors import EngineError
 from alldags.nodes import Diagnostics, NodeProblem
 from alldags.orders.draws import draw_block
@@ -209,6 +210,16 @@ class ExactBlock:
     def _has_second(self) -> bool:
         """Whether second moments exist."""
         return all(degrees_of_freedom(node.system.noise, 0) > 2 for node in self._nodes)
+
+    def graph_probability(self, present: BoolArray) -> float:
+        """Return the posterior probability of one graph, shape (b + e, b); 0 if one of its edges is no candidate."""
+        total = -self._sums.log_total
+        for j, node in enumerate(self._nodes):
+            mask = present[node.place, j]
+            if mask.sum() != present[:, j].sum() or (node.problem.certain & ~mask).any():
+                return 0.0
+            total += summarize_set(node.system, mask, node.problem.certain).log_weight
+        return math.exp(total)
 
     # -- effects -------------------------------------------------------------------------------------------------------
 

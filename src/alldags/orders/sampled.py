@@ -132,6 +132,11 @@ class PartitionBlock:
         chains, batches = self._effect_sums.shape[:2]
         return chains * batches * agreeing.batch_length(self.chains.settled[0].shape[1])
 
+    @property
+    def outer(self) -> FloatArray:
+        """Mean total effect of each earlier cause on each variable, shape (e, b)."""
+        return self.effects[len(self.problem) :]
+
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo standard error of ``sum(weights * effects)``; `weights` has shape (b + e, b)."""
         sums = self._effect_sums[:, :, 0]

@@ -12,11 +12,12 @@ from alldags.priors.prior import Prior
 def unsuited_to_blocks(prior: Prior) -> str | None:
     """Return which part of a prior would prefer directions that data cannot tell apart, None if there is none.
 
-    A slab that was not given stands for the fixed one here; the default learned slab counts as not given.
+    A slab that was not given stands for the fixed one here; the default learned slab counts as not given. One that all
+    nodes share prefers no direction.
     """
     if prior.coefficients is not None:
         return f"coefficients={prior.coefficients!r}"
-    if prior.slab is not None and prior.slab != prior.noise.default_slab:
+    if prior.slab is not None and prior.slab != prior.noise.default_slab and not prior.slab.is_shared:
         return f"slab={prior.slab!r}"
     return None
 

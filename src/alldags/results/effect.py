@@ -12,6 +12,7 @@ from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
 from alldags.models.fitted import FittedGraph
@@ -229,7 +230,50 @@ class Effect:
     @cached_property
     def _set_draws(self) -> float:
         """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
-        return min((node.set_draws for total in self._totals.items for node in total.nodes()), default=math.inf)
+        return min((block.set_draws for total in self._totals.items for block in total.blocks), default=math.inf)
+
+    # -- directions --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def probability_reverse(self) -> float | None:
+        """Posterior probability that the outcome acts on the treatment; 0 where no candidate graph has such a path.
+
+        Exact where `probability_no_path` is, else from draws. None if the engine has no notion of a graph.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
+        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
+        >>> total = (1 - effect.probability_no_path) + effect.probability_reverse + effect.probability_neither
+        >>> round(total, 9)
+        1.0
+        """
+        if not self._has_structure:
+            return None
+        back = self._models.map(lambda model: TotalEffect.of(model, self.outcome, self.treatment))
+        if not back.all(lambda total: total.has_structure):
+            return None
+        none = back.average_known(reach.probability_no_path)
+        if none is not None:
+            return 1.0 - none
+        return float(np.mean(back.draw(_DRAWS, self.posterior._stream(), TotalEffect.draws) != 0.0))
+
+    @property
+    def probability_neither(self) -> float | None:
+        """Posterior probability that neither acts on the other."""
+        if self.probability_no_path is None or self.probability_reverse is None:
+            return None
+        return max(self.probability_no_path - self.probability_reverse, 0.0)
+
+    @cached_property
+    def open_pairs(self) -> tuple[OpenPair, ...]:
+        """Pairs of variables whose direction was left open in a block that the effect runs through.
+
+        That of treatment and outcome comes first, then those that the data decide least.
+        """
+        return open_pairs(self._totals)
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -268,7 +312,9 @@ class Effect:
 
         ``effect_if_present`` and ``effect_if_absent`` are posterior means given the edge; ``variance_removed`` is the
         share of the posterior variance that knowing the edge would remove; ``sign_flips_at`` is the prior probability
-        of the edge at which the posterior mean would change sign, all else equal (``-``: at none).
+        of the edge at which the posterior mean would change sign, all else equal (``-``: at none). A pair of variables
+        whose direction is open is one row with three states: ``reversed`` is the probability of the other direction,
+        ``effect_if_reversed`` the mean given that, and ``effect_if_absent`` the mean given no edge between the two.
 
         Examples
         --------
@@ -344,12 +390,13 @@ class Effect:
     @property
     def converged(self) -> bool:
         """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
-        return all(node.diagnostics.is_reliable for total in self._totals.items for node in total.nodes())
+        return all(block.diagnostics.is_reliable for total in self._totals.items for block in total.blocks)
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node that this effect needs, the engine that was used."""
-        return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
+        blocks = [block for total in self._totals.items for block in total.blocks]
+        return {name: block.diagnostics.engine for block in blocks for name in block.variables}
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,9 @@ def _node_notes(effect: Effect) -> Iterator[str]:
         yield from node.diagnostics.warnings
     yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
     yield from _copies_note(nodes)
+    blocks = dict.fromkeys(block for total in effect._totals.items for block in total.order_blocks)
+    for block in blocks:
+        yield from block.diagnostics.warnings
 
 
 def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,13 +74,17 @@ def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Tab
     influences = edge_influences(totals)
     if influences is None:
         raise AlldagsError("edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'")
-    rows = [_influence_row(item, unit, sd) for item in influences]
-    rows.sort(key=lambda row: -row[6])
+    pairs = [(item, _influence_row(item, unit, sd)) for item in influences]
+    pairs.sort(key=lambda pair: -pair[1][6])
     names = (
         "cause", "effect", "prior", "posterior", "effect_if_present", "effect_if_absent", "variance_removed",
         "sign_flips_at",
     )  # fmt: skip
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    columns: dict[str, list[Any]] = {name: [row[i] for _, row in pairs] for i, name in enumerate(names)}
+    if any(item.reverse for item, _ in pairs):
+        columns["reversed"] = [item.reverse for item, _ in pairs]
+        columns["effect_if_reversed"] = [unit * item.mean_reverse for item, _ in pairs]
+    return Table(columns)
 
 
 def _influence_row(
@@ -88,6 +93,8 @@ def _influence_row(
     present, absent = unit * item.mean_present, unit * item.mean_absent
     p = item.posterior
     removed = p * (1 - p) * (present - absent) ** 2 / sd**2 if sd > 0 and math.isfinite(sd) and 0 < p < 1 else 0.0
+    if item.reverse:
+        removed = unit**2 * item.spread / sd**2 if sd > 0 and math.isfinite(sd) else 0.0
     return item.cause, item.effect, item.prior, p, present, absent, removed, item.sign_flip_prior
 
 
@@ -102,10 +109,12 @@ def edges_table(models: Mixture[FittedGraph], edges: Sequence[Edge]) -> Table:
         name, note = "shrinkage", NOT_A_PROBABILITY
         posterior = models.average_array(lambda model: _edge_values(model, edges, "shrinkage"))
     prior = [models.prior_average(lambda model, edge=edge: edge_prior(model, edge)) for edge in edges]  # type: ignore[misc]
-    return Table(
-        {"cause": [c for c, _ in edges], "effect": [e for _, e in edges], "prior": prior, name: posterior.tolist()},
-        note,
-    )
+    columns: dict[str, list[Any]] = {"cause": [c for c, _ in edges], "effect": [e for _, e in edges]}
+    columns |= {"prior": prior, name: posterior.tolist()}
+    if any(model.graph.blocks for model in models.items):
+        chance = dict(zip(edges, posterior.tolist(), strict=True))
+        columns["either"] = [value + chance.get(edge[::-1], 0.0) for edge, value in chance.items()]
+    return Table(columns, note)
 
 
 def _edge_values(model: FittedGraph, edges: Sequence[Edge], name: str) -> FloatArray:
