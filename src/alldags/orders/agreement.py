@@ -6,7 +6,6 @@ cannot hide behind it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +16,9 @@ from alldags.typing import FloatArray
 
 R_HAT = 1.05  # of effects and of the log weight; means given a partition have less noise than draws
 LEAST_SPREAD = 0.01  # in standardised units: an effect that varies less over partitions is measured by this
-LEFT_OUT = 0.1  # edges that tables had no room for, above which an answer is not to be relied on
+LEFT_OUT = (
+    0.03  # coefficient, in working units, of an edge without a place, above which an answer is not to be relied on
+)
 BATCHES = 64  # per chain
 
 
@@ -56,10 +57,15 @@ class PartitionDiagnostics(Diagnostics):
         Share of exchanges between neighbouring walkers that were made, shape (walkers - 1,).
     split_r_hat, mcse, effective_draws
         Of the mean effect of each cause on each variable inside the block, shape (b + e, b).
+    steady_mcse
+        Largest error of an effect as seen inside chains; steadier than `mcse`, which also looks between the few chains.
     weight_r_hat
         Split R-hat of the log weight of partitions.
     left_out
-        Expected number of edges in a graph that tables had no room for.
+        Largest mean coefficient, absence included, that an edge without a place in the tables would have, to first
+        order, in working units.
+    edges_left_out
+        How many of those edges a graph would have on average; most of them are as good as zero.
     reproducible
         False if a time limit ended the run.
     """
@@ -73,8 +79,10 @@ class PartitionDiagnostics(Diagnostics):
     split_r_hat: FloatArray = field(default_factory=lambda: np.ones((0, 0)), repr=False)
     mcse: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     effective_draws: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    steady_mcse: float = 0.0
     weight_r_hat: float = 1.0
     left_out: float = 0.0
+    edges_left_out: float = 0.0
     reproducible: bool = True
 
     @property
@@ -157,9 +165,9 @@ def convergence_warnings(
         out.append(_not_agreed(causes, names, found, max_sweeps))
     if found.left_out > LEFT_OUT:
         out.append(
-            f"a graph of {_listed(names)} would have about {found.left_out:.2g} edges that the sampler's tables have no "
-            "room for: do not rely on this answer; allow more with Partition(places=...), or leave out candidate edges "
-            "that you can rule out"
+            f"an edge among {_listed(names)} that the sampler's tables have no room for would have a mean coefficient "
+            f"of about {found.left_out:.2g} (standardised): do not rely on this answer; allow more with "
+            "Partition(places=...), or leave out candidate edges that you can rule out"
         )
     return tuple(out)
 
@@ -190,5 +198,5 @@ def is_agreed(found: PartitionDiagnostics) -> bool:
 
 def wanted_longer(found: PartitionDiagnostics, target: float) -> float:
     """Return how many times longer the run should be; at most 1 if it is long enough."""
-    need = (found.max_mcse / target) ** 2
-    return max(need, 2.0) if math.isfinite(need) and not is_agreed(found) else need
+    need = (found.steady_mcse / target) ** 2
+    return max(need, 2.0) if found.max_r_hat > R_HAT or found.weight_r_hat > R_HAT else need

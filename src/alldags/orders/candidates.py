@@ -22,7 +22,7 @@ from alldags.engines.conjugate.noise import residual_rate, shape_of
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.orders.problem import BlockProblem
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 _MOST_ODDS = 1e6
 
@@ -91,27 +91,42 @@ def _gains(node: NodeProblem) -> tuple[FloatArray, FloatArray]:
 # -- what was left out -------------------------------------------------------------------------------------------------
 
 
-def excluded_probability(problem: BlockProblem, candidates: Candidates, present: BoolArray) -> FloatArray:
-    """Return about how probable each excluded edge would be, shape (b, b), from graphs drawn without them.
+@dataclass(frozen=True, eq=False)
+class Excluded:
+    """What edges without a place would be, to first order.
 
-    `present` has shape (size, b + e, b).
+    Parameters
+    ----------
+    probability
+        About how probable each of them would be, shape (b, b).
+    mean
+        Its mean coefficient, absence included, in working units, shape (b, b).
     """
+
+    probability: FloatArray
+    mean: FloatArray
+
+
+def look_at_excluded(problem: BlockProblem, candidates: Candidates, present: BoolArray) -> Excluded:
+    """Return what excluded edges would be, from graphs drawn without them, shape (size, b + e, b)."""
     b = len(problem)
-    out = np.zeros((b, b))
-    above = _ancestors(present[:, :b]) if candidates.excluded.any() else present
+    out = Excluded(np.zeros((b, b)), np.zeros((b, b)))
+    paths = _paths(present[:, :b]) if candidates.excluded.any() else present
     for j in np.flatnonzero(candidates.excluded.any(axis=0)):
-        rows = problem.rows(j)
+        rows = problem.rows(int(j))
         added = np.flatnonzero([row < b and candidates.excluded[row, j] for row in rows])
         sets, number = np.unique(present[:, rows, j], axis=0, return_inverse=True)
         system = conjugate_system(problem.nodes[j])
-        odds = np.exp(np.minimum([_log_gains(system, mask, added) for mask in sets], math.log(_MOST_ODDS)))
-        allowed = ~above[:, j, rows[added]]  # an edge from a descendant would close a cycle
-        mean = (odds[number.reshape(-1)] * allowed).mean(axis=0)
-        out[rows[added], j] = mean / (1.0 + mean)
+        gains = np.array([_log_gains(system, mask, added) for mask in sets])[number.reshape(-1)]
+        allowed = ~paths[:, j, rows[added]]  # an edge from a descendant would close a cycle
+        odds = np.exp(np.minimum(gains[:, 0], math.log(_MOST_ODDS))) * allowed
+        total = 1.0 + odds.mean(axis=0)
+        out.probability[rows[added], j] = odds.mean(axis=0) / total
+        out.mean[rows[added], j] = (odds * gains[:, 1]).mean(axis=0) / total
     return out
 
 
-def _ancestors(inside: BoolArray) -> BoolArray:
+def _paths(inside: BoolArray) -> BoolArray:
     """Return where a path leads from the row's to the column's variable, shape (size, b, b)."""
     paths = inside.copy()
     for _ in range(max(inside.shape[1].bit_length(), 1)):
@@ -119,21 +134,19 @@ def _ancestors(inside: BoolArray) -> BoolArray:
     return paths
 
 
-def _log_gains(system: ConjugateSystem, mask: BoolArray, added: BoolArray) -> FloatArray:
-    """Return what adding each of some terms to a parent set does to its log weight."""
-    inner = system.precision[np.ix_(mask, mask)]
-    across = system.precision[np.ix_(mask, added)]
-    solved = np.linalg.solve(inner, np.column_stack([across, system.shift[mask]]))
+def _log_gains(system: ConjugateSystem, mask: BoolArray, added: IntArray) -> FloatArray:
+    """Return what adding each of some terms to a parent set does to its log weight, and its coefficient, (2, terms)."""
+    noise, across = system.noise, system.precision[np.ix_(mask, added)]
+    solved = np.linalg.solve(system.precision[np.ix_(mask, mask)], np.column_stack([across, system.shift[mask]]))
     schur = np.diag(system.precision)[added] - (across * solved[:, :-1]).sum(axis=0)
-    reduction = (system.shift[added] - across.T @ solved[:, -1]) ** 2 / schur
+    coefficient = (system.shift[added] - across.T @ solved[:, -1]) / schur
     size, q = int((mask & ~system.certain).sum()), float(system.shift[mask] @ solved[:, -1])
     gain = system.log_factor[added] + system.log_size[size + 1] - system.log_size[size] - 0.5 * np.log(schur)
-    if system.noise.known:
-        return np.asarray(gain + 0.5 * reduction)
-    before = float(shape_of(system.noise, size) * np.log(residual_rate(system.noise, q)))
-    return np.asarray(
-        gain + before - shape_of(system.noise, size + 1) * np.log(residual_rate(system.noise, q + reduction))
-    )
+    more = coefficient**2 * schur
+    if noise.known:
+        return np.array([gain + 0.5 * more, coefficient])
+    gain += shape_of(noise, size) * np.log(residual_rate(noise, q))
+    return np.array([gain - shape_of(noise, size + 1) * np.log(residual_rate(noise, q + more)), coefficient])
 
 
 def grow(candidates: Candidates, inclusion: FloatArray, excluded: FloatArray, least: float) -> Candidates:
@@ -144,15 +157,12 @@ def grow(candidates: Candidates, inclusion: FloatArray, excluded: FloatArray, le
     candidates
         The choice so far.
     inclusion, excluded
-        Probabilities of the edges that were kept, and of those that were not, shape (b, b); certain edges have 1.
+        Probabilities of the edges that were kept, and of those that were not, shape (b, b); certain edges are infinite.
     least
         Probability below which an excluded mate stays out.
     """
-    kept = candidates.kept.copy()
-    for j in range(kept.shape[1]):
-        wanted = [i for i in np.argsort(-excluded[:, j]) if candidates.excluded[i, j] and excluded[i, j] > least]
-        for i in wanted:
-            worst = min(np.flatnonzero(kept[:, j]), key=lambda k: inclusion[k, j])
-            if candidates.kept[worst, j] and inclusion[worst, j] < excluded[i, j]:
-                kept[worst, j], kept[i, j] = False, True
+    value = np.where(candidates.kept, inclusion, np.where(candidates.excluded & (excluded > least), excluded, -1.0))
+    kept = np.zeros_like(candidates.kept)
+    for j, count in enumerate(candidates.kept.sum(axis=0)):
+        kept[np.argsort(-value[:, j], kind="stable")[:count], j] = True
     return Candidates(kept, candidates.possible)

@@ -130,7 +130,7 @@ def _own_tables(candidates: Candidates, problem: BlockProblem, variable: int) ->
 
 def powers(b: int) -> FloatArray:
     """Return the powers of a chain's walkers, 1 first: neighbours exchange about every second time."""
-    steps = math.ceil(-math.log(LOWEST_POWER) * math.sqrt(b) / STEP)
+    steps = max(round(-math.log(LOWEST_POWER) * math.sqrt(b) / STEP), 1)
     return np.asarray(LOWEST_POWER ** (np.arange(steps + 1) / steps))
 
 

@@ -6,16 +6,18 @@ Given a partition nodes are independent, so that coefficients, effects and their
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from alldags import checks
+from alldags.engines.sampling.diagnostics import mean_errors
 from alldags.errors import EngineError
 from alldags.orders import agreement as agreeing
 from alldags.orders.agreement import PartitionDiagnostics
-from alldags.orders.candidates import choose, excluded_probability, grow
+from alldags.orders.candidates import Excluded, choose, grow, look_at_excluded
 from alldags.orders.chains import BlockTables, Chains, extend, restart, start
 from alldags.orders.problem import BlockProblem
 from alldags.orders.sampled import PartitionBlock, effect_sums
@@ -24,8 +26,9 @@ from alldags.typing import FloatArray
 LARGEST = 62  # variables of a block: a set is one machine word
 LARGEST_TABLE = 22  # log2 of the parent sets of one node, earlier candidates included
 _TABLE_NUMBERS = 2.5e7  # second moments kept for all sets, at most
-_GROWTH = 4  # rounds in which mates left out may come in
-_LEAST_EXCLUDED = 0.01  # probability from which a mate that was left out comes in
+_GROWTH = 3  # rounds in which mates left out may come in
+_LEAST_EXCLUDED = 0.02  # probability from which a mate that was left out comes in
+_FEWEST = 40  # sweeps that are run, however short the time
 _GRAPHS = 400  # drawn to look for mates left out
 
 
@@ -62,8 +65,8 @@ class Partition:
 
     sweeps: int = 500
     chains: int = 4
-    target_mcse: float = 0.005
-    max_sweeps: int = 16_000
+    target_mcse: float = 0.008
+    max_sweeps: int = 8000
     max_seconds: float | None = None
     places: int | None = None
 
@@ -104,8 +107,8 @@ class Partition:
             raise EngineError(reason)
         generators = rng.spawn(self.chains + 1)
         clock = Clock(self.max_seconds)
-        tables, chains, left_out = settle_candidates(self, problem, clock, generators)
-        chains, found = run(self, tables, chains, left_out, clock, generators[:-1])
+        tables, chains, excluded = settle_candidates(self, problem, clock, generators)
+        chains, found = run(self, tables, chains, excluded, clock, generators[:-1])
         return PartitionBlock(tables, chains, found)
 
 
@@ -140,28 +143,27 @@ class Clock:
         spent = time.perf_counter() - self.begin
         fits = int((self.limit - spent) * max(chains.sweeps, 10) / spent)
         self.is_over = self.is_over or fits < sweeps
-        return min(sweeps, max(fits, 20 if chains.sweeps == 0 else 0))
+        return min(sweeps, max(fits, _FEWEST if chains.sweeps == 0 else 0))
 
 
 def settle_candidates(
     wishes: Partition, problem: BlockProblem, clock: Clock, generators: list[np.random.Generator]
-) -> tuple[BlockTables, Chains, float]:
-    """Return tables with the mates that matter, chains that have warmed up on them, and how many edges are left out."""
+) -> tuple[BlockTables, Chains, Excluded | None]:
+    """Return tables with the mates that matter, chains that have warmed up on them, and what is left out, if any."""
     tables = BlockTables(problem, choose(problem, places_of(problem, wishes.places)))
     chains = start(tables, generators[:-1])
-    left_out = 0.0
-    for last in range(_GROWTH if tables.candidates.excluded.any() else 0, 0, -1):
-        sweeps = clock.affordable(wishes.sweeps // 2, chains)
-        chains = extend(tables, chains, max(sweeps, 20), generators[:-1])
+    if not tables.candidates.excluded.any():
+        return tables, chains, None
+    for last in range(_GROWTH - 1, -1, -1):
+        chains = extend(tables, chains, clock.affordable(wishes.sweeps // 2, chains), generators[:-1])
         block = PartitionBlock(tables, chains, PartitionDiagnostics("partition"))
-        present = block.draw_graphs(_GRAPHS, generators[-1])
-        excluded = excluded_probability(problem, tables.candidates, present)
-        left_out = float(excluded.sum())
-        grown = grow(tables.candidates, _certain_first(problem, block.inclusion), excluded, _LEAST_EXCLUDED)
-        if last == 1 or clock.is_over or (grown.kept == tables.candidates.kept).all():
+        excluded = look_at_excluded(problem, tables.candidates, block.draw_graphs(_GRAPHS, generators[-1]))
+        inclusion = _certain_first(problem, block.inclusion)
+        grown = grow(tables.candidates, inclusion, excluded.probability, _LEAST_EXCLUDED)
+        if last == 0 or clock.is_over or (grown.kept == tables.candidates.kept).all():
             break
         tables, chains = BlockTables(problem, grown), restart(chains.states)
-    return tables, restart(chains.states), left_out
+    return tables, restart(chains.states), excluded
 
 
 def _certain_first(problem: BlockProblem, inclusion: FloatArray) -> FloatArray:
@@ -177,26 +179,28 @@ def run(
     wishes: Partition,
     tables: BlockTables,
     chains: Chains,
-    left_out: float,
+    excluded: Excluded | None,
     clock: Clock,
     generators: list[np.random.Generator],
 ) -> tuple[Chains, PartitionDiagnostics]:
     """Run chains until they agree, or have run as long as they may."""
     more = wishes.sweeps
     while True:
-        chains = extend(tables, chains, max(clock.affordable(more, chains), 20), generators)
-        found = judge(tables, chains, left_out)
-        more = min(chains.sweeps, wishes.max_sweeps - chains.sweeps)
-        if agreeing.wanted_longer(found, wishes.target_mcse) <= 1.0 or more <= 0:
+        chains = extend(tables, chains, clock.affordable(more, chains), generators)
+        found = judge(tables, chains, excluded)
+        wanted = agreeing.wanted_longer(found, wishes.target_mcse)
+        factor = min(max(1.1 * wanted - 1.0, 0.25), 1.0)  # at most twice as long: estimates of what is needed vary
+        more = min(math.ceil(factor * chains.sweeps), wishes.max_sweeps - chains.sweeps)
+        if wanted <= 1.0 or more <= 0:
             break
-        if clock.affordable(more, chains) < min(more, 20):
+        if clock.affordable(more, chains) < min(more, _FEWEST):
             break
     found = replace(found, reproducible=not clock.is_over)
     warnings = agreeing.convergence_warnings(tables.problem.causes, tables.problem.variables, found, wishes.max_sweeps)
     return chains, replace(found, warnings=warnings)
 
 
-def judge(tables: BlockTables, chains: Chains, left_out: float) -> PartitionDiagnostics:
+def judge(tables: BlockTables, chains: Chains, excluded: Excluded | None = None) -> PartitionDiagnostics:
     """Return what the chains' partitions say about themselves."""
     layers, log_weight = chains.settled
     sums = effect_sums(tables, layers)
@@ -212,8 +216,10 @@ def judge(tables: BlockTables, chains: Chains, left_out: float) -> PartitionDiag
         swap_rate=chains.swap_rate,
         split_r_hat=parts[0],
         mcse=parts[1],
+        steady_mcse=float(mean_errors(flat[:, :, 0] / agreeing.batch_length(layers.shape[1])).max()),
         effective_draws=parts[2],
         weight_r_hat=agreeing.weight_r_hat(log_weight),
-        left_out=left_out,
+        left_out=0.0 if excluded is None else float(np.abs(excluded.mean).max()),
+        edges_left_out=0.0 if excluded is None else float(excluded.probability.sum()),
     )
     return replace(found, converged=agreeing.is_agreed(found))

@@ -1,4 +1,4 @@
-"""`PartitionBlock`: the posterior of a block from sampled partitions; given these, nothing more is sampled but draws."""
+"""`PartitionBlock`: the posterior of a block from sampled partitions; given these, only draws are sampled."""
 
 from __future__ import annotations
 

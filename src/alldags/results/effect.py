@@ -14,6 +14,7 @@ from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
+from alldags.effects.direction import direction_variance
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, least_squares
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from alldags.results.posterior import Posterior
 
 _DRAWS = 20_000  # behind intervals and probabilities
+_PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
 class Effect:
@@ -107,6 +109,29 @@ class Effect:
 
     def _sd_from(self, second: float) -> float:
         return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+
+    @cached_property
+    def sd_direction(self) -> float | None:
+        """The part of `sd_structure` that comes from directions which no number of observational rows can tell.
+
+        It is the spread of the effect over graphs that entail the same independences: an experiment, or knowing more of
+        the order (a tier), makes it smaller, rows do not. 0 where every direction is known; None if the engine has no
+        notion of a graph. From draws: see `alldags.effects.direction`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
+        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
+        >>> 0 < effect.sd_direction <= effect.sd_structure <= effect.sd
+        True
+        """
+        if self.sd_structure is None:
+            return None
+        stream = self.posterior._stream
+        inside = self._totals.average(lambda total: direction_variance(total, _PAIRS, stream()))
+        return min(abs(self._unit) * math.sqrt(inside), self.sd_structure)
 
     @property
     def sd_coefficients(self) -> float | None:
