@@ -208,6 +208,14 @@ class ExactBlock:
         return self._marginal(self._squares)
 
     @cached_property
+    def noise_variance(self) -> FloatArray:
+        """Posterior mean of each variable's noise variance, shape (b,); infinite where it does not exist."""
+        if not self._has_second:
+            return np.full(len(self.problem), math.inf)
+        units = [node.setting_unit for node in self._nodes]
+        return np.asarray(np.array(units) * self._marginal(self._tables.noise[:, :, None])[0])
+
+    @cached_property
     def _has_second(self) -> bool:
         """Whether second moments exist."""
         return all(degrees_of_freedom(node.system.noise, 0) > 2 for node in self._nodes)
