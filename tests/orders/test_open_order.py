@@ -35,7 +35,7 @@ def test_complete_graphs_of_opposite_orders_weigh_the_same(noise):
     x = rng.normal(size=(500, 3))
     x[:, 2] = x[:, 0] + x[:, 1] + noise * x[:, 2]
     rows = dict(zip("abc", x.T, strict=True))
-    posterior = ad.fit(rows, [complete("abc"), complete("cba").with_order("abc")], rng=0)
+    posterior = ad.fit(rows, [complete(list("abc")), complete(list("cba")).with_order(list("abc"))], rng=0)
     assert posterior.weights == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
@@ -127,7 +127,7 @@ def test_order_of_columns_and_units_do_not_matter():
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], within=[0.6, None]).with_pair("a", "b", 0.2, 0.3)
     found = ad.fit(rows, graph, names=NAMES, rng=0).effect("b", "d")
     scale = np.array([1.0, 10.0, 0.1, 5.0])
-    turned = ad.fit((rows * scale)[:, ::-1], graph.with_order("dcba"), names=NAMES[::-1], rng=0).effect("b", "d")
+    turned = ad.fit((rows * scale)[:, ::-1], graph.with_order(list("dcba")), names=NAMES[::-1], rng=0).effect("b", "d")
     assert turned.mean * 10.0 / 5.0 == pytest.approx(found.mean, rel=1e-9)
     assert turned.sd * 10.0 / 5.0 == pytest.approx(found.sd, rel=1e-9)
     assert turned.probability_no_path == pytest.approx(found.probability_no_path, rel=1e-9)
