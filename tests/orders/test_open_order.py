@@ -178,13 +178,13 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
     ],
 )
 def test_a_slab_that_prefers_directions_is_refused(prior, match):
-    with pytest.raises(ad.PriorError, match=match):
+    with pytest.raises(ad.errors.PriorError, match=match):
         ad.fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, prior=prior)
 
 
 @pytest.mark.parametrize("engine", ["vb", "em", "k2", "full", "gibbs", "certified"])
 def test_engines_without_orders_are_refused(engine):
-    with pytest.raises(ad.EngineError, match=f"{engine}.*does not average over orders.*engine='auto'"):
+    with pytest.raises(ad.errors.EngineError, match=f"{engine}.*does not average over orders.*engine='auto'"):
         ad.fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, engine=engine)
 
 
@@ -200,18 +200,18 @@ def wide_block(b, earlier=0):
 
 def test_too_large_a_block_names_the_ways_out():
     with pytest.raises(
-        ad.EngineError, match=r"19 variables.*one block: at most 18.*a list of two.*engine='mcmc'.*seconds and .* GB"
+        ad.errors.EngineError, match=r"19 variables.*one block: at most 18.*a list of two.*engine='mcmc'.*seconds and .* GB"
     ):
         ExactOrder()(wide_block(19), np.random.default_rng(0))
-    with pytest.raises(ad.EngineError, match=r"25 uncertain candidate parents.*earlier causes"):
+    with pytest.raises(ad.errors.EngineError, match=r"25 uncertain candidate parents.*earlier causes"):
         ExactOrder()(wide_block(4, earlier=22), np.random.default_rng(0))
-    with pytest.raises(ad.EngineError, match="max_entries"):
+    with pytest.raises(ad.errors.EngineError, match="max_entries"):
         ExactOrder(max_entries=0)
 
 
 def test_second_moments_of_a_very_large_block_are_refused():
     block = ExactBlock(wide_block(16))
-    with pytest.raises(ad.EngineError, match=r"16 variables.*at most 15.*engine='mcmc'"):
+    with pytest.raises(ad.errors.EngineError, match=r"16 variables.*at most 15.*engine='mcmc'"):
         block.second(Start(np.zeros(0), np.zeros((0, 0)), 0))
 
 
