@@ -119,18 +119,18 @@ def _turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
     if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
         return frozenset()
     edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
-    return frozenset(
-        name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group
-    )
+    return frozenset(name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group)
 
 
 def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior, turned: frozenset[str]) -> Iterator[str]:
     """Say which regressions have another prior than asked for, or that the prior takes part in weighing directions."""
-    opened = [name for name in graphs[0].variables if name in turned or any(name in b for g in graphs for b in g.blocks)]
+    opened = [
+        name for name in graphs[0].variables if name in turned or any(name in b for g in graphs for b in g.blocks)
+    ]
     if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
         yield (
-            f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: under "
-            "this prior graphs that data cannot tell apart tie"
+            f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: "
+            "under this prior graphs that data cannot tell apart tie"
         )
     edges = {edge for graph in graphs for edge in graph.edges}
     if not turned and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:

@@ -90,6 +90,18 @@ def test_graph_is_checked_and_drawn(folder):
     )
 
 
+def test_graph_with_open_directions_is_said(folder):
+    (folder / "open.toml").write_text('tiers = [["a"], ["b", "c"]]\nwithin = 0.5\ncalibrate = false\n')
+    done = run("graph", "open.toml", cwd=folder)
+    assert (
+        "3 variables, 4 candidate edges (0 certain), 12 graphs\ntier 1: a\ntier 2: b, c\norder open among: b, c\n"
+        in done.stdout
+    )
+    (folder / "open.json").write_text(run("graph", "open.toml", "--json", cwd=folder).stdout)
+    assert json.loads((folder / "open.json").read_text())["blocks"] == [["b", "c"]]
+    assert ad.read_graph(folder / "open.json") == ad.read_graph(folder / "open.toml")
+
+
 def test_graph_as_json_is_a_graph_file(folder):
     (folder / "copy.json").write_text(run("graph", "graph.toml", "--json", cwd=folder).stdout)
     assert ad.read_graph(folder / "copy.json") == ad.read_graph(folder / "graph.toml")

@@ -9,9 +9,13 @@ import pytest
 import alldags as ad
 import naive_mcmc
 from alldags.engines.mcmc import MCMC
+from alldags.engines.sampling.run import stack_systems
+from alldags.engines.sampling.sample import reach
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
+from naive import sets as sets_by_hand
+from problems import KINDS, random_kind
 
 KNOWN, UNKNOWN = ad.KnownNoise(0.7), ad.UnknownNoise()
 
@@ -235,3 +239,30 @@ def test_bad_settings(options: dict[str, float], match: str) -> None:
 def test_the_string_stands_for_the_engine() -> None:
     assert ad.engines.resolve("mcmc") == ad.engines.MCMC()
     assert ad.engines.resolve("mcmc").name == "mcmc"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_not_met_is_not_taken_to_be_larger_than_it_can_be(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    ratios = []
+    for _ in range(10):
+        problem = random_kind(rng, kind, 6)
+        bound = reach(stack_systems(problem))
+        alone = np.sqrt(2 * stack_systems(problem).whole[0] / np.diag(problem.gram))
+        sets = [sets_by_hand.one_set(problem, problem.settings[0], mask) for mask in sets_by_hand.all_sets(problem)]
+        weights = np.array([one.log_weight for one in sets])
+        means = np.array([one.mean for one in sets])[weights > weights.max() - 12.0]
+        spread = means.max(axis=0) - means.min(axis=0)
+        assert (spread <= np.where(bound < alone, bound, np.inf) * (1 + 1e-9)).all()
+        ratios.append(np.min(bound / alone))
+    assert min(ratios) < 1.0  # and it matters
+
+
+def test_a_strong_signal_does_not_blow_up_the_claimed_error() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(400, 30))
+    y = 40.0 * x[:, 1:6].sum(axis=1) + x[:, 0] + rng.normal(size=400)  # the first is far above the noise, far below y
+    problem = naive_mcmc.problem_of(x, y, probability=0.5)
+    node = MCMC()(problem, np.random.default_rng(0))
+    sd = np.sqrt(node.second_moment[0, 0] - node.mean[0] ** 2)
+    assert node.linear_error(np.eye(30)[0]) < 0.2 * sd

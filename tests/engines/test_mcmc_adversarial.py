@@ -26,7 +26,7 @@ def check(problem: NodeProblem, seed: int = 0, **options: float) -> None:
     np.testing.assert_allclose(node.inclusion, exact.inclusion, atol=0.05)
     assert np.isfinite(node.second_moment).all()
     sd = np.sqrt(np.diag(node.second_moment) - node.mean**2)
-    assert np.all(np.abs(sd - spread) <= 5 * node.diagnostics.sd_mcse + 1e-9 * np.abs(exact.mean))
+    assert np.all(np.abs(sd - spread) <= 5 * node.diagnostics.sd_mcse + 1e-6 * np.abs(exact.mean))  # squares cancel
 
 
 def design(k: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -61,7 +61,7 @@ def test_matrix_round_trip() -> None:
         (np.where(VALUES == 1, np.nan, VALUES), NAMES, "'y' -> 'z' has probability nan"),
         (np.eye(3), NAMES, "'x' -> 'x' is a self-loop"),
         (VALUES, ["x", "x", "z"], "'x' is listed twice"),
-        (VALUES + VALUES.T, NAMES, "cycle"),
+        (np.sign(VALUES + VALUES.T), NAMES, "certain edges contain the cycle"),
         (shuffled().rename(index={"z": "w"}), None, "'w', 'z' is only in one"),
         (shuffled().rename(columns={"z": "x"}), None, "names a variable twice"),
         (shuffled(), ["x", "y", "w"], "are not the names of the matrix"),
@@ -95,12 +95,15 @@ def test_networkx_default_probability() -> None:
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (nx.Graph([("a", "b")]), "expected a networkx DiGraph, got Graph"),
+        (nx.Graph([("a", "b", {"probability": "high"})]), "probability 'high'"),
         ({"a": ["b"]}, "expected a networkx DiGraph, got dict"),
         (nx.DiGraph([(1, 2)]), r"node 1 is not a string; use nx.relabel_nodes\(graph, str\)"),
         (nx.MultiDiGraph([("a", "b"), ("a", "b")]), "'a' -> 'b' is given twice"),
         (nx.DiGraph([("a", "a")]), "self-loop"),
-        (nx.DiGraph([("a", "b"), ("b", "a")]), "cycle"),
+        (
+            nx.DiGraph([("a", "b", {"probability": 1}), ("b", "a", {"probability": 1})]),
+            "certain edges contain the cycle",
+        ),
         (nx.DiGraph([("a", "b", {"probability": "high"})]), "probability 'high'"),
         (nx.DiGraph(), "at least one variable"),
     ],

@@ -31,7 +31,13 @@ def graphs(draw: st.DrawFn) -> ad.CandidateGraph:
     pairs = [(order[i], order[j]) for j in range(len(order)) for i in range(j)]
     probability = st.one_of(st.just(1.0), st.floats(0, 1, exclude_min=True))
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return ad.CandidateGraph(tuple(names), {pair: draw(probability) for pair in chosen})
+    edges = {pair: draw(probability) for pair in chosen}
+    turned = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs and draw(st.booleans()) else []
+    if turned:  # open directions: no certain edges among these, so that none of them can forbid another
+        edges = {pair: min(value, 0.5) for pair, value in edges.items()}
+        small = st.one_of(st.just(0.25), st.floats(0, 0.499, exclude_min=True))
+        edges |= {(effect, cause): draw(small) for cause, effect in turned}
+    return ad.CandidateGraph(tuple(names), edges)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -208,6 +214,61 @@ def test_dot_defaults_end_with_their_braces() -> None:
     assert dict(graph.edges) == {("a", "b"): 0.1, ("b", "c"): 0.5}
 
 
+OPEN = {("x", "y"): 0.3, ("y", "x"): 0.3, ("x", "z"): 0.2, ("z", "x"): 0.2, ("y", "z"): 0.4}
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("csv", "cause,effect,probability\nx,y,0.3\ny,x,0.3\nx,z,\nz,x\ny,z,0.4\n"),
+        ("dot", "graph { x -- y [probability=0.6]; x -- z; y -> z [probability=0.4] }"),
+        ("dot", "digraph { x -> y [dir=none, probability=0.6]; x -> z; z -> x; y -> z [probability=0.4] }"),
+        ("dot", "graph { x -- y [forward=.3, backward=.3]; edge [dir=none] z -> x; y -> z [dir=forward] }"),
+        ("dagitty", 'pdag { x -- y [probability="0.6"]; x -- z; y -> z [probability=".4"] }'),
+        ("dagitty", 'pdag { {y z} -- x [forward=".3", backward=".3"] }'),
+        ("toml", 'edges = [["y", "z"]]\npairs = [["x", "y", 0.6], {first = "z", second = "x"}]'),
+        ("toml", 'tiers = [["x", "y", "z"]]\nwithin = 0.6\nedges = [["z", "y", 0], ["y", "z"]]\npairs = [["x", "z"]]'),
+        ("json", '{"edges": [["y", "z"]], "pairs": [["y", "x", 0.3, 0.3], ["x", "z"]]}'),
+        ("gml", 'graph [ node [ id 0 label "x" ] node [ id 1 label "y" ] edge [ source 0 target 1 probability 0.6 ] ]'),
+    ],
+)  # fmt: skip
+def test_open_directions_as_people_write_them(format: str, text: str) -> None:
+    graph = parse_graph(text, format, probability=0.4)
+    expected = dict(OPEN)
+    if "{y z} -- x" in text:
+        expected = {("y", "x"): 0.3, ("x", "y"): 0.3, ("z", "x"): 0.3, ("x", "z"): 0.3}
+    if format == "gml":
+        expected = dict.fromkeys((("x", "y"), ("y", "x")), 0.3)
+    assert dict(graph.edges) == expected
+    assert not graph.is_ordered
+
+
+def test_an_accidental_cycle_is_a_block_that_is_shown() -> None:
+    graph = parse_graph("digraph { a -> b -> c -> a }", "dot")
+    assert graph.blocks == (("a", "b", "c"),)
+    assert "order open among 'a', 'b', 'c'" in str(graph)
+
+
+def test_how_open_directions_are_written() -> None:
+    graph = ad.CandidateGraph.from_order(["a", "b", "c"]).with_pair("a", "b", 0.25).with_pair("b", "c", 0.4, 0.1)
+    dagitty = format_graph(graph, "dagitty")
+    assert dagitty.startswith("pdag {")
+    assert '  a -- b [probability="0.5"];\n' in dagitty
+    assert '  b -- c [forward="0.4", backward="0.1"];\n' in dagitty
+    assert '  b -> a [probability="0.25"];\n' in format_graph(graph, "dot")  # Graphviz knows no -- among arrows
+    assert format_graph(ad.CandidateGraph.from_order(["a", "b"]), "dagitty").startswith("dag {")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_calibrate_survives_where_there_is_a_place_for_it(format: str) -> None:
+    graph = ad.CandidateGraph.unordered(["a", "b", "calibrate"]).uncalibrated()
+    if format == "csv":
+        with pytest.raises(GraphError, match="CSV has no place for calibrate=False; write TOML"):
+            format_graph(graph, format)
+    else:
+        assert parse_graph(format_graph(graph, format), format) == graph
+
+
 def test_gml_from_another_program() -> None:
     text = 'graph [\n directed 1\n node [ id 7 label "X" ]\n node [ id 3 label "A&#66;" observed "yes" ]\n'
     text += " edge [ source 3 target 7 probability 1 ]\n]"
@@ -230,7 +291,8 @@ MISTAKES = [
     ("csv", "cause,effect,probability\n,b,0.5\n", "line 2: a variable name is empty"),
     ("csv", 'cause,effect,probability\n"a,b,0.5\n', "line 2: this is not valid CSV"),
     ("csv", "cause,effect,probability\n", "at least one variable"),
-    ("csv", "cause,effect\na,b\nb,c\nc,a\n", "cycle '.' -> '.' -> '.' -> '.'"),
+    ("csv", "cause,effect,probability\na,b,1\nb,c,1\nc,a,1\n", "certain edges .* cycle '.' -> '.' -> '.' -> '.'"),
+    ("csv", "cause,effect,probability\na,b,.5\nb,a,.5\n", "'a' -> 'b' has probability 0.5 .* together 1"),
     ("csv", "cause,effect\na,b\na,b\n", "line 3: the edge 'a' -> 'b' is given twice"),
     ("csv", "cause,effect\na,a\n", "line 2: 'a' -> 'a' is a self-loop"),
     ("toml", "a = 1\nb = ?\n", "not valid TOML: .*line 2"),
@@ -254,7 +316,19 @@ MISTAKES = [
     ("toml", 'variables = ["a"]\norder = ["a", "b"]', "'b' is in the tiers but not among the variables"),
     ("toml", 'variables = ["a", "a"]', "'a' is listed twice"),
     ("toml", 'variables = [""]', "non-empty strings"),
-    ("toml", 'order = ["a", "b"]\nedges = [["b", "a"]]', "cycle"),
+    ("toml", 'order = ["a", "b"]\nedges = [["b", "a"]]', "'a' -> 'b' has probability 0.5 .* together 1"),
+    ("toml", 'order = ["a", "b"]\nwithin = 0.5', "no tiers; give tiers or pairs"),
+    ("toml", 'tiers = [["a", "b"]]\nwithin = 1', "within is 1; .*below 1"),
+    ("toml", 'tiers = [["a", "b"]]\nwithin = [0.5, 0.1]', "within has 2 probabilities for 1 tiers"),
+    ("toml", 'pairs = [["a"]]', r"pair 1: expected \[first, second\]"),
+    ("toml", 'pairs = [["a", 1]]', "pair 1: the second must be a name in quotes, got 1"),
+    ("toml", 'pairs = [["a", "b", 0.5, 0.5]]', "together 1"),
+    ("toml", 'pairs = [["a", "b", 1.2]]', "pair 1: the pair 'a' -- 'b' has probability 1.2"),
+    ("toml", 'pairs = [{first = "a", second = "b", forward = 0.3}]', "pair 1: .*both forward and backward"),
+    ("toml", 'pairs = [{first = "a", second = "b", probability = 0.1, forward = 0.3, backward = 0.1}]', "for either"),
+    ("toml", 'pairs = [{first = "a", secnd = "b"}]', "unknown key 'secnd'; did you mean 'second'"),
+    ("toml", 'edges = [["a", "b"]]\npairs = [["a", "b"]]', "pair 1: the edge 'a' -> 'b' is given twice"),
+    ("toml", 'order = ["a"]\ncalibrate = "perhaps"', "calibrate must be true or false, got 'perhaps'"),
     ("toml", "", "at least one variable"),
     ("json", "", "not valid JSON: .*line 1"),
     ("json", '{\n"edges": [\n}', "not valid JSON: .*line 3"),
@@ -267,7 +341,7 @@ MISTAKES = [
     ("json", '{"variables": ["\\ud800"]}', "surrogate"),
     ("gml", "", "not valid GML"),
     ("gml", "graph [", "not valid GML"),
-    ("gml", 'graph [ node [ id 0 label "a" ] ]', "expected a networkx DiGraph, got Graph"),
+    ("gml", 'graph [ directed 1 calibrate 3 node [ id 0 label "a" ] ]', "calibrate must be true or false, got 3"),
     ("gml", 'graph [ directed 1 node [ id 0 label "a" ] node [ id 1 label "a" ] ]', "not valid GML: .*duplicated"),
     ("gml", 'graph [ directed 1 node [ id 0 label "U" observed "no" ] ]', "'U' is marked as latent"),
     (
@@ -276,9 +350,12 @@ MISTAKES = [
         "'a' -> 'b' has probability 2",
     ),
     ("dot", "", "DOT text starts with digraph"),
-    ("dot", "graph { a -- b }", "DOT text starts with digraph .*got 'graph'"),
-    ("dot", "digraph { a -- b }", "line 1: the edge a -- b has no direction"),
-    ("dot", "digraph {\n a -> b [dir=both] }", "line 2: .*dir=both"),
+    ("dot", "graph {\n a -- b [probability=1] }", "together 1"),
+    ("dot", "graph {\n a -- b [forward=0.1] }", "line 2: the pair 'a' -- 'b' needs"),
+    ("dot", "graph {\n a -- b; b -- a }", "line 2: the edge 'b' -> 'a' is given twice"),
+    ("dot", "graph {\n a -- a }", "line 2: 'a' -> 'a' is a self-loop"),
+    ("dot", "digraph {\n calibrate=maybe }", "line 2: calibrate must be true or false"),
+    ("dot", "digraph {\n a -> b [dir=both] }", "line 2: .*dir=both.*dir=none if its direction is open"),
     ("dot", "digraph {\n a -> node }", "line 2: expected a name .*got 'node'"),
     ("dot", "digraph {\n x.y-1 -> b }", "line 2: unexpected '-1'"),
     ("dot", "digraph { a -> }", "expected a name, got '}'"),
@@ -294,13 +371,13 @@ MISTAKES = [
     ("dot", "digraph { a -> b [probability=1.2] }", "line 1: the edge 'a' -> 'b' has probability '1.2'"),
     ("dot", "digraph { a -> b\n a -> b }", "line 2: .*given twice"),
     ("dot", "digraph {\n a -> a }", "line 2: 'a' -> 'a' is a self-loop"),
-    ("dot", "digraph { a -> b -> c -> a }", "cycle"),
+    ("dot", "digraph { edge [probability=1] a -> b -> c -> a }", "certain edges contain the cycle"),
     ("dot", "digraph " + "{" * 10_000, "more than 50 braces"),
     ("dot", 'digraph { "a" + }', "expected a string after"),
     ("dagitty", "x -> y", "dagitty text starts with dag or pdag or digraph"),
     ("dagitty", "mag { x -> y }", "dagitty text starts with"),
     ("dagitty", "dag {\n x <-> y }", "line 2: .*x <-> y stands for a hidden common cause.*not supported yet"),
-    ("dagitty", "pdag { x -- y }", "no direction"),
+    ("dagitty", 'pdag { x -- y [probability="1"] }', "together 1"),
     ("dagitty", "dag {\n x -> y\n U [latent] }", "line 3: .*'U' is marked as latent; hidden confounders"),
     ("dagitty", "dag { U [pos=1,Unobserved] }", "'U' is marked as latent"),
     ("dagitty", "dag { S [selected] }", "'S' is marked as selected"),
@@ -335,9 +412,16 @@ def test_mistakes_around_files(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_bytes(b"cause,effect\nGr\xf6\xdfe,b\n")
     with pytest.raises(GraphError, match=r"bad.csv' is not UTF-8 text \(byte 15\)"):
         read_graph(tmp_path / "bad.csv")
-    (tmp_path / "cycle.csv").write_text("cause,effect\na,b\nb,a\n")
+    (tmp_path / "cycle.csv").write_text("cause,effect,probability\na,b,1\nb,a,1\n")
     with pytest.raises(GraphError, match=r"cycle.csv': .*cycle"):
         read_graph(tmp_path / "cycle.csv")
+    (tmp_path / "pair.csv").write_text("cause,effect,probability\na,b,0.8\nb,a,0.3\n")
+    with pytest.raises(GraphError, match=r"pair.csv': .*together 1.1"):
+        read_graph(tmp_path / "pair.csv")
+    unfinished = ad.CandidateGraph.from_order(["a", "b"]).with_edge("b", "a", 0.7)
+    with pytest.raises(GraphError, match=r"together 1\.2"):
+        write_graph(unfinished, tmp_path / "graph.csv")
+    assert not (tmp_path / "graph.csv").exists()
 
 
 def test_mistakes_in_the_call() -> None:

@@ -22,17 +22,24 @@ def test_python_blocks_run_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for block in blocks("python"):
         exec(block, names)
-    assert "8 candidate edges of which 1 certain" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "8 candidate edges of which 1 certain" in shown
+    assert "(('bmi', 'pressure', 'cholesterol'),)\n0.25\n29281\n0.228\n0.25\n" in shown
     assert names["graph"].parents("cancer") == ("age", "sex", "smoking", "tar")  # type: ignore[attr-defined]
+    assert names["patients"].edges["bmi", "cholesterol"] == 1.0  # type: ignore[attr-defined]
+    assert ("cholesterol", "bmi") not in names["patients"].edges  # type: ignore[attr-defined]
     expected = {("age", "smoking"): 0.5, ("age", "cancer"): 0.3, ("smoking", "cancer"): 0.9}
     assert dict(names["labelled"].edges) == expected  # type: ignore[attr-defined]
 
 
 def test_files_are_read() -> None:
-    tiers, short = (ad.parse_graph(text, "toml") for text in blocks("toml"))
+    tiers, short, open_order = (ad.parse_graph(text, "toml") for text in blocks("toml"))
     assert tiers.probability("smoking", "tar") == 0.95
     assert tiers.probability("sex", "tar") == 0.0
     assert short.variables == ("age", "smoking", "cancer", "height")
+    assert open_order.blocks == (("bmi", "pressure", "cholesterol"),)
+    assert open_order.probability("pressure", "bmi") == 0.1
+    assert open_order.probability("cholesterol", "bmi") == 0.15
     csv, dagitty = blocks("text")
     assert ad.parse_graph(csv, "csv").variables == ("smoking", "tar", "cancer", "height")
     assert ad.parse_graph(dagitty, "dagitty").probability("tar", "cancer") == 0.9

@@ -16,7 +16,7 @@ from naive.equivalent import given, log_node
 
 
 def acyclic(parents) -> bool:
-    """Tell whether parent sets, one per variable, have no cycle: take away variables without parents until none is left."""
+    """Tell whether parent sets, one per variable, have no cycle: take those without parents away until none is left."""
     left = dict(enumerate(map(set, parents)))
     while left:
         free = [j for j, own in left.items() if not own & left.keys()]
@@ -32,6 +32,7 @@ def all_graphs(candidates):
     choices = [
         [frozenset(s) for r in range(len(own) + 1) for s in itertools.combinations(own, r)] for own in candidates
     ]
+
     def grow(chosen):
         j = len(chosen)
         if j == len(choices):
@@ -41,6 +42,7 @@ def all_graphs(candidates):
             longer = (*chosen, own)
             if acyclic([*longer, *[frozenset()] * (len(choices) - j - 1)]):
                 yield from grow(longer)
+
     yield from grow(())
 
 
@@ -85,6 +87,7 @@ class Orders:
             full[parents] = mean
             square[np.ix_(parents, parents)] = covariance
             return full, square, noise
+
         return moments
 
     def log_weight(self, j, own):
@@ -150,6 +153,7 @@ class Orders:
 
     def path(self, places):
         """Mean and second moment of the product along a path, and its probability."""
+
         def one(g):
             pairs = list(itertools.pairwise(places))
             if not all(i in g[j] for i, j in pairs):
@@ -157,14 +161,17 @@ class Orders:
             nodes = [(self.node(j, g[j]), i) for i, j in pairs]
             first = np.prod([node[0][i] for node, i in nodes])
             return np.array([first, np.prod([node[0][i] ** 2 + node[1][i, i] for node, i in nodes]), 1.0])
+
         return self.average(one)
 
     def mediated(self, source, k, target):
         """Mean and second moment of the effect that passes through k; the two legs have different nodes."""
+
         def one(g):
             legs = self.effects(g)
             squares = self.seconds(g, source)[1][k, k] * self.seconds(g, k)[1][target, target]
             return np.array([legs[source, k] * legs[k, target], squares])
+
         return self.average(one)
 
     def given_edge(self, cause, effect, source, target):
@@ -172,10 +179,12 @@ class Orders:
         share = self.average(lambda g: float(cause in g[effect]))
         return self.average(lambda g: (cause in g[effect]) * self.effects(g)[source, target]) / share
 
-    def intervention(self, source, target, value):
-        """Mean and variance of a new unit's target when the source is held at a value; no intercept's uncertainty."""
+    def intervention(self, source, target, value, noise=1.0):
+        """Mean and variance of a new unit's target when the source is held at a value."""
+
         def one(g):
-            first, second = self.seconds(g, source, value, noise=1.0)
+            first, second = self.seconds(g, source, value, noise)
             return np.array([first[target], second[target, target]])
+
         mean, second = self.average(one)
         return np.array([mean, second - mean**2])

@@ -55,7 +55,7 @@ def test_only_nodes_on_paths_are_fitted(study):
 def test_text_fits_eighty_columns_and_says_the_answer(effect):
     text = str(effect)
     assert max(map(len, text.splitlines())) <= 80
-    assert "Raising smoking by one unit changes risk by 0.894 on average" in text.replace("\n", " ")
+    assert "Raising smoking by one unit changes risk by 0.89 on average" in text.replace("\n", " ")
     assert "65,536 candidate graphs" in text.replace("\n", " ")
     assert "from not knowing the graph" in text
     assert "<table>" in effect._repr_html_()

@@ -13,7 +13,7 @@ from pathlib import Path
 import alldags as ad
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
-from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
+from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
 from alldags.show.words import effect_text
 
 FILE = Path(__file__).with_suffix(".json")
@@ -60,7 +60,13 @@ def record(entry: dict) -> EffectSummary:
     fields = dict(entry["summary"])
     fields["notes"] = tuple(fields["notes"])
     fields["adjusted"] = tuple(Adjustment(**item) for item in fields["adjusted"])
-    fields["least_squares"] = fields["least_squares"] and LeastSquares(**fields["least_squares"])
+    for name, kind in (
+        ("least_squares", LeastSquares),
+        ("least_squares_alone", LeastSquares),
+        ("given_effect", GivenEffect),
+    ):
+        fields[name] = fields[name] and kind(**fields[name])
+    fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
     return EffectSummary(**fields)
 
 

@@ -46,6 +46,28 @@ def test_layout_of_wide_tiers_with_names_of_all_lengths(seed: int) -> None:
     check_layout(ad.CandidateGraph.from_tiers(tiers))
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), m=st.integers(2, 9), density=st.floats(0, 1))
+def test_layout_of_open_directions(seed: int, m: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    names = ["v" * int(rng.integers(1, 30)) + str(i) for i in range(m)]
+    matrix = 0.4 * (rng.random((m, m)) < density) * (1 - np.eye(m))
+    check_layout(ad.CandidateGraph.from_matrix(matrix, names))
+
+
+def test_both_directions_are_drawn_apart() -> None:
+    graph = ad.CandidateGraph.from_tiers([["age"], ["a", "b", "c"], ["y"]], within=0.5)
+    layout = lay_out(graph)
+    column = {name: layout.centre[graph.variables.index(name)] for name in graph.variables}
+    for cause, effect in graph.edges:
+        if {cause, effect} <= {"a", "b", "c"}:
+            points = sampled(layout.curves[cause, effect])
+            down = column[cause][1] > column[effect][1]
+            assert ((points[:, 0] > column[cause][0]) == down).all()
+    ax = graph.plot()
+    assert sum(len(collection.get_paths()) for collection in ax.collections) == 2 * len(graph.edges)  # lines and heads
+
+
 def check_layout(graph: ad.CandidateGraph) -> None:
     layout = lay_out(graph)
     low, high = layout.extent()
@@ -56,7 +78,8 @@ def check_layout(graph: ad.CandidateGraph) -> None:
     assert set(layout.curves) == set(graph.edges)
     for (cause, effect), curve in layout.curves.items():
         ends = [index[cause], index[effect]]
-        assert layout.centre[ends[0], 0] < layout.centre[ends[1], 0]
+        apart = graph.component(cause) != graph.component(effect)
+        assert (layout.centre[ends[0], 0] < layout.centre[ends[1], 0]) == apart
         others = np.delete(np.arange(m), ends)
         points = sampled(curve, 300)
         inside = np.abs(points[:, None] - layout.centre[others]) < layout.size[others] / 2

@@ -12,7 +12,7 @@ import pytest
 
 import alldags as ad
 from alldags.show.json import SCHEMA, effect_dict
-from alldags.show.summary import EffectSummary
+from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import effect_text, rows, sentence
 from show import answers
 
@@ -50,15 +50,18 @@ def _flat(summary):
     fields = asdict(summary)
     for item in fields.pop("adjusted"):
         fields |= {f"{item['name']}_chance": item["probability"], f"{item['name']}_raised": item["raised"]}
-    return fields | {f"plain_{key}": value for key, value in (fields.pop("least_squares") or {}).items()}
+    fields |= {f"{item['name']}_r2": item["r2"] for item in fields.pop("explained")}
+    for prefix, name in (("plain", "least_squares"), ("alone", "least_squares_alone"), ("given", "given_effect")):
+        fields |= {f"{prefix}_{key}": value for key, value in (fields.pop(name) or {}).items()}
+    return fields
 
 
 def _tolerance(key, record):
     """Rounding differs between machines: a sampler then takes other turns, and a few draws other values."""
     if key.endswith("_error"):
         return {"rel": 0.5, "abs": 1e-12}
-    if key in ("low", "high"):
-        return {"abs": 6 * record[f"{key}_error"] + 6 * record["mean_error"]}
+    if key.removeprefix("given_") in ("low", "high"):
+        return {"abs": 6 * record[f"{key.removeprefix('given_')}_error"] + 6 * record["mean_error"]}
     if key.startswith("probability") or key.endswith("_chance"):
         return {"rel": 1e-3, "abs": 6 * (0.5 / math.sqrt(20_000) + record["probability_no_path_error"])}
     if record["mean_error"] and key.startswith("sd"):
@@ -84,8 +87,8 @@ def test_summary_at_another_level(effect):
     summary = effect.summary(level=0.8)
     assert (summary.low, summary.high) == effect.interval(0.8)
     assert (summary.low_error, summary.high_error) == effect.interval_error(0.8)
-    assert "(80% interval 0.72 to 0.98" in sentence(summary)
-    assert dict(rows(summary))["80% interval"].startswith("0.72 to 0.98")
+    assert "(80% interval 0.72 to 0.99" in sentence(summary)
+    assert dict(rows(summary))["80% interval"].startswith("0.72 to 0.99")
     assert effect_dict(summary)["interval"]["level"] == 0.8
     with pytest.raises(ad.AlldagsError, match="strictly between 0 and 1, got 80"):
         effect.summary(level=80)
@@ -120,12 +123,12 @@ def test_monte_carlo_error_and_bound_stand_beside_the_mean(plain):
     summary = replace(plain, mean_error=0.0123, mean_bound=4e-6)
     assert rows(summary)[0] == (
         "posterior mean",
-        "0.856 ± 0.0123 Monte Carlo (parent sets left out: at most ± 4e-06)",
+        "0.86 ± 0.01 Monte Carlo (sets of causes left out: at most ± 4e-06)",
     )
 
 
 def test_a_mean_outside_of_its_interval_is_explained(plain):
-    summary = replace(plain, low=0.0, high=0.0, probability_no_path=0.97)
+    summary = replace(plain, low=0.0, high=0.4, probability_no_path=0.9)
     assert "(The mean lies outside because most of the probability sits on no effect.) The pro" in sentence(summary)
     assert "lies outside" not in sentence(plain)
 
@@ -135,8 +138,8 @@ def test_a_mean_outside_of_its_interval_is_explained(plain):
     [(0.0, 0.0, "0.0%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
 )
 def test_sampled_probabilities_of_no_effect_are_never_certain(plain, probability, error, words):
-    summary = replace(plain, probability_no_path=probability, probability_no_path_error=error)
-    assert sentence(summary).endswith(f"no effect at all is {words}.")
+    summary = replace(plain, probability_no_path=probability, probability_no_path_error=error, prior_no_path=None)
+    assert f"no effect at all is {words}." in sentence(summary)
     value = dict(rows(summary))["P(no effect)"]
     assert value == words + (" (± 1% Monte Carlo)" if error else "")
 
@@ -161,3 +164,65 @@ def test_names_and_notes_are_escaped_in_html(plain):
     html = answers.shown(replace(plain, treatment="<b>", notes=("a & b",)))["html"]
     assert "Raising &lt;b&gt; by one unit" in html
     assert "<p><small>note: a &amp; b</small></p>" in html
+
+
+def test_an_interval_of_nothing_but_zero_is_not_given_alone(plain):
+    given = GivenEffect(0.4, 0.1, 0.7)
+    text = sentence(replace(plain, mean=0.004, low=0.0, high=0.0, probability_no_path=0.99, given_effect=given))
+    assert text.startswith(
+        "Most probably smoking has no effect on risk: the probability of none at all is 99.0% (before"
+    )
+    assert text.endswith("If there is one, it is 0.40 (0.10 to 0.70); averaged over both, it is 0.00.")
+    assert "interval" not in text
+
+
+def test_the_effect_given_that_there_is_one_is_said_where_it_differs(plain):
+    given = GivenEffect(1744.0, 489.0, 2986.0)
+    wide = replace(plain, mean=1177.0, sd=912.0, low=0.0, high=2863.0, probability_no_path=0.325, given_effect=given)
+    assert "changes risk by 1,177 on average (95% interval 0 to 2,863)" in sentence(wide)
+    assert sentence(wide).endswith("If there is one, it is 1,744 (489 to 2,986).")
+    assert dict(rows(wide))["if there is an effect"] == "1,744 (489 to 2,986)"
+    assert "If there is one" not in sentence(replace(wide, probability_no_path=0.0001))
+
+
+def test_what_was_assumed_is_worded_as_assumed(plain):
+    sure = replace(plain, prior_no_path=0.0, probability_no_path=0.0)
+    assert sentence(sure).endswith("That there is an effect was assumed: a certain path leads from one to the other.")
+    assert dict(rows(sure))["P(no effect)"] == "0, as assumed"
+
+
+def test_a_treatment_of_zeros_and_ones_goes_from_one_to_the_other(effect):
+    assert not effect.summary().is_binary
+    asked = effect.posterior.effect("sex", "risk")
+    assert asked.summary().is_binary
+    assert str(asked).startswith("Changing sex from 0 to 1 changes risk by")
+
+
+def test_given_an_effect_is_the_rest_of_the_average(effect):
+    asked = effect.posterior.effect("sex", "exercise")
+    summary = asked.summary()
+    assert summary.given_effect.mean * (1 - summary.probability_no_path) == pytest.approx(summary.mean)
+    off = asked.sample.draws[asked.sample.draws != 0.0]
+    ends = summary.given_effect.low, summary.given_effect.high
+    np.testing.assert_allclose(ends, np.quantile(off, [0.025, 0.975]), atol=0.02 * off.std())
+
+
+def test_r2_is_that_of_least_squares_with_many_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    y = 2.0 * x + rng.normal(size=4000)
+    found = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"])).effect("x", "y").summary()
+    assert [item.name for item in found.explained] == ["y"]
+    assert found.explained[0].r2 == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-3)
+
+
+def test_a_fixed_slab_that_decides_on_no_effect_is_named():
+    study = ad.datasets.example()
+    fixed = ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
+    assert 0.03 < fixed.probability_no_path < 0.97
+    (note,) = (text for text in fixed.notes if "leans on the slab" in text)
+    promised = float(re.search(r"up to ([\d.]+)%", note).group(1)) / 100
+    wide = ad.fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
+    assert fixed.probability_no_path < wide.effect("sex", "exercise").probability_no_path <= promised + 0.01
+    learned = ad.fit(study.table, study.graph, rng=0).effect("sex", "exercise")
+    assert not any("leans on the slab" in text for text in learned.notes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from alldags.effects.top import TopGraph
 from alldags.graph.edges import Edge
-from alldags.graph.markov import Parents, class_key, class_members, edges_of, parents_of
+from alldags.graph.markov import ClassKey, Parents, class_key, class_members, edges_of, parents_of
 from alldags.models.order_block import OrderBlock
 from alldags.orders.exact import ExactBlock
 
@@ -39,8 +39,8 @@ def _drawn(block: OrderBlock) -> Counter[Parents]:
 
 def _exact(posterior: ExactBlock, counts: Counter[Parents], size: int) -> dict[Parents, float]:
     """Return the probabilities of the graphs drawn most often and of the members of their classes."""
-    classes: dict[object, Parents] = {}
-    weight: Counter[object] = Counter()
+    classes: dict[ClassKey, Parents] = {}
+    weight: Counter[ClassKey] = Counter()
     for graph, count in counts.items():
         key = class_key(graph)
         classes.setdefault(key, graph)
@@ -63,7 +63,7 @@ def _edges(block: OrderBlock, graph: Parents) -> tuple[Edge, ...]:
 def by_class(graphs: list[TopGraph], variables: tuple[str, ...]) -> list[TopGraph]:
     """Put graphs that no number of observational rows can tell apart together, most probable class first."""
     place = {name: i for i, name in enumerate(variables)}
-    groups: dict[object, list[TopGraph]] = {}
+    groups: dict[ClassKey, list[TopGraph]] = {}
     for item in graphs:
         present = np.zeros((len(variables), len(variables)), dtype=bool)
         for cause, effect in item.edges:

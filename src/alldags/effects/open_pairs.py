@@ -38,7 +38,7 @@ class OpenPair:
 
 
 def open_pairs(totals: Mixture[TotalEffect]) -> tuple[OpenPair, ...]:
-    """Return the open pairs of the blocks that an effect runs through, that of its ends first, then the least decided."""
+    """Return the open pairs of the blocks an effect runs through, that of its ends first, then the least decided."""
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for total in totals.items:
         edges = total.model.graph.edges

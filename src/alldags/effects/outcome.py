@@ -78,15 +78,15 @@ class Intervention:
         square = covariance + np.outer(mean, mean)
         start = block.start(places, mean, square, value=float(mean[0]), noise=True)
         kept = [(j, places[name]) for j, name in enumerate(block.variables) if name != self.source]
-        rows, own = [j for j, _ in kept], [place for _, place in kept]
-        earlier = np.arange(1, min(own))
-        pairs = list(block.before(places))
-        effects = self._cut_effects(block, [i for i, _ in pairs])[:, rows]
+        rows, own = np.array(kept).T
         first = block.posterior.first(start)[rows]
-        across = effects.T @ covariance[np.ix_([place for _, place in pairs], earlier)]
         mean[own] = first
-        covariance[np.ix_(own, earlier)] = across
-        covariance[np.ix_(earlier, own)] = across.T
+        pairs = list(block.before(places))
+        if pairs:
+            causes, others = np.array(pairs).T
+            across = self._cut_effects(block, causes.tolist())[:, rows].T @ covariance[others, : own.min()]
+            covariance[own, : own.min()] = across
+            covariance[: own.min(), own] = across.T
         second = block.posterior.second(start)[np.ix_(rows, rows)]
         covariance[np.ix_(own, own)] = second - np.outer(first, first)
 

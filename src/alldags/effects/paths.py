@@ -67,7 +67,7 @@ def open_paths(total: TotalEffect, limit: int) -> list[tuple[str, ...]]:
 
 def simple_paths(graph: CandidateGraph, source: str, target: str, inside: set[str]) -> Iterator[tuple[str, ...]]:
     """Yield the candidate paths that visit no variable twice."""
-    waiting = [(source,)]
+    waiting: list[tuple[str, ...]] = [(source,)]
     while waiting:
         path = waiting.pop()
         if path[-1] == target:

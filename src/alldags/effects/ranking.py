@@ -11,7 +11,6 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock
 
-
 _MOST_GRAPHS = 2000  # of which classes are made
 
 

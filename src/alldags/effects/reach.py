@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from alldags.effects.total import TotalEffect
-from alldags.models.blocks import parent_places
+from alldags.models.blocks import NodeBlock, parent_places
 from alldags.models.order_block import OrderBlock
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import BoolArray, FloatArray
@@ -20,9 +22,9 @@ Words = NDArray[np.uint64]
 def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> float | None:
     """Return P(no directed path | data), or None if it cannot be had exactly.
 
-    Goes through the blocks in order with a table over sets of reached nodes. A node stays unreached with the probability
-    that its parent set is disjoint from the reached set; a block of unknown order is asked itself. Reached nodes that no later node may have as a parent are
-    forgotten, and equal sets merged.
+    Goes through the blocks in order with a table over sets of reached nodes. A node stays unreached with the
+    probability that its parent set is disjoint from the reached set; a block of unknown order is asked itself. Reached
+    nodes that no later node may have as a parent are forgotten, and equal sets merged.
     """
     count = len(total.span)
     if not count:
@@ -30,34 +32,45 @@ def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> flo
     last_use = _last_uses(total)
     if _surely_wider(total, last_use, max_states):
         return None
-    places = np.arange(count)
-    reached, weight = _words(places[None, :] == 0), np.ones(1)
+    reached, weight, missed = _words(np.arange(count)[None, :] == 0), np.ones(1), 1.0
     for block in total.blocks:
-        own = [total.span.places[name] for name in block.variables]
-        j = max(own)
         if isinstance(block, OrderBlock):
-            table = _reached_inside(total, block, reached)
-            if table is None:
-                return None
-            if j == count - 1:
-                out = np.arange(table.shape[1]) >> own.index(j) & 1 == 0
-                return min(max(float(weight @ table[:, out].sum(axis=1)), 0.0), 1.0)
-            found = _after_block(reached, weight, table, own, last_use > j)
-            if found is None:
-                return None
-            states, chances = found
+            found = _through_block(total, block, reached, weight, last_use)
         else:
-            unreached = _unreached(total, block.child, reached)
-            if unreached is None:
-                return None
-            if j == count - 1:
-                return min(max(float(weight @ unreached), 0.0), 1.0)
-            states = np.concatenate([reached, reached | _words(places == j)]) & _words(last_use > j)
-            chances = np.concatenate([weight * unreached, weight * (1 - unreached)])
+            found = _through_node(total, block, reached, weight, last_use)
+        if found is None:
+            return None
+        states, chances, missed = found
         reached, weight = _merge(states, chances)
         if len(weight) > max_states:
             return None
-    return None  # pragma: no cover - the loop returns at the target
+    return min(max(missed, 0.0), 1.0)
+
+
+Step: TypeAlias = tuple[Words, FloatArray, float] | None
+"""States after a block, their weights, and the probability that its last variable is not reached."""
+
+
+def _through_node(total: TotalEffect, block: NodeBlock, reached: Words, weight: FloatArray, last: FloatArray) -> Step:
+    """Reach one more node, or not."""
+    unreached = _unreached(total, block.child, reached)
+    if unreached is None:
+        return None
+    j, places = total.span.places[block.child], np.arange(len(total.span))
+    states = np.concatenate([reached, reached | _words(places == j)]) & _words(last > j)
+    chances = np.concatenate([weight * unreached, weight * (1 - unreached)])
+    return states, chances, float(weight @ unreached)
+
+
+def _through_block(total: TotalEffect, block: OrderBlock, reached: Words, weight: FloatArray, last: FloatArray) -> Step:
+    """Reach some variables of a block."""
+    own = [total.span.places[name] for name in block.variables]
+    table = _reached_inside(total, block, reached)
+    found = None if table is None else _after_block(reached, weight, table, own, last > max(own))
+    if table is None or found is None:
+        return None
+    out = np.arange(table.shape[1]) >> own.index(max(own)) & 1 == 0
+    return *found, float(weight @ table[:, out].sum(axis=1))
 
 
 def _last_uses(total: TotalEffect) -> FloatArray:

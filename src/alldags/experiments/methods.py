@@ -16,7 +16,6 @@ from alldags.nodes import Engine, NodePosterior, NodeProblem
 from alldags.priors.mixtures import Horseshoe, ScaleMixture, StudentT
 from alldags.priors.noise import Noise
 from alldags.priors.prior import Prior
-from alldags.priors.slabs import LearnedSlab
 
 REFERENCE = "bayes"
 
@@ -108,7 +107,7 @@ BASELINES = tuple(method.name for method in _ALL if method.engine is None)
 PRIORS: dict[str, Callable[[], Prior]] = {
     "paper": Prior.paper,
     "default": Prior,
-    "learned slab": lambda: Prior(slab=LearnedSlab()),
+    "default of 0.1": Prior.v01,
 }
 
 

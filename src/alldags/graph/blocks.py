@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from types import MappingProxyType
 
 import numpy as np
 
@@ -45,12 +44,15 @@ class BlockOdds:
         known, for more than 18 variables whose pairs are not all alike.
     is_calibrated
         Whether the acyclic graphs have the stated edge probabilities.
+    odds
+        Of each candidate edge inside; infinite for certain edges. `probability` rounds those above some 10^9.
     """
 
     block: tuple[str, ...]
     probability: Mapping[Edge, float]
     log_acyclic: float
     is_calibrated: bool
+    odds: Mapping[Edge, float]
 
 
 def block_odds(block: Sequence[str], edges: Mapping[Edge, float], *, fit: bool) -> BlockOdds:
@@ -60,11 +62,12 @@ def block_odds(block: Sequence[str], edges: Mapping[Edge, float], *, fit: bool) 
         odds, log_acyclic, fitted = _odds(tuple(map(tuple, stated.tolist())), fit)
     except calibrate.NotMetError as failure:
         raise GraphError(_not_met(block, stated, failure)) from None
-    probability = {
-        (block[i], block[j]): 1.0 if stated[i, j] == 1.0 else float(odds[i, j] / (1.0 + odds[i, j]))
+    named = {
+        (block[i], block[j]): math.inf if stated[i, j] == 1.0 else float(odds[i, j])
         for i, j in np.argwhere(stated > 0.0)
     }
-    return BlockOdds(tuple(block), MappingProxyType(probability), log_acyclic, fitted)
+    probability = {edge: 1.0 if odds == math.inf else odds / (1.0 + odds) for edge, odds in named.items()}
+    return BlockOdds(tuple(block), probability, log_acyclic, fitted, named)
 
 
 @lru_cache(maxsize=128)
@@ -88,32 +91,29 @@ def matrix(block: Sequence[str], edges: Mapping[Edge, float]) -> FloatArray:
     return np.array([[edges.get((cause, effect), 0.0) for effect in block] for cause in block])
 
 
-def realized(odds: BlockOdds) -> dict[Edge, float]:
+def realized(prior: BlockOdds) -> dict[Edge, float]:
     """Return the probability of each candidate edge of a block among its acyclic graphs."""
-    block = odds.block
-    chances = matrix(block, odds.probability)
-    b = len(block)
-    independent = np.where(chances < 1.0, chances / np.where(chances < 1.0, 1.0 - chances, 1.0), 0.0)
-    if _is_alike(chances):
-        have = np.full((b, b), edge_probability(b, float(independent[0, 1]))[0])
+    block, b = prior.block, len(prior.block)
+    given = matrix(block, prior.odds)
+    certain = np.isinf(given)
+    odds = np.where(certain, 0.0, given)
+    if _is_alike(matrix(block, prior.probability)):
+        have = np.full((b, b), edge_probability(b, float(odds[0, 1]))[0])
     elif b > LARGEST_SUMMED:
         raise GraphError(
             f"what acyclicity makes of the probabilities inside a block of {b} variables is not known: sums over its "
             f"acyclic graphs go up to {LARGEST_SUMMED} variables unless all pairs are alike"
         )
     else:
-        have = calibrate.edge_probabilities(independent, calibrate.required_parents(chances))[0]
-    return {edge: 1.0 if p == 1.0 else _at(have, block, edge) for edge, p in odds.probability.items()}
+        have = calibrate.edge_probabilities(odds, calibrate.required_parents(certain.astype(float)))[0]
+    found = np.where(certain, 1.0, np.clip(have, 0.0, 1.0))
+    return {(block[i], block[j]): float(found[i, j]) for i, j in np.argwhere(given > 0.0)}
 
 
 def _is_alike(values: FloatArray) -> bool:
     """Tell whether every directed edge inside a block has the same value between 0 and 1."""
     apart = values[~np.eye(len(values), dtype=bool)]
     return bool(0.0 < apart[0] < 1.0 and (apart == apart[0]).all())
-
-
-def _at(values: FloatArray, block: Sequence[str], edge: Edge) -> float:
-    return float(np.clip(values[block.index(edge[0]), block.index(edge[1])], 0.0, 1.0))
 
 
 def log10_graphs(blocks: Sequence[Sequence[str]], edges: Mapping[Edge, float]) -> tuple[float, bool]:
@@ -157,7 +157,7 @@ def _not_met(block: Sequence[str], stated: FloatArray, failure: calibrate.NotMet
     arrows = " -> ".join(repr(block[i]) for i in cycle)
     shown = " + ".join(f"{value:g}" for value in values)
     most = len(values) - 1
-    if sum(1.0 - value for value in values) < 1.0:
+    if sum(1.0 - value for value in values) < calibrate.LEAST_SLACK:
         problem = (
             f"no acyclic graphs have these edge probabilities: along the cycle {arrows} they are {shown} = "
             f"{sum(values):g}, but one of its edges is always absent, so they add to at most {most}"

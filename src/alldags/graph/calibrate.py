@@ -18,8 +18,9 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-10
 ROUNDS = 200
+LEAST_SLACK = 1.0 - 1e-12  # of a cycle; at 1 itself large odds come as close as wanted
 _MEMORY = 10
-_MOST_LOG_ODDS = 34.0
+_LOG_ODDS = (-700.0, 34.0)  # beyond these no probability in double precision changes
 _SHORTEST = 1e-4
 
 
@@ -50,7 +51,7 @@ def fitted_odds(stated: FloatArray) -> FloatArray:
         If the probabilities contradict acyclicity, or come so close to it that 200 rounds do not reach them.
     """
     cycle, slack = tightest_cycle(stated)
-    if slack < 1.0:
+    if slack < LEAST_SLACK:
         raise NotMetError(1.0 - slack, cycle)
     fit = _Fit(stated)
     point = fit.at(fit.start())
@@ -88,7 +89,7 @@ class _Fit:
 
     def at(self, log_odds: FloatArray) -> _Point:
         self.rounds += 1
-        log_odds = np.clip(log_odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        log_odds = np.clip(log_odds, *_LOG_ODDS)
         have, log_weight = edge_probabilities(self.odds(log_odds), self.required)
         return _Point(log_odds, log_weight - float(self.stated[self.open] @ log_odds), have)
 

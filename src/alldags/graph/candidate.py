@@ -13,7 +13,7 @@ import numpy as np
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph import blocks, convert, words
 from alldags.graph.blocks import BlockOdds
-from alldags.graph.components import check_directions, components
+from alldags.graph.components import Structure, check_directions
 from alldags.graph.edges import (
     Edge,
     checked_edges,
@@ -22,7 +22,6 @@ from alldags.graph.edges import (
     find_cycle,
     mapping_without_duplicates,
     names_tuple,
-    neighbours,
     per_tier,
     reach,
     tier_edges,
@@ -151,12 +150,7 @@ class CandidateGraph:
     def unordered(cls, variables: Iterable[str], probability: float = 0.5) -> CandidateGraph:
         """Build a graph in which nothing is known of the order.
 
-        Parameters
-        ----------
-        variables
-            Names.
-        probability
-            That two variables are joined by an edge, in either direction, half each.
+        `probability` is that of an edge between two variables in either direction, half each.
 
         Examples
         --------
@@ -214,9 +208,8 @@ class CandidateGraph:
         Examples
         --------
         >>> import alldags as ad
-        >>> graph = ad.CandidateGraph.from_order(["a", "b"]).with_pair("a", "b", 0.4, 0.1)
-        >>> graph.probability("b", "a")
-        0.1
+        >>> ad.CandidateGraph.from_order(["a", "b"]).with_pair("a", "b", 0.4, 0.1).blocks
+        (('a', 'b'),)
         """
         self._check_known(first, second)
         both = {(first, second): forward, (second, first): forward if backward is None else backward}
@@ -280,20 +273,12 @@ class CandidateGraph:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The variables in an order in which causes precede effects; inside a block as in `variables`."""
-        return tuple(name for component in self._components for name in component)
+        return tuple(name for component in self._structure.components for name in component)
 
     @cached_property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The groups of two or more variables whose order is open, causes first; empty if the order is known.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> edges = {("age", "bmi"): 0.5, ("bmi", "bp"): 0.4, ("bp", "bmi"): 0.1, ("bp", "risk"): 0.5}
-        >>> ad.CandidateGraph.from_edges(edges).blocks
-        (('bmi', 'bp'),)
-        """
-        return tuple(component for component in self._components if len(component) > 1)
+        """The groups of two or more variables whose order is open, causes first; empty if the order is known."""
+        return tuple(component for component in self._structure.components if len(component) > 1)
 
     @property
     def is_ordered(self) -> bool:
@@ -342,14 +327,14 @@ class CandidateGraph:
     def component(self, name: str) -> tuple[str, ...]:
         """Return the block of a variable, or the variable alone, in the order of `variables`."""
         self._check_known(name)
-        return next(component for component in self._components if name in component)
+        return self._structure.home[name]
 
     def check(self) -> None:
         """Raise `GraphError` if opposite edges leave no room for "no edge", or certain edges forbid a candidate.
 
         Whatever uses the graph does this; a graph may pass through such a state while it is being built.
         """
-        _ = self._components
+        _ = self._structure.components
 
     def probability(self, cause: str, effect: str) -> float:
         """Return the prior probability of an edge; 0 if it is not a candidate."""
@@ -359,34 +344,29 @@ class CandidateGraph:
     def parents(self, child: str) -> tuple[str, ...]:
         """Return the candidate parents of a variable, in the order of `variables`."""
         self._check_known(child)
-        return self._parents[child]
+        return self._structure.parents[child]
 
     def children(self, parent: str) -> tuple[str, ...]:
         """Return the variables that this one may cause directly, in the order of `variables`."""
         self._check_known(parent)
-        return self._children[parent]
+        return self._structure.children[parent]
 
     def ancestors(self, variable: str) -> frozenset[str]:
         """Return the variables with a candidate path to this one, itself excluded."""
         self._check_known(variable)
-        return reach(variable, self._parents)
+        return reach(variable, self._structure.parents)
 
     def descendants(self, variable: str) -> frozenset[str]:
         """Return the variables to which there is a candidate path from this one, itself excluded."""
         self._check_known(variable)
-        return reach(variable, self._children)
+        return reach(variable, self._structure.children)
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
         """Return the variables in layers: the first without candidate parents, each other one as early as it can be.
 
         The variables of a block share a layer.
         """
-        depth: dict[str, int] = {}
-        for component in self._components:
-            before = {parent for name in component for parent in self._parents[name]}.difference(component)
-            depth |= dict.fromkeys(component, 1 + max((depth[parent] for parent in before), default=-1))
-        layers = range(1 + max(depth.values(), default=-1))
-        return tuple(tuple(name for name in self.variables if depth[name] == layer) for layer in layers)
+        return self._structure.tiers()
 
     def to_matrix(self) -> FloatArray:
         """Return the probabilities as an array of shape (m, m), row = cause, column = effect."""
@@ -463,21 +443,10 @@ class CandidateGraph:
         return CandidateGraph(self.variables, edges, self.calibrate)
 
     @cached_property
-    def _components(self) -> tuple[tuple[str, ...], ...]:
-        found = components(self.variables, self.edges)
-        if len(found) < len(self.variables):
-            check_directions(self.variables, self.edges)
-        return found
-
-    @cached_property
-    def _parents(self) -> dict[str, tuple[str, ...]]:
-        return neighbours(self.variables, self.edges, key=1)
-
-    @cached_property
-    def _children(self) -> dict[str, tuple[str, ...]]:
-        return neighbours(self.variables, self.edges, key=0)
+    def _structure(self) -> Structure:
+        return Structure(self.variables, self.edges)
 
     def _check_known(self, *names: str) -> None:
         for name in names:
-            if not isinstance(name, str) or name not in self._parents:
+            if not isinstance(name, str) or name not in self._structure.parents:
                 raise GraphError(f"{name!r} is not a variable of the graph{did_you_mean(name, self.variables)}")

@@ -1,4 +1,4 @@
-"""Which variables have an open order: strongly connected components of candidate edges, and what they may not hold.
+"""Who comes before whom: neighbours, order, and the blocks of variables whose order is open.
 
 A set of edges has a cycle only if one of its components has, so each component of two or more variables is a *block* of
 its own; a component of one variable is an ordinary node.
@@ -7,6 +7,8 @@ its own; a component of one variable is an ordinary node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from alldags.errors import GraphError
@@ -15,6 +17,46 @@ from alldags.graph.edges import Edge, neighbours, path_between, topological_orde
 Component: TypeAlias = tuple[str, ...]
 
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The neighbours and the order of variables under candidate edges; each part is found when it is asked for."""
+
+    variables: tuple[str, ...]
+    edges: Mapping[Edge, float]
+
+    @cached_property
+    def parents(self) -> dict[str, Component]:
+        """The candidate parents of each variable, in the order of `variables`."""
+        return neighbours(self.variables, self.edges, key=1)
+
+    @cached_property
+    def children(self) -> dict[str, Component]:
+        """What each variable may cause directly, in the order of `variables`."""
+        return neighbours(self.variables, self.edges, key=0)
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The strongly connected components, causes first; raises `GraphError` if the edges contradict each other."""
+        found = components(self.variables, self.edges)
+        if len(found) < len(self.variables):
+            check_directions(self.variables, self.edges)
+        return found
+
+    @cached_property
+    def home(self) -> dict[str, Component]:
+        """The component of each variable."""
+        return {name: component for component in self.components for name in component}
+
+    def tiers(self) -> tuple[Component, ...]:
+        """Return the variables in layers, each as early as its parents outside its own component allow."""
+        depth: dict[str, int] = {}
+        for component in self.components:
+            before = {parent for name in component for parent in self.parents[name]}.difference(component)
+            depth |= dict.fromkeys(component, 1 + max((depth[parent] for parent in before), default=-1))
+        layers = range(1 + max(depth.values(), default=-1))
+        return tuple(tuple(name for name in self.variables if depth[name] == layer) for layer in layers)
 
 
 def components(variables: Sequence[str], edges: Mapping[Edge, float]) -> tuple[Component, ...]:

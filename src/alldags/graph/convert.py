@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags.checks import is_number
 from alldags.errors import GraphError
 from alldags.graph.edges import Edge, with_default
 from alldags.typing import FloatArray
@@ -136,9 +137,7 @@ def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str,
 
 def half(probability: Any) -> Any:
     """Return the probability of each direction of an edge whose direction is open; what is no number stays."""
-    return (
-        probability / 2 if isinstance(probability, int | float) and not isinstance(probability, bool) else probability
-    )
+    return probability / 2 if is_number(probability) else probability
 
 
 def networkx_calibrate(graph: nx.Graph[Any]) -> bool:

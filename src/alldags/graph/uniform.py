@@ -50,12 +50,17 @@ def uniform_odds(b: int, probability: float) -> float:
     """Return the odds at which each directed edge of b variables has this probability, below one half."""
     from scipy.optimize import brentq
 
-    def excess(log_odds: float) -> float:
-        have = edge_probability(b, math.exp(log_odds))[0]
-        return math.log(have) - math.log(probability) - math.log1p(-2 * have) + math.log1p(-2 * probability)
+    wanted = _log_odds(probability)
 
-    raw = math.log(probability) - math.log1p(-2 * probability)
-    above = raw + 1.0
+    def excess(log_odds: float) -> float:
+        return _log_odds(edge_probability(b, math.exp(log_odds))[0]) - wanted
+
+    below, above = wanted - 0.1, wanted + 1.0  # acyclicity takes edges away; the first margin is for rounding
     while excess(above) < 0:
         above += 1.0
-    return math.exp(brentq(excess, raw - 1e-9, above, xtol=_TOLERANCE))
+    return math.exp(brentq(excess, below, above, xtol=_TOLERANCE))
+
+
+def _log_odds(probability: float) -> float:
+    """Return the log odds of an edge in one direction against no edge."""
+    return math.log(probability) - math.log(max(1.0 - 2.0 * probability, 1e-16))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from alldags.graph.blocks import LARGEST_FITTED, LARGEST_SUMMED
+
 _MOST_NAMES = 6
 
 
@@ -32,8 +34,9 @@ def _names(block: Sequence[str]) -> str:
 
 def calibration_note(block: Sequence[str], *, wanted: bool) -> str:
     """Say that edges inside a block are rarer than stated."""
-    why = "more than 14 variables whose pairs are not all alike" if wanted else "calibrate=False"
+    hint = "; see graph.realized_probabilities()" if len(block) <= LARGEST_SUMMED else ""
+    why = f"more than {LARGEST_FITTED} variables whose pairs are not all alike" if wanted else "calibrate=False"
     return (
         f"inside the block of {_names(block)} the stated edge probabilities are used as odds ({why}): among acyclic "
-        "graphs the edges are somewhat rarer; see graph.realized_probabilities()"
+        f"graphs the edges are somewhat rarer{hint}"
     )

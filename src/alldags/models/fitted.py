@@ -148,7 +148,7 @@ class FittedGraph:
         value = block.posterior.log_evidence if isinstance(block, OrderBlock) else block.node.log_evidence
         if value is None:
             raise EngineError(
-                f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}; "
-                "evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
+                f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}"
+                "; evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
             )
         return value

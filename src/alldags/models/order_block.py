@@ -79,20 +79,17 @@ class OrderBlock:
         """Write E[t] of the block's variables; with `through`, of what passes through that one."""
         mean[self._places(places)] = self.posterior.first(self.start(places, mean, through=through))
 
-    def carry_second(
-        self, places: Places, square: FloatArray, of: SecondMoments, through: str | None = None
-    ) -> None:
+    def carry_second(self, places: Places, square: FloatArray, of: SecondMoments, through: str | None = None) -> None:
         """Write E[t t'] of the block's variables with each other and all before."""
         own = self._places(places)
         start = self.start(places, np.zeros(len(square)), square, through)
         between = of is between_graphs
-        earlier = np.setdiff1d(np.arange(min(own)), own)
         pairs = list(self.before(places))
-        if pairs and len(earlier) and through is None:
-            effects = self.posterior.outer[[i for i, _ in pairs]]  # (earlier causes, b)
-            across = effects.T @ square[np.ix_([place for _, place in pairs], earlier)]
-            square[np.ix_(own, earlier)] = across
-            square[np.ix_(earlier, own)] = across.T
+        if pairs and through is None:
+            causes, others = np.array(pairs).T
+            across = self.posterior.outer[causes].T @ square[others, : min(own)]
+            square[own, : min(own)] = across
+            square[: min(own), own] = across.T
         square[np.ix_(own, own)] = self.posterior.second(start, between=between)
 
     def _places(self, places: Places) -> list[int]:

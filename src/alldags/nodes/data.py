@@ -76,6 +76,12 @@ class WorkingData:
         index = self.pooled.index
         return float(self.scale[index[effect]] / self.scale[index[cause]])
 
+    def deviation(self, name: str) -> float:
+        """Return a variable's standard deviation over all rows, in the user's units; about 0 without intercept."""
+        place = self.pooled.index[name]
+        variance = float(self.pooled.scatter[place, place]) / max(self.pooled.n, 1)
+        return float(np.sqrt(variance) * self.scale[place])
+
     def scale_of(self, name: str) -> float:
         """Return the user's units per working unit of a variable."""
         return float(self.scale[self.pooled.index[name]])

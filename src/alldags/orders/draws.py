@@ -42,9 +42,7 @@ def draw_rows(score: FloatArray, sums: Sums, size: int, rng: np.random.Generator
     while (placed != sets - 1).any():
         order = np.lexsort((last, placed))
         before, recent, found = placed[order], last[order], layer[order]
-        draw_layers(
-            sums.log_alpha, sums.row, sums.d, sums.backward, before, recent, rng.random(size), *work, found
-        )
+        draw_layers(sums.log_alpha, sums.row, sums.d, sums.backward, before, recent, rng.random(size), *work, found)
         for j in range(b):
             inside = np.flatnonzero(found >> j & 1)
             chosen = np.empty(len(inside), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -87,7 +88,7 @@ class ExactOrder:
         largest = max(node.free for node in problem.nodes)
         if len(problem) <= LARGEST and largest <= self.max_entries:
             return None
-        return _too_large(problem, largest, self.max_entries)
+        return _too_large(problem, largest)
 
     def __call__(self, problem: BlockProblem, rng: np.random.Generator) -> ExactBlock:
         """Return the exact posterior of a block; nothing random is involved."""
@@ -98,16 +99,16 @@ class ExactOrder:
         return ExactBlock(problem)
 
 
-def _too_large(problem: BlockProblem, largest: int, budget: int) -> str:
+def _too_large(problem: BlockProblem, largest: int) -> str:
     names = ", ".join(problem.variables[:4]) + (", ..." if len(problem) > 4 else "")
     what = f"{len(problem)} variables whose order is open ({names})"
     why = f"at most {LARGEST} can be summed over exactly"
     if len(problem) <= LARGEST:
-        why = f"one of them has {largest} uncertain candidate parents, and tables of 2^{largest} parent sets are too large"
+        why = f"one of them has {largest} uncertain candidate parents, too many for tables of 2^{largest} parent sets"
     return (
-        f"{what} form one block: {why}; leave fewer directions open (a single edge back merges all variables between its "
-        "ends into one block: a list of two candidate graphs keeps them apart), leave out earlier causes that you can "
-        "rule out, or use engine='mcmc', which samples orders"
+        f"{what} form one block: {why}; leave fewer directions open (a single edge back merges all variables between "
+        "its ends into one block: a list of two candidate graphs keeps them apart), leave out earlier causes that you "
+        "can rule out, or use engine='mcmc', which samples orders"
     )
 
 
@@ -283,7 +284,7 @@ class ExactBlock:
         """Return the mean product along a path: nothing but its edges is left in the table."""
         b, e = len(self.problem), len(self.problem.earlier)
         only = np.zeros_like(table)
-        for cause, effect in zip(places[:-1], places[1:], strict=True):
+        for cause, effect in itertools.pairwise(places):
             only[effect, :, cause] = table[effect, :, cause]
         earlier = np.zeros((1, e))
         if places[0] >= b:

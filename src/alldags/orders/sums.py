@@ -125,7 +125,9 @@ class Sums:
         """Signed shares of the total that fall to each node choosing its parents inside a set, shape (b, rows)."""
         from alldags.kernels.blocks.sums import fill_shares
 
-        closed = np.where(self.keep, self.backward * np.exp(np.where(self.keep, self.c + self.d - self.log_total, 0)), 0)
+        closed = np.where(
+            self.keep, self.backward * np.exp(np.where(self.keep, self.c + self.d - self.log_total, 0)), 0
+        )
         omega = np.zeros_like(self.log_alpha)
         fill_shares(self.weights, self._pairs, self.forward, closed, omega)
         return omega
@@ -167,7 +169,8 @@ class Sums:
             np.zeros(b), np.zeros(size), np.zeros((b, e)), np.zeros((b, b)), np.zeros(b, dtype=np.int64),
             np.zeros(b, dtype=np.int64),
         )  # fmt: skip
-        arrival = Arrival(source, value, *map(np.ascontiguousarray, earlier), through, own)
+        first, second = (np.ascontiguousarray(part) for part in earlier)
+        arrival = Arrival(source, value, first, second, through, own)
         carry_second(self.weights, self._pairs, Averages(mean, moment, noise), arrival, state, step)
         full = np.empty((b, b))
         low = np.tril_indices(b)
@@ -190,4 +193,4 @@ class Sums:
             self.weights, lower.log_alpha, lower.forward * ratio, source, self._pairs, np.empty(1 << self.size),
             np.empty(self.size), out,
         )  # fmt: skip
-        return np.clip(out / self.forward[-1], 0.0, 1.0)
+        return np.asarray(np.clip(out / self.forward[-1], 0.0, 1.0))

@@ -30,8 +30,8 @@ def block_prior(prior: Prior) -> Prior:
     part = unsuited_to_blocks(prior)
     if part is not None:
         raise PriorError(
-            f"{part} would prefer some directions to others that data cannot tell apart, where the order is open; leave "
-            "it out there, or give slab_variance=... (a fixed slab), which all directions share"
+            f"{part} would prefer some directions to others that data cannot tell apart, where the order is open; "
+            "leave it out there, or give slab_variance=... (a fixed slab), which all directions share"
         )
     if isinstance(prior.noise, KnownNoise):
         return replace(prior, slab=None, slab_variance=prior.fixed_slab)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
+from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.direction import direction_variance
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
@@ -18,15 +21,19 @@ from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.priors.words import prior_words
 from alldags.results import tables
+from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
+from alldags.show.maketables import coefficient_frame, statistic
+from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import effect_text
+from alldags.show.words import effect_text, sentence
 from alldags.typing import FloatArray, RandomSource
 
 if TYPE_CHECKING:
@@ -367,6 +374,50 @@ class Effect:
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
 
+    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+        """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").contrast(0, 10)
+        >>> round(ten.mean, 1), round(ten.sd, 1)
+        (8.9, 1.0)
+        """
+        start, stop = (checks.finite("a value of the treatment", value) for value in (start, stop))
+        return contrast(self, start, stop, level)
+
+    def standardized(self, level: float = 0.95) -> Contrast:
+        """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> round(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").standardized().mean, 2)
+        0.44
+        """
+        step, unit = (self.posterior._data.deviation(name) for name in (self.treatment, self.outcome))
+        found = contrast(self, 0.0, step, level)
+        return replace(found, **{name: getattr(found, name) / unit for name in ("mean", "sd", "low", "high")})
+
+    @cached_property
+    def direct(self) -> DirectEffect:
+        """Direct effect, the treatment's coefficient in the outcome's regression; and the share that is mediated.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> direct = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").direct
+        >>> round(direct.mean, 2), round(direct.probability, 2), round(direct.share_mediated, 2)
+        (0.28, 0.86, 0.69)
+        """
+        edge, unit = (self.treatment, self.outcome), self._unit
+        found = direct_effect(self._models, edge, self.mean / unit, self.posterior._stream())
+        return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
+
     # -- checks --------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -446,6 +497,30 @@ class Effect:
 
         return plot_effect(self.summary(), self.sample.draws, ax)
 
+    def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:
+        """Return the answer in one plain sentence or two, or as the methods section of a paper would put it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect.sentence("methods").startswith("The total causal effect of smoking on risk was estimated as its")
+        True
+        """
+        checks.one_of("style", style, ("plain", "methods"))
+        if style == "plain":
+            return sentence(self.summary())
+        return methods_paragraph(self.summary(), prior_words(self.posterior._models.items[0].prior), version("alldags"))
+
+    def to_latex(self) -> str:
+        """Return the small table of the answer in LaTeX, for the package booktabs."""
+        return effect_latex(self.summary())
+
+    def to_markdown(self) -> str:
+        """Return the answer in Markdown."""
+        return effect_markdown(self.summary())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
         return effect_dict(self.summary())
@@ -458,3 +533,17 @@ class Effect:
 
     def _repr_html_(self) -> str:
         return effect_html(self.summary())
+
+    # -- what the package maketables asks for --------------------------------------------------------------------------
+
+    @property
+    def __maketables_coef_table__(self) -> Any:
+        """One row a coefficient, as a pandas frame; Bayesian results have neither t nor p."""
+        return coefficient_frame(self.summary())
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.outcome
+
+    def __maketables_stat__(self, key: str) -> float | str | None:
+        return statistic(self.summary(), key)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alldags.nodes.posterior import NodePosterior
-from alldags.show.words import number
+from alldags.show.words import number, percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
+OPEN = 0.03  # probability of no effect, from which on it is in doubt
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
 
 
@@ -60,6 +61,7 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _link_note(effect)
     yield from _regression_note(effect)
     yield from _many_candidates_note(effect)
+    yield from _slab_note(effect)
 
 
 def _link_note(effect: Effect) -> Iterator[str]:
@@ -102,3 +104,15 @@ def _many_candidates_note(effect: Effect) -> Iterator[str]:
                 f"{child!r} has {count} candidate causes, more than half the {effect.posterior.rows:g} rows: no prior "
                 "gives reliable intervals there; leave out causes that you can rule out"
             )
+
+
+def _slab_note(effect: Effect) -> Iterator[str]:
+    """Say that the probability of no effect depends on a slab that was fixed: its odds grow as the slab's width."""
+    atom = effect.probability_no_path
+    if effect.posterior.has_hyperparameters or atom is None or not OPEN < atom < 1 - OPEN:
+        return
+    odds = 10.0**0.5 * atom / (1.0 - atom)
+    yield (
+        "the probability of no effect leans on the slab, the size expected of effects, which was fixed: with ten times "
+        f"its variance it would be up to {percent(odds / (1.0 + odds))}"
+    )

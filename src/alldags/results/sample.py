@@ -45,6 +45,13 @@ class AtomicSample:
     def _cumulative(self) -> FloatArray:
         return np.cumsum(self._weights)
 
+    @cached_property
+    def without_atom(self) -> AtomicSample | None:
+        """The distribution given that the value is not the atom; None if no draw is off it."""
+        off = self.draws[self.draws != 0.0]
+        share = len(off) / len(self.draws)
+        return AtomicSample(off, 0.0, self.effective * share) if len(off) else None
+
     def above(self, delta: float) -> float:
         """Return the probability of a value greater than `delta`."""
         place = int(np.searchsorted(self._values, delta, side="right"))

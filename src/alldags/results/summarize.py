@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from alldags.effects.influence import edge_probability, edge_raised
-from alldags.effects.regression import Regression
+from alldags.effects.prior_reach import prior_no_path
+from alldags.effects.regression import Regression, least_squares
 from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.show.summary import Adjustment, EffectSummary, LeastSquares
+from alldags.nodes.data import WorkingData
+from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -57,7 +60,55 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.link_check.mean_without if posterior._link else None,
         converged=effect.converged,
+        given_effect=_given_effect(effect, level),
+        prior_no_path=_prior_no_path(effect),
+        is_binary=_is_binary(posterior._data, effect.treatment),
+        least_squares_alone=_least_squares(
+            least_squares(posterior._data, effect.treatment, effect.outcome, covariates=())
+        ),
+        explained=_explained(effect),
+        computed=computed_line(effect.engines_used.values()),
     )
+
+
+def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
+    """Return mean and interval given a path; None if that is certain, impossible or not defined."""
+    atom = effect.probability_no_path
+    if atom is None or not 0.0 < atom < 1.0:
+        return None
+    present = effect.sample.without_atom
+    if present is None:
+        return None
+    low, high = (present.quantile(0.5 + sign * level / 2) for sign in (-1, 1))
+    return GivenEffect(effect.mean / (1.0 - atom), low, high)
+
+
+def _prior_no_path(effect: Effect) -> float | None:
+    models = effect.posterior._models
+    if any(model.prior.edges is not None for model in models.items):
+        return None
+    return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
+
+
+def _is_binary(data: WorkingData, name: str) -> bool:
+    """Tell whether a variable is coded 0 and 1: only then is its variance ``mean (1 - mean)``, all values inside."""
+    pooled, place = data.pooled, data.pooled.index[name]
+    mean = float(pooled.mean[place] * data.scale[place])
+    variance = float(pooled.scatter[place, place] * data.scale[place] ** 2 / pooled.rows)
+    return 0.0 < mean < 1.0 and math.isclose(variance, mean * (1.0 - mean), rel_tol=1e-9)
+
+
+def _explained(effect: Effect) -> tuple[Explained, ...]:
+    """Return the share of variance that each regression explains, averaged over models."""
+    models, data = effect._models, effect.posterior._data
+    found = []
+    for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
+        own = data.of(child)
+        variance = own.scatter[own.index[child], own.index[child]] / own.n
+        noise = models.average(lambda model, child=child: model.node(child).noise_variance)  # type: ignore[misc]
+        if math.isfinite(noise):
+            found.append(Explained(child, 1.0 - noise / float(variance)))
+    return tuple(found)
 
 
 def _least_squares(plain: Regression | None) -> LeastSquares | None:
@@ -106,3 +157,35 @@ def engine_line(named: str, used: Iterable[str]) -> str:
     counts = Counter(used)
     detail = ", ".join(f"{name}: {count} node{'s' if count > 1 else ''}" for name, count in sorted(counts.items()))
     return f"{named} ({detail})" if detail and (named == "auto" or len(counts) > 1) else named
+
+
+_COMPUTED = {
+    "exact": "exactly",
+    "certified": "up to a proven remainder",
+    "mcmc": "by sampling",
+    "gibbs": "by Gibbs sampling",
+    "vb": "by a variational approximation",
+    "em": "by its most probable coefficients",
+    "k2": "in one graph that was searched for",
+    "full": "in the full graph",
+}
+
+
+def computed_line(used: Iterable[str]) -> str:
+    """Say how the regressions were computed, and how many of them how.
+
+    Examples
+    --------
+    >>> from alldags.results.summarize import computed_line
+    >>> computed_line(["exact", "exact", "mcmc"])
+    '2 regressions exactly, 1 by sampling'
+    >>> computed_line(["exact"])
+    '1 regression exactly'
+    """
+    counts = Counter(used)
+    parts = [f"{count} {_COMPUTED.get(name, f'by {name}')}" for name, count in sorted(counts.items())]
+    if not parts:
+        return ""
+    first = next(iter(sorted(counts.items())))[1]
+    parts[0] = parts[0].replace(f"{first} ", f"{first} regression{'s' if first > 1 else ''} ", 1)
+    return ", ".join(parts)

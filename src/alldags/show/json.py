@@ -35,6 +35,11 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "least_squares": summary.least_squares and asdict(summary.least_squares),
         "mean_without_link": summary.mean_without_link,
         "converged": summary.converged,
+        "given_effect": summary.given_effect and asdict(summary.given_effect),
+        "prior_no_path": summary.prior_no_path,
+        "least_squares_alone": summary.least_squares_alone and asdict(summary.least_squares_alone),
+        "explained": {item.name: item.r2 for item in summary.explained},
+        "computed": summary.computed,
     }
 
 

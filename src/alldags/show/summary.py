@@ -42,6 +42,39 @@ class LeastSquares:
     covariates: int
 
 
+@dataclass(frozen=True, slots=True)
+class GivenEffect:
+    """The effect given that there is one, in units of the effect.
+
+    Parameters
+    ----------
+    mean
+        Posterior mean, given a directed path.
+    low, high
+        Ends of the central interval with the level of the summary, given a directed path.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How well one regression explains its variable.
+
+    Parameters
+    ----------
+    name
+        The variable.
+    r2
+        One less the posterior mean of the noise variance relative to the variance of the variable.
+    """
+
+    name: str
+    r2: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -104,6 +137,19 @@ class EffectSummary:
         The estimate without the link to what drives the treatment, in units of the effect; None if there is no link.
     converged
         False if a node was not sampled, or iterated, to the end; `notes` then say what to do.
+    given_effect
+        The effect given that there is one; None where that is certain, impossible, or the engine has no notion of it.
+    prior_no_path
+        Probability before the data that no directed path leads from treatment to outcome; None if the prior of the
+        edges is not one of independent edges, or directions are open.
+    is_binary
+        Whether the treatment is coded 0 and 1; False where that is not known.
+    least_squares_alone
+        Least squares on the treatment without covariates; None if there are too few rows for it.
+    explained
+        The regressions that the effect runs through, the outcome's last.
+    computed
+        How the regressions were computed, in words.
 
     Examples
     --------
@@ -145,3 +191,9 @@ class EffectSummary:
     least_squares: LeastSquares | None = None
     mean_without_link: float | None = None
     converged: bool = True
+    given_effect: GivenEffect | None = None
+    prior_no_path: float | None = None
+    is_binary: bool = False
+    least_squares_alone: LeastSquares | None = None
+    explained: tuple[Explained, ...] = ()
+    computed: str = ""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import did_you_mean, require
+from alldags.show.latex import table_latex
+from alldags.show.markdown import table_markdown
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -71,6 +73,19 @@ class Table:
         polars: Any = require("polars", "files")
         frame: pl.DataFrame = polars.DataFrame(dict(self.columns), strict=False)
         return frame
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, for the package booktabs."""
+        return table_latex(list(self.columns), *self._formatted())
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return table_markdown(list(self.columns), *self._formatted())
+
+    def _formatted(self) -> tuple[list[list[str]], list[bool]]:
+        """Return the cells as text, by rows, and which columns are numbers."""
+        cells = [[format_number(value) for value in row.values()] for row in self.rows()]
+        return cells, [_is_numeric(values) for values in self.columns.values()]
 
     def __str__(self) -> str:
         text = text_table(list(self.columns), [list(row.values()) for row in self.rows()])
@@ -151,14 +166,15 @@ def format_number(value: Any) -> str:
     return str(value)
 
 
+def _is_numeric(values: Sequence[Any]) -> bool:
+    return bool(values) and all(value is None or isinstance(value, int | float | np.number) for value in values)
+
+
 def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Lay out rows in columns, numbers to the right."""
     cells = [list(names), *([format_number(value) for value in row] for row in rows)]
     widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
-    numeric = [
-        all(row[j] is None or isinstance(row[j], int | float | np.number) for row in rows) and bool(rows)
-        for j in range(len(names))
-    ]
+    numeric = [_is_numeric([row[j] for row in rows]) for j in range(len(names))]
     lines = [
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)

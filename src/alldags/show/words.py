@@ -11,10 +11,12 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
-from alldags.show.summary import EffectSummary
+from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.show.table import text_table
 
 WIDTH = 78  # characters of a line of prose
+_MOST_EXPLAINED = 4  # regressions whose R2 is shown
+_WORTH_SAYING = 0.01  # probability of no effect, from which the effect given that there is one is another number
 
 Row: TypeAlias = tuple[str, str]
 
@@ -75,10 +77,34 @@ def _answer(summary: EffectSummary) -> str:
             f"The candidate graph has no path from {summary.treatment} to {summary.outcome}: the effect is zero by "
             "assumption, whatever the data say."
         )
-    return (
-        f"Raising {summary.treatment} by one unit changes {summary.outcome} by {number(summary.mean)} on average "
-        f"({interval_name(summary)} {number(summary.low)} to {number(summary.high)}), {scope(summary)}."
-    )
+    if _is_all_atom(summary):
+        return (
+            f"Most probably {summary.treatment} has no effect on {summary.outcome}: the probability of none at all is "
+            f"{_no_effect_words(summary)}, {scope(summary)}."
+        )
+    change = f"{amount(summary, summary.mean)} on average ({interval_name(summary)} {_between(summary)})"
+    return f"{_raising(summary)} changes {summary.outcome} by {change}, {scope(summary)}."
+
+
+def _raising(summary: EffectSummary) -> str:
+    if summary.is_binary:
+        return f"Changing {summary.treatment} from 0 to 1"
+    return f"Raising {summary.treatment} by one unit"
+
+
+def _is_all_atom(summary: EffectSummary) -> bool:
+    """Whether the interval is nothing but the atom at zero."""
+    return summary.low == summary.high == 0.0 and summary.given_effect is not None
+
+
+def _between(summary: EffectSummary) -> str:
+    return f"{amount(summary, summary.low)} to {amount(summary, summary.high)}"
+
+
+def _no_effect_words(summary: EffectSummary) -> str:
+    """Return the probability of no effect, beside what it was before the data."""
+    after = no_effect(summary, summary.probability_no_path or 0.0)
+    return after if summary.prior_no_path is None else f"{after} (before the data: {percent(summary.prior_no_path)})"
 
 
 def _other_direction(summary: EffectSummary) -> str:
@@ -88,15 +114,26 @@ def _other_direction(summary: EffectSummary) -> str:
 
 
 def _mean_outside(summary: EffectSummary) -> str:
-    if _zero_by_assumption(summary) or summary.low <= summary.mean <= summary.high:
+    if _zero_by_assumption(summary) or _is_all_atom(summary) or summary.low <= summary.mean <= summary.high:
         return ""
     return "(The mean lies outside because most of the probability sits on no effect.)"
 
 
 def _no_effect_at_all(summary: EffectSummary) -> str:
-    if _zero_by_assumption(summary) or summary.probability_no_path is None:
+    if _zero_by_assumption(summary) or _is_all_atom(summary) or summary.probability_no_path is None:
         return ""
-    return f"The probability that there is no effect at all is {no_effect(summary, summary.probability_no_path)}."
+    if summary.prior_no_path == 0.0:
+        return "That there is an effect was assumed: a certain path leads from one to the other."
+    return f"The probability that there is no effect at all is {_no_effect_words(summary)}."
+
+
+def _if_there_is_one(summary: EffectSummary) -> str:
+    given, atom = summary.given_effect, summary.probability_no_path
+    if given is None or atom is None or atom < _WORTH_SAYING:
+        return ""
+    low, high = amount(summary, given.low), amount(summary, given.high)
+    average = f"; averaged over both, it is {amount(summary, summary.mean)}" if _is_all_atom(summary) else ""
+    return f"If there is one, it is {amount(summary, given.mean)} ({low} to {high}){average}."
 
 
 _SENTENCES: tuple[Callable[[EffectSummary], str], ...] = (
@@ -104,6 +141,7 @@ _SENTENCES: tuple[Callable[[EffectSummary], str], ...] = (
     _other_direction,
     _mean_outside,
     _no_effect_at_all,
+    _if_there_is_one,
 )
 
 
@@ -111,27 +149,31 @@ _SENTENCES: tuple[Callable[[EffectSummary], str], ...] = (
 
 
 def _estimate_row(summary: EffectSummary) -> list[Row]:
-    text = number(summary.mean)
+    text = amount(summary, summary.mean)
     if summary.mean_error > 0:
-        text += f" ± {number(summary.mean_error)} Monte Carlo"
+        text += f" ± {rough(summary.mean_error)} Monte Carlo"
     if summary.mean_bound > 0:
-        text += f" (parent sets left out: at most ± {number(summary.mean_bound)})"
+        text += f" (sets of causes left out: at most ± {rough(summary.mean_bound)})"
     return [(summary.estimate, text)]
 
 
 def _spread_rows(summary: EffectSummary) -> list[Row]:
-    found = [("standard deviation", number(summary.sd))]
+    found = [("standard deviation", amount(summary, summary.sd))]
     if summary.sd_structure is not None and summary.sd_coefficients is not None:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
-        found.append((f"  from not knowing the {unknown}", number(summary.sd_structure)))
-        found.append(("  from not knowing the coefficients", number(summary.sd_coefficients)))
+        found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
+        found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
     return found
 
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
     error = rough(max(summary.low_error, summary.high_error))
-    text = f"{number(summary.low)} to {number(summary.high)} (ends ± {error} Monte Carlo)"
-    return [(interval_name(summary), text)]
+    found = [(interval_name(summary), f"{_between(summary)} (ends ± {error} Monte Carlo)")]
+    given, atom = summary.given_effect, summary.probability_no_path
+    if given is not None and atom is not None and atom >= _WORTH_SAYING:
+        ends = f"{amount(summary, given.low)} to {amount(summary, given.high)}"
+        found.append(("if there is an effect", f"{amount(summary, given.mean)} ({ends})"))
+    return found
 
 
 def _sign_rows(summary: EffectSummary) -> list[Row]:
@@ -146,22 +188,44 @@ def _sign_rows(summary: EffectSummary) -> list[Row]:
 def _no_effect_row(summary: EffectSummary) -> list[Row]:
     if summary.probability_no_path is None:
         return []
+    if summary.prior_no_path == 0.0:
+        return [("P(no effect)", "0, as assumed")]
     doubt = summary.probability_no_path_error
     error = f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else ""
-    return [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
+    found = [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
+    if summary.prior_no_path is not None and not _zero_by_assumption(summary):
+        found.append(("  before the data", percent(summary.prior_no_path)))
+    return found
 
 
-def _regression_row(summary: EffectSummary) -> list[Row]:
-    plain = summary.least_squares
-    if plain is None:
+def _regression_rows(summary: EffectSummary) -> list[Row]:
+    plain, alone = summary.least_squares, summary.least_squares_alone
+    if plain is None or alone is None:
+        return [] if plain is None else [("least squares", _least_squares(summary, plain))]
+    if not plain.covariates:
+        return [("least squares, no covariates", _least_squares(summary, plain))]
+    count = f"{plain.covariates} covariate{'s' if plain.covariates > 1 else ''}"
+    return [
+        ("least squares, no covariates", _least_squares(summary, alone)),
+        (f"least squares, {count}", _least_squares(summary, plain)),
+    ]
+
+
+def _least_squares(summary: EffectSummary, found: LeastSquares) -> str:
+    return f"{amount(summary, found.estimate)} (95% {amount(summary, found.low)} to {amount(summary, found.high)})"
+
+
+def _explained_row(summary: EffectSummary) -> list[Row]:
+    if not summary.explained:
         return []
-    covariates = f"{plain.covariates or 'no'} covariate{'' if plain.covariates == 1 else 's'}"
-    ends = f"{number(plain.low)} to {number(plain.high)}"
-    return [("least squares", f"{number(plain.estimate)} (95% {ends}), {covariates}")]
+    shown = [f"{item.name} {max(item.r2, 0.0):.2f}" for item in reversed(summary.explained[-_MOST_EXPLAINED:])]
+    rest = len(summary.explained) - len(shown)
+    return [("R2", ", ".join(shown) + (f" and {rest} more" if rest else ""))]
 
 
 def _origin_rows(summary: EffectSummary) -> list[Row]:
-    return [("rows", f"{summary.rows:,.0f}"), ("engine", summary.engine)]
+    found = [("rows", f"{summary.rows:,.0f}")]
+    return [*found, ("computed", summary.computed)] if summary.computed else found
 
 
 _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
@@ -170,7 +234,8 @@ _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _interval_row,
     _sign_rows,
     _no_effect_row,
-    _regression_row,
+    _regression_rows,
+    _explained_row,
     _origin_rows,
 )
 
@@ -210,6 +275,29 @@ _REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark,)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def amount(summary: EffectSummary, value: float) -> str:
+    """Format a number in units of the effect: as many digits as its standard deviation makes worth printing."""
+    return to_precision(value, summary.sd)
+
+
+def to_precision(value: float, sd: float) -> str:
+    """Format a number with the decimals that show two digits of its standard deviation, thousands written out.
+
+    Examples
+    --------
+    >>> from alldags.show.words import to_precision
+    >>> to_precision(0.89362, 0.1043), to_precision(1176.8, 812.4), to_precision(0.89362, 0.0)
+    ('0.89', '1,177', '0.894')
+    """
+    if value == 0.0:
+        return "0"
+    if not (math.isfinite(sd) and sd > 0) or abs(value) >= 1e9 or sd < 1e-4:
+        return number(value)
+    decimals = max(1 - math.floor(math.log10(float(f"{sd:.1e}"))), 0)
+    text = f"{value:,.{decimals}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0.0 else text
 
 
 def number(value: float) -> str:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 WIDTH = 13  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bounds
 _NARROWEST = 8
 _OVERFLOW = 1e200
+_PROBE, _PROBE_SHARE = (
+    30.0,
+    8,
+)  # a hopeless search is given up after a pass with a higher threshold and a part of the budget
 _TIGHTEN = 1e3  # a subtree this many times above the threshold gets a bound of its own
 _SMALLEST = 1e-280  # the thresholds end here
 
@@ -182,17 +186,22 @@ def search(
     tolerance
         Wanted bound of the mass left out.
     patient
-        Whether to find the best bound the budget allows when the tolerance is out of reach.
+        Whether to find the best bound the budget allows when the tolerance is out of reach; if not, a coarse pass goes
+        first, and an unfinished one ends the search.
     """
     from alldags.kernels.bounding.walk import Limits
 
     scaled = _on_one_scale(systems, log_prior)
 
-    def run(threshold: float, before: Pass | None = None) -> Pass:
+    def run(threshold: float, before: Pass | None = None, budget: int = max_subsets) -> Pass:
         latest = scaled if before is None else [one.system for one in before.walks]
-        return _one_pass(latest, Limits(threshold, _TIGHTEN * threshold, max_subsets), before)
+        return _one_pass(latest, Limits(threshold, _TIGHTEN * threshold, budget), before)
 
     threshold = 0.1 * tolerance  # where the mass left out is usually small enough
+    if not patient:
+        probe = run(_PROBE * threshold, budget=max_subsets // _PROBE_SHARE)
+        if not probe.finished:
+            return probe
     found = best = run(threshold)
     if not found.finished and patient:  # what was left out when the budget ran out is not chosen well: start high
         threshold = 0.1

@@ -34,6 +34,7 @@ from alldags.kernels.sampler.moves import INCLUSION, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray
 
+_ALLOWED = 12.0  # nats by which a set that was not met may lie below the full one
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
@@ -260,8 +261,40 @@ def copies(systems: Systems) -> BoolArray:
 
 
 def reach(systems: Systems) -> FloatArray:
-    """Return the coefficient each parent would have if it explained the child alone, shape (k,)."""
-    return np.asarray(np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY)))
+    """Return how much a coefficient may change in a set that was not met, shape (k,).
+
+    At most to what it would be if it explained the child alone; and, in sets whose weight is not hopeless, not further
+    than twice its largest distance from the full set (`_apart`).
+    """
+    alone = np.sqrt(2.0 * systems.whole[0] / np.maximum(np.diag(systems.gram), TINY))
+    return np.asarray(np.minimum(alone, 2.0 * _apart(systems)))
+
+
+def _apart(systems: Systems) -> FloatArray:
+    """Return how far a coefficient may be from that of the full set in sets that fit well enough, shape (k,).
+
+    With the rate ``r(m) = whole - b'm + m'Am/2``, least at the full set's mean, a set whose mean differs by d in one
+    coefficient has a rate that is larger by at least ``d^2 / (2 [A^-1]_jj)``. A set can make up for a worse fit by
+    `_ALLOWED` nats and by all it saves on parents. Infinite where parents are copies of each other.
+    """
+    loosest = int(np.argmin(systems.scale.sum(axis=1) / systems.factor))
+    a = systems.factor[loosest] * systems.gram[:, : systems.certain.size]
+    np.fill_diagonal(a, systems.scale[loosest])
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return np.full(len(a), np.inf)
+    shift = systems.shift[loosest]
+    determinant = 0.5 * np.log(np.maximum(np.diag(a), TINY)) if systems.has_determinant[loosest] else 0.0
+    saved = np.maximum(determinant - systems.log_factor[loosest], 0.0)[~systems.certain]
+    nats = _ALLOWED + float(saved.sum())
+    if systems.known_noise[loosest]:
+        worse = nats
+    else:
+        rate = max(float(systems.whole[loosest] - 0.5 * shift @ inverse @ shift), 0.0)
+        worse = rate * math.expm1(min(nats / float(systems.shape[loosest]), 500.0))
+    distance = np.sqrt(2.0 * worse * np.maximum(np.diag(inverse), 0.0))
+    return np.where(copies(systems), np.inf, distance)
 
 
 def missed_share(systems: Systems, found: Found, seen: Seen) -> float:

@@ -1,7 +1,8 @@
 """CSV: a header ``cause,effect,probability`` and one edge per row.
 
 A row with an empty effect names a variable without giving an edge; variables are ordered by first mention. An empty
-or missing probability stands for the default. An edge whose direction is open has two rows. Spaces after a comma are skipped unless they are inside quotes.
+or missing probability stands for the default. An edge whose direction is open has two rows, one for each. Spaces after
+a comma are skipped unless they are inside quotes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """The structure that TOML and JSON share.
 
 Keys: ``variables`` (list of names), ``probability`` (for edges without their own), ``tiers`` (list of lists) or
-``order`` (list), ``within`` (probability of an edge inside a tier, in either direction; a number, or a list with one for
-each tier), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``), ``pairs`` whose
-direction is open (list of ``{first, second, probability}``, ``{first, second, forward, backward}`` or
-``[first, second, forward, backward]``), ``calibrate`` (true or false). Edges and pairs override what tiers or order say;
-probability 0 excludes an edge.
+``order`` (list), ``edges`` (list of ``{cause, effect, probability}`` or ``[cause, effect, probability]``). Edges
+override what tiers or order say; probability 0 excludes an edge.
+
+Open directions: ``within`` (probability of an edge inside a tier, in either direction; a number, or a list with one for
+each tier), ``pairs`` (list of ``{first, second, probability}``, ``{first, second, forward, backward}``,
+``[first, second, probability]`` or ``[first, second, forward, backward]``; they override, too), ``calibrate`` (true or
+false).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 r"""DOT, the language of Graphviz; probabilities in the edge attribute ``probability``.
 
-The direction of ``a -- b``, in an undirected graph, and of ``a -> b [dir=none]`` is open; its ``probability`` is that of
-either direction, half each, or the attributes ``forward`` and ``backward`` give one for each. Written are two arrows,
-which every program understands. Other attributes are ignored. ``edge [probability=0.2]`` sets the default for the edges after it. In quoted names
+The direction of ``a -- b``, in an undirected graph, and of ``a -> b [dir=none]`` is open; its ``probability`` is that
+of either direction, half each, or the attributes ``forward`` and ``backward`` give one for each. Written are two
+arrows, which every program understands.
+
+Other attributes are ignored. ``edge [probability=0.2]`` sets the default for the edges after it. In quoted names
 ``\\`` is read as one backslash, so that every name can be written; Graphviz shows it as one, too.
 """
 

@@ -1,8 +1,8 @@
-"""Independent draws of acyclic graphs, layer by layer: sources first, each later variable with a parent in the last layer.
+"""Independent draws of acyclic graphs, layer by layer: first the sources; then each has a parent in the last layer.
 
-With U placed so far and R the last layer, the ways to go on in which exactly N of the others have all their parents in U
-weigh ``mu(N) = sum_{X >= N} (-1)^|X - N| prod_X alpha_j(U) g(U + X)``, a Moebius transform of the backward sums. Each of N
-must have a parent in R: that leaves the share ``1 - alpha_j(U - R) / alpha_j(U)`` of its parent sets.
+With U placed so far and R the last layer, the ways to go on in which exactly N of the others have all their parents in
+U weigh ``mu(N) = sum_{X >= N} (-1)^|X - N| prod_X alpha_j(U) g(U + X)``, a Moebius transform of the backward sums. Each
+of N must have a parent in R: that leaves the share ``1 - alpha_j(U - R) / alpha_j(U)`` of its parent sets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def draw_layers(
     layer
         Result: the next layer as a set, shape (size,); empty for a draw that is complete.
     """
-    b, sets = row.shape
+    sets = row.shape[1]
     count = 0
     for n in range(placed.shape[0]):
         if placed[n] == sets - 1:
@@ -59,7 +59,7 @@ def weigh_layers(
     log_alpha: FloatArray, row: IntArray, d: FloatArray, g: FloatArray, u: int, r: int, total: FloatArray,
     share: FloatArray, members: IntArray,
 ) -> int:  # fmt: skip
-    """Write cumulated weights of the sets of variables not placed, in a count of their own; return how many there are."""
+    """Write cumulated weights of the sets of variables not placed, counted by themselves; return how many there are."""
     b = row.shape[0]
     count = 0
     for j in range(b):
@@ -135,9 +135,7 @@ def draw_mates(
 
 
 @inner
-def weigh_mates(
-    score: FloatArray, inside: int, needed: int, needs: bool, total: FloatArray, sets: IntArray
-) -> int:
+def weigh_mates(score: FloatArray, inside: int, needed: int, needs: bool, total: FloatArray, sets: IntArray) -> int:
     """Write cumulated weights of the subsets of a row that meet another one; return how many there are."""
     top = IMPOSSIBLE
     s = inside

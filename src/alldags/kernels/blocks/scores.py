@@ -414,6 +414,8 @@ def draw_earlier(
 
     Parameters
     ----------
+    node, space
+        The node, and working space.
     mates, uniforms
         Sets of mates, and numbers in [0, 1), shape (size,) each.
     lanes

@@ -1,8 +1,8 @@
 """Sums over all acyclic graphs of a block of b variables, by one signed sum over pairs of sets.
 
-``U`` and ``S`` are sets of variables, numbers whose bit j is variable j. ``alpha_j(U)`` is the weight of all parent sets
-of j inside U (`kernels.blocks.scores.average_subsets`). A set is *closed* if no edge enters it from outside. The graphs
-on S in which at least the variables of ``R = S - U`` are without children weigh ``prod_R alpha_j(U)`` times the graphs
+``U`` and ``S`` are sets of variables, numbers whose bit j is variable j. ``alpha_j(U)`` is the weight of all parent
+sets of j inside U (`kernels.blocks.scores.average_subsets`). A set is *closed* if no edge enters it from outside. The
+graphs on S in which at least the variables of ``R = S - U`` are without children weigh ``prod_R alpha_j(U)`` times the graphs
 on U, so that by inclusion and exclusion::
 
     f(S) = sum_{U < S} (-1)^(|S - U| + 1) prod_{j in S - U} alpha_j(U) f(U)         all graphs on S
@@ -12,8 +12,8 @@ Everything is relative to the best order: with ``c(S) = max_j c(S - j) + log alp
 [1, |S|!]; ``d`` does the same for g. Each term is the weight of some graphs, and so at most the sum: the signs are
 harmless (docs: "Unknown order").
 
-A number t that is carried along edges, ``t_j = sum_i theta_ij t_i``, such as a total effect, is summed the same way: when
-variables R are added to U, all t inside U stay as they are, and those of R are regressions on U.
+A number t that is carried along edges, ``t_j = sum_i theta_ij t_i``, such as a total effect, is summed the same way:
+when variables R are added to U, all t inside U stay as they are, and those of R are regressions on U.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where to draw the variables and edges of a candidate graph: plain geometry in units of the font size (em).
 
 Variables stand in columns, one per tier, causes left of effects. An edge is a chain of cubic Bezier curves from the
-right side of its cause to the left side of its effect.
+right side of its cause to the left side of its effect; inside a tier, an arc beside the boxes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from alldags.show.plots.beside import arcs_beside, room
 from alldags.typing import BoolArray, FloatArray
 
 LINE = 1.25  # height of a line of text
@@ -73,10 +74,14 @@ def lay_out(graph: DrawnGraph) -> Layout:
     index = {name: i for i, name in enumerate(graph.variables)}
     tiers = [[index[name] for name in tier] for tier in graph.tiers()]
     pairs = [(index[cause], index[effect]) for cause, effect in graph.edges]
-    centre = _place(untangled(tiers, pairs), size)
+    ordered = untangled(tiers, pairs)
+    centre = _place(ordered, size, beside=room(pairs, ordered))
+    inside = arcs_beside(pairs, ordered, centre, size)
+    between = [pair for pair in pairs if pair not in inside]
     one_row = all(len(tier) == 1 for tier in tiers)
-    curves = _arcs(pairs, tiers, centre, size) if one_row else _route(pairs, tiers, centre, size)
-    return Layout(labels, centre, size, dict(zip(graph.edges, curves, strict=True)))
+    routed = (_arcs if one_row else _route)(between, tiers, centre, size)
+    curves = {**dict(zip(between, routed, strict=True)), **inside}
+    return Layout(labels, centre, size, {edge: curves[pair] for edge, pair in zip(graph.edges, pairs, strict=True)})
 
 
 # -- labels ----------------------------------------------------------------------------------------------------------
@@ -138,10 +143,10 @@ def untangled(tiers: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]], 
     return ordered
 
 
-def _place(tiers: Sequence[Sequence[int]], size: FloatArray) -> FloatArray:
+def _place(tiers: Sequence[Sequence[int]], size: FloatArray, beside: float) -> FloatArray:
     """Return the centres, shape (m, 2): tiers side by side, each centred on the middle line."""
     tallest = max(len(tier) for tier in tiers)
-    gap = 3.4 + 0.4 * min(tallest, 16)  # steep edges need room
+    gap = 3.4 + 0.4 * min(tallest, 16) + 2 * beside  # steep edges need room, and so do arcs beside the boxes
     centre = np.zeros_like(size)
     left = 0.0
     for tier in tiers:

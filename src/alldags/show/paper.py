@@ -1,0 +1,83 @@
+"""An effect for papers: its table in LaTeX and Markdown, the methods paragraph, and what to cite."""
+
+from __future__ import annotations
+
+from alldags.show.latex import pairs_latex
+from alldags.show.markdown import escape_markdown, table_markdown
+from alldags.show.summary import EffectSummary
+from alldags.show.words import amount, graph_count, interval_name, no_effect, notes, remarks, rows, scope, sentence
+
+PAPER = r"""@inproceedings{horii2021bayesian,
+  title = {Bayesian Model Averaging for Causality Estimation and its Approximation based on
+           Gaussian Scale Mixture Distributions},
+  author = {Horii, Shunsuke},
+  booktitle = {Proceedings of the 24th International Conference on Artificial Intelligence and Statistics},
+  series = {Proceedings of Machine Learning Research},
+  volume = {130},
+  year = {2021}
+}"""
+
+
+def effect_latex(summary: EffectSummary) -> str:
+    """Return the small table of an effect; the package booktabs draws its lines."""
+    return pairs_latex(f"Total effect of {summary.treatment} on {summary.outcome}", rows(summary))
+
+
+def effect_markdown(summary: EffectSummary) -> str:
+    """Return sentence, table, remarks and notes of an effect."""
+    parts = [escape_markdown(sentence(summary)), table_markdown(["", ""], rows(summary), [False, False])]
+    return "\n\n".join([*parts, *(escape_markdown(text) for text in (*remarks(summary), *notes(summary)))])
+
+
+def software(version: str) -> str:
+    """Return the BibTeX entry of the package."""
+    return (
+        "@software{alldags,\n  title = {alldags: causal effects averaged over every {DAG} you cannot rule out},\n"
+        f"  author = {{{{The alldags developers}}}},\n  version = {{{version}}}\n}}"
+    )
+
+
+def methods_paragraph(summary: EffectSummary, prior: str, version: str) -> str:
+    """Return what was done and what came out, as a paper would say it.
+
+    Parameters
+    ----------
+    summary
+        Of the effect.
+    prior
+        The prior in words (`alldags.priors.words`).
+    version
+        Of the package.
+    """
+    return " ".join(text for text in (_what(summary, version), _how(summary, prior), _found(summary)) if text)
+
+
+def _what(summary: EffectSummary, version: str) -> str:
+    averaged = (
+        f"as its posterior, averaged over {graph_count(summary.log10_graphs)} candidate directed acyclic graphs "
+        if summary.scope is None
+        else f"{scope(summary)}, "
+    )
+    return (
+        f"The total causal effect of {summary.treatment} on {summary.outcome} was estimated {averaged}"
+        f"in a linear structural causal model (Horii, 2021), with alldags {version} and {summary.rows:,.0f} rows."
+    )
+
+
+def _how(summary: EffectSummary, prior: str) -> str:
+    computed = f" Posterior computations: {summary.computed}." if summary.computed else ""
+    known = "Directions of all candidate edges, and the absence of unmeasured common causes, were assumed."
+    return f"{prior}{computed} {known}"
+
+
+def _found(summary: EffectSummary) -> str:
+    if not summary.has_path:
+        return sentence(summary)
+    ends = f"{amount(summary, summary.low)} to {amount(summary, summary.high)}"
+    text = (
+        f"The posterior mean was {amount(summary, summary.mean)} (posterior standard deviation "
+        f"{amount(summary, summary.sd)}, {interval_name(summary)} {ends})"
+    )
+    if summary.probability_no_path is None or summary.prior_no_path == 0.0:
+        return f"{text}."
+    return f"{text}; the posterior probability of no effect was {no_effect(summary, summary.probability_no_path)}."

@@ -1,0 +1,146 @@
+"""What goes into papers: contrasts, the direct effect, LaTeX, Markdown, the methods paragraph, maketables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from alldags.priors.words import prior_words
+from alldags.show.latex import escape_latex
+from alldags.show.markdown import escape_markdown
+from naive import effects as naive
+
+
+@pytest.fixture(scope="module")
+def effect() -> ad.Effect:
+    study = ad.datasets.example()
+    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+
+
+# -- contrasts and the direct effect -----------------------------------------------------------------------------------
+
+
+def test_a_contrast_is_a_multiple_of_the_effect(effect: ad.Effect) -> None:
+    found = effect.contrast(20, 10, level=0.8)
+    low, high = effect.interval(0.8)
+    assert asdict(found) == pytest.approx(
+        {
+            "start": 20.0,
+            "stop": 10.0,
+            "mean": -10 * effect.mean,
+            "sd": 10 * effect.sd,
+            "low": -10 * high,
+            "high": -10 * low,
+            "level": 0.8,
+        }
+    )
+    with pytest.raises(ad.AlldagsError, match="a value of the treatment must be a finite number, got nan"):
+        effect.contrast(0, float("nan"))
+
+
+def test_standardized_effects_do_not_depend_on_units() -> None:
+    study = ad.datasets.example()
+    scaled = dict(study.table) | {"smoking": 20.0 * np.asarray(study.table["smoking"])}
+    first, second = (ad.fit(table, study.graph, rng=0).effect("smoking", "risk") for table in (study.table, scaled))
+    assert second.standardized().mean == pytest.approx(first.standardized().mean)
+    ratio = np.std(study.table["smoking"], ddof=1) / np.std(study.table["risk"], ddof=1)
+    assert first.standardized().mean == pytest.approx(first.mean * ratio)
+
+
+def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(60, 3))
+    x[:, 1] += 0.8 * x[:, 0]
+    x[:, 2] += 0.5 * x[:, 1] + 0.3 * x[:, 0]
+    probability = np.triu(np.full((3, 3), 0.5), 1)
+    prior = ad.Prior(1.0, ad.KnownNoise(1.0), units="raw", link=0.0)
+    graph = ad.CandidateGraph.from_order(["a", "b", "c"], 0.5)
+    found = ad.fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c").direct
+    sets = naive.node_sets(naive.contrasts(x), 2, [0, 1], probability, 1.0, ("known", 1.0))
+    logs = np.array([item.log_weight for item in sets])
+    weights = np.exp(logs - np.logaddexp.reduce(logs))
+    means = np.array([item.mean[0] for item in sets])
+    squares = means**2 + np.array([item.covariance[0, 0] for item in sets])
+    assert found.probability == pytest.approx(
+        sum(w for w, item in zip(weights, sets, strict=True) if 0 in item.parents)
+    )
+    assert found.mean == pytest.approx(float(weights @ means))
+    assert found.sd == pytest.approx(float(np.sqrt(weights @ squares - (weights @ means) ** 2)))
+    total = ad.fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c")
+    assert found.share_mediated == pytest.approx(1 - found.mean / total.mean)
+    rest = [row for row in total.paths().rows() if row["path"] != "a -> c"]
+    assert found.mean + sum(row["mean"] for row in rest) == pytest.approx(total.mean)
+    assert found.low < found.mean < found.high
+
+
+def test_the_direct_effect_of_an_edge_that_is_not_there_is_zero() -> None:
+    study = ad.datasets.example()
+    graph = study.graph.without_edge("smoking", "risk")
+    found = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").direct
+    assert (found.mean, found.sd, found.low, found.high, found.probability) == (0.0, 0.0, 0.0, 0.0, 0.0)
+    assert found.share_mediated == 1.0
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def test_latex_has_all_rows_and_no_raw_specials(effect: ad.Effect) -> None:
+    text = effect.to_latex()
+    assert text.startswith(r"\begin{tabular}{ll}")
+    assert text.endswith(r"\end{tabular}")
+    assert r"95\% interval & 0.68 to 1.09" in text
+    assert r"\quad before the data & 19.7\% \\" in text
+    assert not re.search(r"(?<!\\)[%_#$&]", text.replace(" & ", " ").replace(r"$\pm$", ""))
+    assert escape_latex(r"a\b{c}~^") == r"a\textbackslash{}b\{c\}\textasciitilde{}\textasciicircum{}"
+
+
+def test_markdown_is_a_table_that_names_cannot_break(effect: ad.Effect) -> None:
+    text = effect.to_markdown()
+    assert "| posterior mean | 0.89 |" in text
+    assert escape_markdown("a|b_c*<d>") == r"a\|b\_c\*\<d>"
+    table = effect.paths()
+    lines = table.to_markdown().splitlines()
+    assert lines[:2] == ["| path | mean | sd | probability |", "| --- | ---: | ---: | ---: |"]
+    assert len(lines) == len(table) + 2
+    assert table.to_latex().count(r"\\") == len(table) + 1
+
+
+def test_the_methods_paragraph_says_prior_version_and_result(effect: ad.Effect) -> None:
+    text = effect.sentence("methods")
+    assert re.search(r"with alldags \d+\.\d+\S* and 500 rows\.", text)
+    assert "averaged over 65,536 candidate directed acyclic graphs" in text
+    assert "The posterior mean was 0.89 (posterior standard deviation 0.10, 95% interval 0.68 to 1.09)" in text
+    assert effect.sentence() == str(effect).split("\n\n")[0].replace("\n", " ")
+    with pytest.raises(ad.AlldagsError, match=r"style must be one of .*'methods'.*, got 'long'"):
+        effect.sentence("long")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (ad.Prior(), "averaged over a grid from 0.14 to 1.6e+05"),
+        (ad.Prior.paper(2.0, 3.0), "with variance 2, in the units of the data. The noise precision was taken to be 3."),
+        (ad.Prior(noise=ad.EquivalentNoise()), "Markov equivalent graphs have equal evidence"),
+        (ad.Prior(slab=ad.GPrior("n")), "a g-prior (GPrior(g='n'))"),
+        (ad.Prior(edges=ad.BetaBinomial()), "Edges: BetaBinomial("),
+        (ad.Prior(coefficients=ad.Horseshoe(0.1)), "the scale-mixture prior Horseshoe("),
+    ],
+)
+def test_priors_in_words(prior: ad.Prior, words: str) -> None:
+    assert words in prior_words(prior)
+
+
+def test_maketables_finds_what_it_asks_for(effect: ad.Effect) -> None:
+    frame = effect.__maketables_coef_table__
+    assert list(frame.columns) == ["b", "se", "t", "p", "ci95l", "ci95u"]
+    assert frame.index.name == "Coefficient"
+    assert frame.loc["smoking", "b"] == effect.mean
+    assert np.isnan(frame.loc["smoking", "p"])
+    assert effect.__maketables_depvar__ == "risk"
+    assert effect.__maketables_stat__("N") == 500
+    assert effect.__maketables_stat__("r2") == pytest.approx(0.28, abs=0.02)
+    assert effect.__maketables_stat__("unknown") is None
