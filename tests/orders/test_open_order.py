@@ -200,7 +200,8 @@ def wide_block(b, earlier=0):
 
 def test_too_large_a_block_names_the_ways_out():
     with pytest.raises(
-        ad.errors.EngineError, match=r"19 variables.*one block: at most 18.*a list of two.*engine='mcmc'.*seconds and .* GB"
+        ad.errors.EngineError,
+        match=r"19 variables.*one block: at most 18.*a list of two.*engine='mcmc'.*seconds and .* GB",
     ):
         ExactOrder()(wide_block(19), np.random.default_rng(0))
     with pytest.raises(ad.errors.EngineError, match=r"25 uncertain candidate parents.*earlier causes"):

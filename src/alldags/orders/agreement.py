@@ -166,8 +166,8 @@ def convergence_warnings(
     if found.left_out > LEFT_OUT:
         out.append(
             f"an edge among {_listed(names)} that the sampler's tables have no room for would have a mean coefficient "
-            f"of about {found.left_out:.2g} (standardised): do not rely on this answer; allow more with "
-            "Partition(places=...), or leave out candidate edges that you can rule out"
+            f"of about {found.left_out:.2g} (standardised): do not rely on this answer; leave out candidate edges that "
+            "you can rule out, or say more about the order: tiers make blocks smaller"
         )
     return tuple(out)
 
@@ -182,7 +182,7 @@ def _not_agreed(causes: tuple[str, ...], names: tuple[str, ...], found: Partitio
     longer = factor * max(max_sweeps, found.sweeps) if found.reproducible else factor * found.sweeps
     return (
         f"the chains over the order of {_listed(names)} have not agreed: {what} (wanted: {R_HAT}) after {found.sweeps} "
-        f"sweeps: do not rely on this answer; run longer, Partition(max_sweeps={longer}), or say more about the order: "
+        f"sweeps: do not rely on this answer; run longer, MCMC(max_sweeps={longer}), or say more about the order: "
         "tiers make blocks smaller"
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
+from alldags.engines.mcmc import MCMC
 from alldags.errors import EngineError
 from alldags.nodes import Engine
 from alldags.orders.exact import ExactOrder
@@ -62,9 +63,17 @@ def order_engine(engine: Engine, progress: bool = False) -> OrderEngine:
         return AutoOrder(ExactOrder(progress=progress))
     if engine.name == "exact":
         return ExactOrder(progress=progress)
-    if engine.name == "mcmc":
-        return Partition()
+    if isinstance(engine, MCMC):
+        return _like(engine)
     raise EngineError(
         f"the engine {engine.name!r} does not average over orders, but the order of some variables is open; use "
         "engine='auto', 'exact' or 'mcmc', or give every edge one direction"
     )
+
+
+def _like(engine: MCMC) -> Partition:
+    """Return the sampler of orders with what was asked of the sampler of parent sets."""
+    partition = Partition(chains=max(engine.chains, Partition().chains), max_seconds=engine.max_seconds)
+    if engine.max_sweeps == MCMC().max_sweeps:  # not asked for: sweeps over orders cost more
+        return partition
+    return replace(partition, max_sweeps=engine.max_sweeps, sweeps=min(engine.max_sweeps, partition.sweeps))

@@ -251,7 +251,7 @@ class PartitionBlock:
         _, log_sum, mean, _, _ = first_table(certain)
         other = tables.with_first(effect, log_sum - log_sum.max(), mean, own, width)
         chains = Chains(self.chains.states, layers[None], np.zeros((1, len(layers))))
-        return _Restricted(other, chains, self.diagnostics)
+        return RestrictedBlock(other, chains, self.diagnostics)
 
     # -- paths and draws -----------------------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class PartitionBlock:
         return BlockDraws(coefficients, variance, centers)
 
 
-class _Restricted(PartitionBlock):
+class RestrictedBlock(PartitionBlock):
     """The same on all partitions that are given, none of which is warm-up."""
 
     @cached_property

@@ -21,10 +21,10 @@ def walk_classes(
     pairs: IntArray,
     generator: np.random.Generator,
 ) -> None:
-    """Replace graphs by other members of their Markov classes, drawn by a Metropolis walk with the right weights.
+    """Replace graphs by other members of their Markov classes, drawn by a walk with the right weights.
 
-    An edge is picked, and turned around if it is covered, by the ratio of the prior weights: all else is the same for
-    both directions. The number of edges never changes, so that every step is as likely as its reverse.
+    An edge is picked, and if it is covered, its direction is drawn by the prior weights of the two: all else is the
+    same for both. The number of edges never changes, so that every step is as likely as its reverse.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def walk_classes(
                 continue
             gain = log_odds[j, i] - log_odds[i, j]
             gain += log_size[i, size[i] + 1] + log_size[j, size[j] - 1] - log_size[i, size[i]] - log_size[j, size[j]]
-            if gain >= 0.0 or math.log(1.0 - generator.random()) < gain:
+            if generator.random() * (1.0 + math.exp(-gain)) < 1.0:
                 now[j] &= ~(one << i)
                 now[i] |= one << j
                 size[j] -= 1
