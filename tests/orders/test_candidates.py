@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from block_problems import block_problem, even_odds, linear_data
 
 from alldags.orders.candidates import Candidates, choose, grow, look_at_excluded
 from alldags.orders.exact import ExactOrder
 from alldags.orders.partition import Partition
+from block_problems import block_problem, even_odds, linear_data
 
 
 def test_all_mates_are_kept_where_there_is_room(rng):

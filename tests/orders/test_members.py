@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from block_problems import block_problem, even_odds, linear_data
-from naive.orders import Orders
 
 import alldags as ad
 from alldags.graph.markov import class_key, class_members, edges_of, parents_of
 from alldags.orders.members import mean_coefficients, other_members
+from block_problems import block_problem, even_odds, linear_data
+from naive.orders import Orders
 
 
 def repeated(parents, rows, size):

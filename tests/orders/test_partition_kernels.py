@@ -7,13 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from naive.orders import Orders
-from naive.partitions import all_partitions, layers_of, log_weight, places, random_tables
-from partition_kernels import relocate, take_out, weigh_places
 
 from alldags.kernels.blocks import partition as kernels
 from alldags.kernels.blocks.given import Given, draw_mates, draw_start, read_partitions
 from alldags.kernels.blocks.scores import average_subsets
+from naive.orders import Orders
+from naive.partitions import all_partitions, layers_of, log_weight, places, random_tables
+from partition_kernels import relocate, take_out, weigh_places
 
 pytestmark = pytest.mark.kernels
 
