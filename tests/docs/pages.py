@@ -18,7 +18,13 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md", "docs/explanation/factorisation.md", "docs/how-to/add-your-own.md")
+PAGES = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/explanation/factorisation.md",
+    "docs/how-to/add-your-own.md",
+    "docs/how-to/unknown-order.md",
+)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 

@@ -146,7 +146,10 @@ def test_draws_have_the_exact_moments_and_atom(world):
 
 def test_top_graphs_have_their_exact_probability(world):
     naive = world.naive
-    exact = {frozenset((i, j) for j, own in enumerate(g) for i in own): w for w, g in zip(naive.weights, naive.graphs, strict=True)}
+    exact = {
+        frozenset((i, j) for j, own in enumerate(g) for i in own): w
+        for w, g in zip(naive.weights, naive.graphs, strict=True)
+    }
     found = world.posterior.top_graphs(5, by="graph")
     for item in found:
         edges = frozenset((world.names.index(a), world.names.index(b)) for a, b in item.edges)

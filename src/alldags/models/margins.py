@@ -37,6 +37,10 @@ class Margin(Protocol):
         """Posterior mean of the squared coefficients, shape (k,)."""
 
     @property
+    def noise_variance(self) -> float:
+        """Posterior mean of the noise variance."""
+
+    @property
     def inclusion(self) -> FloatArray | None:
         """Posterior probability of each edge, shape (k,); None without a notion of it."""
 
@@ -74,6 +78,10 @@ class NodeMargin:
     @property
     def square(self) -> FloatArray:
         return np.diag(self.node.second_moment)
+
+    @property
+    def noise_variance(self) -> float:
+        return self.node.noise_variance
 
     @property
     def inclusion(self) -> FloatArray | None:
@@ -129,6 +137,10 @@ class BlockMargin:
     @property
     def square(self) -> FloatArray:
         return np.asarray(self.posterior.square[self._rows, self.variable])
+
+    @property
+    def noise_variance(self) -> float:
+        return float(self.posterior.noise_variance[self.variable])
 
     @property
     def inclusion(self) -> FloatArray | None:

@@ -122,7 +122,7 @@ class NodeStore:
     def block(self, key: BlockKey) -> BlockPosterior:
         """Return the posterior of one block."""
         if key not in self._blocks:
-            found = order_engine(self.engine)(key.problem(), self._stream(key.terms[0].child))
+            found = order_engine(self.engine, self._progress)(key.problem(), self._stream(key.terms[0].child))
             self._blocks[key] = found
             for sentence in found.diagnostics.troubles:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)

@@ -57,12 +57,12 @@ class AutoOrder:
         return self.exact(problem, rng)
 
 
-def order_engine(engine: Engine) -> OrderEngine:
+def order_engine(engine: Engine, progress: bool = False) -> OrderEngine:
     """Return the engine for blocks that goes with an engine for nodes; refuse one that has no parent sets."""
     if engine.name == "auto":
-        return AutoOrder()
+        return AutoOrder(ExactOrder(progress=progress))
     if engine.name == "exact":
-        return ExactOrder()
+        return ExactOrder(progress=progress)
     if isinstance(engine, MCMC):
         return _like(engine)
     raise EngineError(

@@ -154,6 +154,10 @@ class BlockPosterior(Protocol):
         """Posterior mean of each coefficient squared, shape (b + e, b); infinite where it does not exist."""
 
     @property
+    def noise_variance(self) -> FloatArray:
+        """Posterior mean of each variable's noise variance, shape (b,)."""
+
+    @property
     def effects(self) -> FloatArray:
         """Mean total effect, along paths inside the block, of each cause on each variable, shape (b + e, b).
 

@@ -132,6 +132,14 @@ class PartitionBlock:
         chains, batches = self._effect_sums.shape[:2]
         return int(chains * batches) * agreeing.batch_length(self.chains.settled[0].shape[1])
 
+    @cached_property
+    def noise_variance(self) -> FloatArray:
+        """Posterior mean of each variable's noise variance, shape (b,); infinite where it does not exist."""
+        if not self._has_second:
+            return np.full(len(self.problem), math.inf)
+        given = [self._averages(j, self.tables.noise[j, :, 0]).mean() for j in range(len(self.problem))]
+        return np.asarray(np.array([node.setting_unit for node in self.tables.nodes]) * np.array(given))
+
     @property
     def outer(self) -> FloatArray:
         """Mean total effect of each earlier cause on each variable, shape (e, b)."""

@@ -5,6 +5,7 @@ Rows of a node's tables are sets of its *mates*, its candidate parents inside th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import numpy as np
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.orders.problem import BlockProblem
+from alldags.progress import Progress
 from alldags.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -135,15 +137,23 @@ class FirstTables:
     noise: FloatArray
 
 
-def first_tables(nodes: list[NodeTables]) -> FirstTables:
-    """Tabulate all nodes of a block."""
+def first_tables(nodes: list[NodeTables], progress: bool = False) -> FirstTables:
+    """Tabulate all nodes of a block; with `progress`, a bar appears on a terminal when that takes long."""
     rows, causes = 1 << max(node.count for node in nodes), nodes[0].causes
     score, log_alpha, noise = (np.empty((len(nodes), rows)) for _ in range(3))
     mean, inclusion = (np.zeros((len(nodes), rows, causes)) for _ in range(2))
-    for j, node in enumerate(nodes):
+    for j, node in enumerate(_shown("tables of a block", nodes, progress)):
         own = 1 << node.count
         score[j, :own], log_alpha[j, :own], mean[j, :own], inclusion[j, :own], noise[j, :own] = first_table(node)
     return FirstTables(score, log_alpha, mean, inclusion, noise)
+
+
+def _shown(what: str, nodes: list[NodeTables], progress: bool) -> Iterator[NodeTables]:
+    """Yield nodes, and count those that are done."""
+    with Progress(what, len(nodes), show=None if progress else False, patience=1.0) as bar:
+        for node in nodes:
+            yield node
+            bar.advance()
 
 
 def first_table(node: NodeTables) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -180,11 +190,11 @@ def square_tables(nodes: list[NodeTables]) -> FloatArray:
     return out
 
 
-def second_tables(nodes: list[NodeTables]) -> tuple[FloatArray, FloatArray]:
+def second_tables(nodes: list[NodeTables], progress: bool = False) -> tuple[FloatArray, FloatArray]:
     """Return average second moments, all and of conditional means, shape (b, rows, packed c) each."""
     rows, causes = 1 << max(node.count for node in nodes), nodes[0].causes
     out = tuple(np.zeros((len(nodes), rows, causes * (causes + 1) // 2)) for _ in range(2))
-    for j, node in enumerate(nodes):
+    for j, node in enumerate(_shown("second moments of a block", nodes, progress)):
         found = node.sets(second=True)
         averaged(found.score, found.second)
         averaged(found.score, found.between)

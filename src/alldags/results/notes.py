@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 OPEN = 0.03  # probability of no effect, from which on it is in doubt
-MOSTLY = 0.5  # share of the variance inside Markov classes, from which on rows are not what is missing
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
 
 
@@ -73,7 +72,6 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
-    yield from _direction_note(effect)
 
 
 def _link_note(effect: Effect) -> Iterator[str]:
@@ -128,20 +126,3 @@ def _slab_note(effect: Effect) -> Iterator[str]:
         "the probability of no effect leans on the slab, the size expected of effects, which was fixed: with ten times "
         f"its variance it would be up to {percent(odds / (1.0 + odds))}"
     )
-
-
-def _direction_note(effect: Effect) -> Iterator[str]:
-    """Say that more rows would not help, where most of the uncertainty is about directions they cannot tell."""
-    structure = effect.sd_structure
-    if (
-        structure is None
-        or not structure**2 > MOSTLY * effect.sd**2
-        or not any(t.order_blocks for t in effect._totals.items)
-    ):
-        return
-    share = ((effect.sd_direction or 0.0) / effect.sd) ** 2
-    if share > MOSTLY:
-        yield (
-            f"{percent(share)} of the variance is about directions that no number of rows like these can tell: an "
-            "experiment, or knowing that some variables come first (a tier), would make it smaller, more rows will not"
-        )

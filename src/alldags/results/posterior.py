@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ from alldags.effects.top import TopGraph
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge, find_cycle
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
@@ -270,6 +272,8 @@ class Posterior:
     def median_probability_graph(self) -> CandidateGraph:
         """Return the graph of all edges with posterior probability above one half, as certain edges.
 
+        Where directions are open such edges may form a cycle; the least probable of it is then left out.
+
         Examples
         --------
         >>> import alldags as ad
@@ -282,7 +286,8 @@ class Posterior:
         if "posterior" not in table.columns:
             raise GraphError("the engine has no notion of an edge being present; use engine='auto' or 'exact'")
         rows = zip(table["cause"], table["effect"], table["posterior"], strict=True)
-        return CandidateGraph(self.variables, {(cause, effect): 1.0 for cause, effect, p in rows if p > 0.5})
+        likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
+        return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
@@ -331,3 +336,11 @@ class Posterior:
     @property
     def _units(self) -> Any:
         return self._data.scale[None, :] / self._data.scale[:, None]
+
+
+def _acyclic(variables: tuple[str, ...], edges: dict[Edge, float]) -> list[Edge]:
+    """Return edges without cycles: the least probable edge of each is left out."""
+    kept = dict(edges)
+    while cycle := find_cycle(variables, kept):
+        del kept[min(itertools.pairwise(cycle), key=kept.__getitem__)]
+    return list(kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
@@ -14,7 +14,7 @@ from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import WorkingData
-from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
+from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares, OpenDirection
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -68,7 +68,23 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         ),
         explained=_explained(effect),
         computed=computed_line(effect.engines_used.values()),
+        **_directions(effect),
     )
+
+
+def _directions(effect: Effect) -> dict[str, Any]:
+    """Return what is known of directions that were left open; nothing if none was."""
+    graphs, (x, y) = effect.posterior.graphs, (effect.treatment, effect.outcome)
+    found: dict[str, Any] = {}
+    if effect.open_pairs:
+        found["open_pairs"] = tuple(
+            OpenDirection(pair.first, pair.second, pair.forward, pair.backward) for pair in effect.open_pairs
+        )
+        found["sd_direction"] = effect.sd_direction
+    if any(y in graph.descendants(x) for graph in graphs) and any(x in graph.descendants(y) for graph in graphs):
+        found["probability_reverse"] = effect.probability_reverse
+        found["probability_neither"] = effect.probability_neither
+    return found
 
 
 def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
@@ -85,7 +101,7 @@ def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
 
 def _prior_no_path(effect: Effect) -> float | None:
     models = effect.posterior._models
-    if any(model.prior.edges is not None for model in models.items):
+    if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
     return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
 
@@ -105,7 +121,7 @@ def _explained(effect: Effect) -> tuple[Explained, ...]:
     for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
         own = data.of(child)
         variance = own.scatter[own.index[child], own.index[child]] / own.n
-        noise = models.average(lambda model, child=child: model.node(child).noise_variance)  # type: ignore[misc]
+        noise = models.average(lambda model, child=child: model.margin(child).noise_variance)  # type: ignore[misc]
         if math.isfinite(noise):
             found.append(Explained(child, 1.0 - noise / float(variance)))
     return tuple(found)
@@ -163,6 +179,7 @@ _COMPUTED = {
     "exact": "exactly",
     "certified": "up to a proven remainder",
     "mcmc": "by sampling",
+    "partition": "by sampling orders",
     "gibbs": "by Gibbs sampling",
     "vb": "by a variational approximation",
     "em": "by its most probable coefficients",

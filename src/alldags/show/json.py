@@ -40,6 +40,10 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "least_squares_alone": summary.least_squares_alone and asdict(summary.least_squares_alone),
         "explained": {item.name: item.r2 for item in summary.explained},
         "computed": summary.computed,
+        "probability_reverse": summary.probability_reverse,
+        "probability_neither": summary.probability_neither,
+        "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
+        "sd_direction": summary.sd_direction,
     }
 
 

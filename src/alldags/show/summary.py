@@ -75,6 +75,29 @@ class Explained:
     r2: float
 
 
+@dataclass(frozen=True, slots=True)
+class OpenDirection:
+    """Two variables between which both directions were left open.
+
+    Parameters
+    ----------
+    first, second
+        Names; the edge from first to second is at least as probable as the other one.
+    forward, backward
+        Posterior probabilities of ``first -> second`` and of ``second -> first``, between 0 and 1.
+    """
+
+    first: str
+    second: str
+    forward: float
+    backward: float
+
+    @property
+    def none(self) -> float:
+        """Posterior probability of no edge between the two."""
+        return max(1.0 - self.forward - self.backward, 0.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -150,6 +173,15 @@ class EffectSummary:
         The regressions that the effect runs through, the outcome's last.
     computed
         How the regressions were computed, in words.
+    probability_reverse, probability_neither
+        Where both are possible: posterior probabilities that the outcome acts on the treatment, and that neither acts
+        on the other, between 0 and 1; otherwise None.
+    open_pairs
+        Pairs of variables whose direction was left open where the effect runs, that of treatment and outcome first,
+        then those that the data decide least.
+    sd_direction
+        The part of `sd_structure` that comes from directions which no number of observational rows can tell, in units
+        of the effect; None where every direction is known.
 
     Examples
     --------
@@ -197,3 +229,7 @@ class EffectSummary:
     least_squares_alone: LeastSquares | None = None
     explained: tuple[Explained, ...] = ()
     computed: str = ""
+    probability_reverse: float | None = None
+    probability_neither: float | None = None
+    open_pairs: tuple[OpenDirection, ...] = ()
+    sd_direction: float | None = None

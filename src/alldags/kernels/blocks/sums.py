@@ -2,8 +2,8 @@
 
 ``U`` and ``S`` are sets of variables, numbers whose bit j is variable j. ``alpha_j(U)`` is the weight of all parent
 sets of j inside U (`kernels.blocks.scores.average_subsets`). A set is *closed* if no edge enters it from outside. The
-graphs on S in which at least the variables of ``R = S - U`` are without children weigh ``prod_R alpha_j(U)`` times the graphs
-on U, so that by inclusion and exclusion::
+graphs on S in which at least the variables of ``R = S - U`` are without children weigh ``prod_R alpha_j(U)`` times
+the graphs on U, so that by inclusion and exclusion::
 
     f(S) = sum_{U < S} (-1)^(|S - U| + 1) prod_{j in S - U} alpha_j(U) f(U)         all graphs on S
     g(U) = sum_{R}     (-1)^(|R| + 1)     prod_{j in R}     alpha_j(U) g(U + R)     all ways to go on from U
