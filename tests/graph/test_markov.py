@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from naive.orders import all_graphs
 
 from alldags.graph.markov import class_key, class_members, covered_edges, edges_of, open_edges, parents_of, turned
+from naive.orders import all_graphs
 
 
 def words(graph):

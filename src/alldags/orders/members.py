@@ -52,7 +52,7 @@ def other_members(problem: BlockProblem, present: BoolArray, rng: np.random.Gene
 def _tries(inside: BoolArray) -> IntArray:
     """Return how often an edge is picked: the root of a path of b variables wanders b^2 steps, with 2 edges to take."""
     edges, b = inside.sum(axis=(1, 2)), inside.shape[1]
-    return np.minimum(3 * edges * b**2, _MOST_TRIES).astype(np.int64)
+    return np.asarray(np.minimum(3 * edges * b**2, _MOST_TRIES), dtype=np.int64)
 
 
 def _same_rows(problem: BlockProblem) -> BoolArray:

@@ -130,7 +130,7 @@ class PartitionBlock:
     def _counted(self) -> int:
         """Partitions behind `effects`."""
         chains, batches = self._effect_sums.shape[:2]
-        return chains * batches * agreeing.batch_length(self.chains.settled[0].shape[1])
+        return int(chains * batches) * agreeing.batch_length(self.chains.settled[0].shape[1])
 
     @cached_property
     def noise_variance(self) -> FloatArray:
@@ -219,8 +219,10 @@ class PartitionBlock:
         product = np.ones((3, len(self._layers)))
         for cause, effect in itertools.pairwise(places):
             column = np.flatnonzero(self.tables.where[effect] == cause)
-            tables = (self.tables.mean, self.tables.square, self.tables.inclusion)
-            product *= [self._averages(effect, t[effect, :, column[0]]) if len(column) else 0.0 for t in tables]
+            if len(column) == 0:  # no candidate, or one without a place
+                return np.zeros(3)
+            for k, table in enumerate((self.tables.mean, self.tables.square, self.tables.inclusion)):
+                product[k] *= self._averages(effect, table[effect, :, column[0]])
         return np.asarray(product.mean(axis=1))
 
     def _averages(self, variable: int, column: FloatArray) -> FloatArray:
@@ -308,4 +310,5 @@ def spread(count: int, size: int, rng: np.random.Generator) -> IntArray:
     """Return `size` of `count` numbers, each as often as any other or once more, in random order."""
     whole, left = divmod(size, count)
     extra = (np.arange(left) * count // max(left, 1) + int(rng.integers(count))) % count
-    return rng.permutation(np.concatenate([np.repeat(np.arange(count), whole), extra]))
+    out: IntArray = rng.permutation(np.concatenate([np.repeat(np.arange(count), whole), extra]))
+    return out

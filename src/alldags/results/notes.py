@@ -38,9 +38,8 @@ def _sampled_orders_note(effect: Effect) -> Iterator[str]:
     """Say that an order was sampled, and how well the chains agree on this effect."""
     for total in effect._totals.items:
         for block, found in sampled_orders(total):
-            draws = f"about {min(found.effective_draws, 1e6):,.0f} effective draws"
-            remark = getattr(block.diagnostics, "remark", "")
-            yield f"{remark}; for this effect R-hat is {found.r_hat:.3f}, with {draws}"
+            remark, draws = getattr(block.diagnostics, "remark", ""), min(found.effective_draws, 1e6)
+            yield f"{remark}; for this effect R-hat is {found.r_hat:.3f}, with about {draws:,.0f} effective draws"
 
 
 def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:

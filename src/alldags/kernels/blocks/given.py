@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.kernels.blocks.partition import IMPOSSIBLE, Target
+from alldags.kernels.blocks.partition import Target
+from alldags.kernels.blocks.scores import IMPOSSIBLE
 from alldags.kernels.jit import compiled, tight
 from alldags.typing import FloatArray, IntArray
 

@@ -56,7 +56,7 @@ class Space(NamedTuple):
     share: FloatArray  # (4, b + 2), products
     left: FloatArray  # (b + 2,)
     right: FloatArray  # (b + 2,)
-    index: IntArray  # (b + 2,), what stands before each layer, in the table of the variable that moves
+    before: IntArray  # (b + 2,), what stands before each layer, in the table of the variable that moves
     options: FloatArray  # (2 b + 1,)
 
 
@@ -86,9 +86,9 @@ def one_of(walkers: Walker, w: int) -> Walker:
 
 def new_space(b: int) -> Space:
     """Return working space for b variables."""
-    index = np.zeros(b + 2, dtype=np.int64)
+    before = np.zeros(b + 2, dtype=np.int64)
     sums = [np.zeros((4, b + 2)), np.zeros((4, b + 2))]
-    return Space(sums[0], sums[1], np.zeros(b + 2), np.zeros(b + 2), index, np.zeros(2 * b + 1))
+    return Space(sums[0], sums[1], np.zeros(b + 2), np.zeros(b + 2), before, np.zeros(2 * b + 1))
 
 
 @tight
@@ -226,23 +226,23 @@ def _layer_weight(space: Space, case: int, layer: int) -> float:
 def weigh_places(target: Target, walker: Walker, v: int, space: Space) -> int:
     """Write the log weights of all places for `v`: L that join a layer, then L + 1 of its own; return their number."""
     weigh_layers(target, walker, v, space)
-    count, left, right, index = walker.size[0], space.left, space.right, space.index
+    count, left, right, before = walker.size[0], space.left, space.right, space.before
     left[0] = right[count] = 0.0
-    index[0] = 0
+    before[0] = 0
     for layer in range(count):
-        index[layer + 1] = 0
+        before[layer + 1] = 0
         left[layer + 1] = left[layer] + _layer_weight(space, ABSENT, layer)
     for i in range(walker.layer.shape[0]):
         if i != v and target.place[v, i] != 0:
-            index[walker.layer[i] + 1] |= target.place[v, i]
+            before[walker.layer[i] + 1] |= target.place[v, i]
     for layer in range(1, count + 1):
-        index[layer] |= index[layer - 1]
+        before[layer] |= before[layer - 1]
     for layer in range(count - 1, 0, -1):
         right[layer] = right[layer + 1] + _layer_weight(space, PRESENT, layer)
     for layer in range(count + 1):
-        own = target.log_sum[v, index[layer]]
+        own = target.log_sum[v, before[layer]]
         if layer > 0:
-            share = share_of(target.log_sum, v, index[layer], index[layer - 1])
+            share = share_of(target.log_sum, v, before[layer], before[layer - 1])
             own += math.log(share) if share > 0.0 else IMPOSSIBLE
         if layer < count:
             joins = left[layer + 1] + own
@@ -283,8 +283,8 @@ def put_in(target: Target, walker: Walker, v: int, place: int, space: Space) -> 
         walker.inside[j] |= own
         look_up(target, walker, j)
     layer[v] = to
-    walker.inside[v] = space.index[to]
-    walker.without[v] = space.index[to - 1] if to > 0 else 0
+    walker.inside[v] = space.before[to]
+    walker.without[v] = space.before[to - 1] if to > 0 else 0
     look_up(target, walker, v)
 
 
