@@ -95,7 +95,7 @@ def network_rows(name: str, n: int = 100, repeats: int = 2) -> list[Row]:
     for label, values in scores.items():
         gap = np.array(values) - base
         error = np.sqrt(np.array(values)[:, 1].mean() / CANDIDATES)
-        note = f"against the default {paired(gap[:, 0])}; coefficients rms {error:.4f}; "
+        note = f"against slab variance 1 {paired(gap[:, 0])}; coefficients rms {error:.4f}; "
         note += f"log evidence {paired(gap[:, 2])}; {len(values)} nodes"
         rows.append(Row(f"{name}, n = {n}, {label}: edges", np.array(values)[:, 0].mean(), "nats lost", note=note))
     return rows
@@ -138,7 +138,7 @@ def effect_rows(kind: str) -> list[Row]:
     rows = []
     for label, values in errors.items():
         size, gap = np.array(values)[:, 0], np.array(values) - base
-        note = f"against the default {paired(gap[:, 0])}; median {np.median(size):.4f}; "
+        note = f"against slab variance 1 {paired(gap[:, 0])}; median {np.median(size):.4f}; "
         note += f"rms {np.sqrt((size**2).mean()):.4f}; log evidence {paired(gap[:, 1])}; {len(values)} data sets"
         rows.append(Row(f"{kind}, {label}: effect", size.mean(), "mean error, sd of y", note=note))
     return rows

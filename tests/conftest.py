@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 
 
+def pytest_configure() -> None:
+    """Text is compared as on a terminal of 80 columns, whatever the tests themselves run on."""
+    os.environ["COLUMNS"] = "80"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--calibrate", action="store_true", help="run calibration tests with many more replications")
 

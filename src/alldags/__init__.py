@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.files import read_table
     from alldags.data.moments import Moments
+    from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.fitting import fit
     from alldags.graph.candidate import CandidateGraph
@@ -49,6 +50,7 @@ _HOME = {
     "NEG": "alldags.priors.mixtures",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
+    "Strength": "alldags.effects.hidden.strength",
     "StudentT": "alldags.priors.mixtures",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
@@ -77,6 +79,7 @@ __all__ = [
     "Moments",
     "Posterior",
     "Prior",
+    "Strength",
     "StudentT",
     "UnknownNoise",
     "ZellnerSiow",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import sys
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
 import alldags
 from alldags.errors import AlldagsError
+from alldags.text import printable, shortened
 
 if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
@@ -24,6 +28,8 @@ app = App(
     version=alldags.__version__,
     help_format="plaintext",
 )
+if hasattr(app, "suppress_keyboard_interrupt"):  # newer versions would end without a word
+    app.suppress_keyboard_interrupt = False
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object instead of text.")]
 
@@ -94,13 +100,27 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text))
+    print(text)
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with null in place of numbers that JSON does not have, infinity above all."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print_with_notes(value: object, posterior: Posterior) -> None:
     print(value)
     for note in posterior.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(printable(f"note: {note}"), file=sys.stderr)
 
 
 @app.command
@@ -112,7 +132,15 @@ def demo() -> None:
 
 
 @app.command
-def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_json: Json = False) -> None:
+def effect(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    sensitivity: Annotated[bool, Parameter(negative="")] = False,
+    options: FitOptions,
+    as_json: Json = False,
+) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
     Parameters
@@ -123,12 +151,18 @@ def effect(data: Path, *, treatment: str, outcome: str, options: FitOptions, as_
         Name of the cause.
     outcome
         Name of the effect.
+    sensitivity
+        Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
+        as a measured covariate, and the effect over a grid of strengths.
     """
     answer = _fit(data, options).effect(treatment, outcome)
     if as_json:
-        _print_json(answer.to_dict())
+        more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
+        _print_json(answer.to_dict() | more)
     else:
         print(answer)
+        if sensitivity:
+            print(f"\n{answer.sensitivity().text()}")
 
 
 @app.command
@@ -199,6 +233,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "variables": list(candidate.variables),
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
+        "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
         **({} if candidate.calibrate else {"calibrate": False}),
@@ -213,12 +248,13 @@ def _graph_text(candidate: CandidateGraph) -> str:
     lines = [
         f"{len(candidate.variables)} variables, {len(candidate.edges)} candidate edges ({certain} certain), "
         f"{graph_count(candidate.log10_graphs)} graphs",
-        *(f"tier {i}: {', '.join(tier)}" for i, tier in enumerate(candidate.tiers(), start=1)),
-        *(f"order open among: {', '.join(block)}" for block in candidate.blocks),
+        *(printable(f"tier {i}: {', '.join(tier)}") for i, tier in enumerate(candidate.tiers(), start=1)),
+        *(printable(f"order open among: {', '.join(block)}") for block in candidate.blocks),
     ]
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
-    return "\n".join([*lines, "", str(table)])
+    hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    return "\n".join([*lines, *hidden, "", str(table)])
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
@@ -267,17 +303,49 @@ def reproduce(
     print(f"\nwritten to {report.folder}", file=sys.stderr)
 
 
+def _describe_version() -> None:
+    """Print all versions as JSON: cyclopts itself prints only our own."""
+    from alldags.versions import versions
+
+    _print_json(versions(alldags.__version__))
+
+
+def _run() -> None:
+    if sorted(sys.argv[1:]) == ["--json", "--version"]:
+        _describe_version()
+    else:
+        app(exit_on_error=False, print_error=False)
+    sys.stdout.flush()  # here, where a full disk or a closed pipe is answered
+
+
 def main() -> None:
     """Run the command line; bad input gives one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names may hold what the terminal cannot show
     try:
-        app(exit_on_error=False, print_error=False)
+        _run()
     except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
+        _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
         message = " ".join(str(error).split()).replace("drop_missing=True", "--drop-missing")
-        print(f"alldags: {message}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _end(shortened(printable(message)), 2)
+    except MemoryError:
+        _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:
-        print("alldags: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+        _end("interrupted", 130)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    print(f"alldags: {message}", file=sys.stderr)
+    _discard_output()
+    raise SystemExit(code) from None
+
+
+def _discard_output() -> None:
+    """Let what could not be written go: Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

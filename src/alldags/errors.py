@@ -1,7 +1,7 @@
 """Errors and warnings that alldags raises.
 
 Every error derives from `ValueError`, is raised at the edge of the library, and names the problem, the offending value
-and the fix.
+and the fix, in at most 500 characters without control characters, whatever the names in the data are.
 """
 
 from __future__ import annotations
@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from alldags.text import printable, shortened
+
 
 class AlldagsError(ValueError):
     """Base class of all errors raised by alldags."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(printable(message)))
 
 
 class GraphError(AlldagsError):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from alldags.errors import AlldagsError
+
+LOCK = ".lock"
 UNFINISHED = ".*.tmp"  # what a killed process may leave behind
 
 
@@ -47,3 +52,33 @@ def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left of files in this folder."""
     for path in folder.glob(UNFINISHED):
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; refuse it while another process does.
+
+    The operating system lets go of the lock when a process ends, however that happens: nothing is left to clean up.
+    """
+    with (folder / LOCK).open("a+b") as file:
+        if not _locked(file.fileno()):
+            raise AlldagsError(
+                f"another process is at work in the folder {str(folder)!r}; wait for it, or choose another folder"
+            )
+        yield
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock an open file for this process; say whether that worked, or cannot work in this file system."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
+    return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -42,8 +44,19 @@ def map_threads(job: Callable[[Item], Result], items: Sequence[Item], n_jobs: in
     if threads <= 1:
         yield from map(job, items)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(job, items)
+    workers: set[int] = set()
+    with ThreadPoolExecutor(threads, initializer=lambda: workers.add(threading.get_ident())) as pool:
+        try:
+            yield from pool.map(job, items)
+        except KeyboardInterrupt:
+            _interrupt(workers)  # leaving the pool waits for what has begun, which may take hours
+            raise
+
+
+def _interrupt(threads: Iterable[int]) -> None:
+    """Raise `KeyboardInterrupt` in other threads, too, as soon as each is back from compiled code."""
+    for identity in threads:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identity), ctypes.py_object(KeyboardInterrupt))
 
 
 def map_processes(job: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None) -> Iterator[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -14,13 +15,15 @@ from alldags.data.files import read_table
 from alldags.demo import demo_text
 
 
-def run(*arguments, cwd=None):
+def run(*arguments, cwd=None, **environment):
     return subprocess.run(
-        [sys.executable, "-c", "from alldags.cli import main; main()", *map(str, arguments)],
+        [sys.executable, "-m", "alldags", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,
         check=False,
+        env={**os.environ, **environment},
+        encoding=environment.get("PYTHONIOENCODING"),
     )
 
 
@@ -42,6 +45,18 @@ def test_demo():
     assert "Raising smoking by one unit changes risk" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout == demo_text() + "\n"
+
+
+def test_sensitivity_in_words_and_as_json(folder):
+    arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())
+    assert "A hidden common cause would have to explain 31% of what is left" in text
+    assert "An unmeasured common cause that explains 37%" in text
+    assert "as strong as r2_treatment r2_outcome mean" in text
+    found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
+    assert len(found["sensitivity"]["table"]) == 36
+    assert found["sensitivity"]["benchmarks"][0]["as strong as"] == "age"
+    assert found["hidden_cause"]["covariate"] == "age"
 
 
 def test_effect_in_words_and_as_json(folder):
@@ -130,6 +145,71 @@ def test_bad_input_is_one_line_and_exit_code_two(folder, arguments, message):
     assert len(done.stderr.strip().splitlines()) == 1
     assert message in done.stderr
     assert done.stderr.startswith("alldags: ")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be"])
+def test_a_table_that_is_not_utf8_is_refused_in_one_line(folder, encoding):
+    (folder / "other.csv").write_bytes("größe,risk\n1,2\n2,3\n3,1\n".encode(encoding))
+    done = run("effects", "other.csv", "--graph", "graph.toml", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("alldags: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_infinite_spread_is_null_in_json(folder):
+    (folder / "three.csv").write_text("x,y,z\n1,2,3\n2,1,5\n4,3,1\n")
+    ad.write_graph(ad.CandidateGraph.from_order(["x", "y", "z"]), folder / "three.toml")
+    done = run("effects", "three.csv", "--graph", "three.toml", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["sd"] == [[0, None, None], [0, 0, None], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_an_output_that_cannot_show_a_name_gets_an_escape(folder, encoding):
+    (folder / "names.csv").write_text("größe,年\n1,2\n2,3\n3,1\n5,5\n", encoding="utf-8")
+    ad.write_graph(ad.CandidateGraph.from_order(["größe", "年"]), folder / "names.toml")
+    question = ("names.csv", "--graph", "names.toml")
+    done = run("effects", *question, cwd=folder, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert "\\u5e74" in done.stdout
+    done = run("effects", *question, "--json", cwd=folder, PYTHONIOENCODING=encoding)
+    assert json.loads(done.stdout)["names"] == ["größe", "年"]
+    done = run("effect", *question, "--treatment", "große", "--outcome", "年", cwd=folder, PYTHONIOENCODING=encoding)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+def test_a_full_disk_is_one_line(folder):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "alldags", "graph", "graph.toml"],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "alldags: [Errno 28] No space left on device\n"
+
+
+def test_all_versions_for_bug_reports():
+    record = json.loads(run("--version", "--json").stdout)
+    assert record["alldags"] == ad.__version__ == run("--version").stdout.strip()
+    assert record["python"].endswith(".".join(map(str, sys.version_info[:3])))
+    assert record["packages"]["numpy"]
+    assert run("--json", "--version").stdout == json.dumps(record) + "\n"
+
+
+def test_versions_cover_every_package_of_the_project():
+    import re
+    import tomllib
+    from pathlib import Path
+
+    from alldags.versions import CORE, EXTRAS
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    name = re.compile(r"[a-z0-9-]+")
+    extras = {name.match(item).group() for items in project["optional-dependencies"].values() for item in items}
+    assert [name.match(item).group() for item in project["dependencies"]] == list(CORE)
+    assert extras == set(EXTRAS)
 
 
 def test_import_is_light():

@@ -105,6 +105,19 @@ def test_csv_out_of_form(tmp_path, reader, text, match):
         read_table(written(tmp_path, "t.csv", text))
 
 
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        ("latin-1", r"t\.csv' is not UTF-8 text; save it as UTF-8"),
+        ("utf-16", r"t\.csv' is not UTF-8 text but UTF-16; save it as UTF-8"),
+    ],
+)
+def test_other_encodings_are_named(tmp_path, reader, encoding, message):
+    (tmp_path / "t.csv").write_bytes("größe,b\n1,2\n3,4\n".encode(encoding))
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "t.csv")
+
+
 def test_repeated_header_names(tmp_path, reader):
     with pytest.raises(DataError, match=r"must be distinct; rename or drop: 'a' \(2 times\)"):
         Moments.from_table(read_table(written(tmp_path, "t.csv", "a,a\n1,2\n3,4\n")))

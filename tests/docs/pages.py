@@ -24,6 +24,7 @@ PAGES = (
     "docs/explanation/factorisation.md",
     "docs/how-to/add-your-own.md",
     "docs/how-to/unknown-order.md",
+    "docs/how-to/unmeasured.md",
 )
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")

@@ -188,3 +188,29 @@ def test_top_graphs_are_the_most_probable(rng):
     median = posterior.median_probability_graph()
     rows = posterior.edge_probabilities().rows()
     assert set(median.edges) == {(r["cause"], r["effect"]) for r in rows if r["posterior"] > 0.5}
+
+
+def test_the_largest_products_are_found_without_looking_at_all(rng):
+    from alldags.effects.ranking import _best_pairs
+
+    for sizes in [(1, 1), (3, 40), (50, 7), (60, 60)]:
+        first, second = (-np.sort(-rng.integers(1, 9, size=n) / 8.0) for n in sizes)  # with many ties
+        for size in (1, 5, 64, 10_000):
+            before, added, products = _best_pairs(first, second, size)
+            every = sorted((-a * b, i, j) for i, a in enumerate(first) for j, b in enumerate(second))[:size]
+            assert list(zip(-products, before, added, strict=True)) == every
+
+
+def test_very_many_top_graphs_take_seconds():
+    import time
+
+    names = [f"v{i}" for i in range(12)]
+    table = np.random.default_rng(0).normal(size=(60, 12))
+    posterior = ad.fit(table, ad.CandidateGraph.from_order(names), names=names, prior=ad.Prior(link=0.0))
+    posterior.edge_probabilities()
+    begin = time.process_time()
+    found = posterior.top_graphs(100_000)
+    assert time.process_time() - begin < 8.0  # half a minute, when every graph met every parent set
+    assert len({frozenset(graph.edges) for graph in found}) == 100_000
+    values = [graph.probability for graph in found]
+    assert values == sorted(values, reverse=True)

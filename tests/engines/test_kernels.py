@@ -10,7 +10,7 @@ import pytest
 from alldags.kernels.draws import draw_coefficients
 from alldags.kernels.fastmath import fast_exp, fast_log
 from alldags.kernels.noise import NoiseTerm
-from alldags.kernels.sweep import greedy_parents, sweep, unsweep
+from alldags.kernels.sweep import greedy_parents, sweep
 
 pytestmark = pytest.mark.kernels
 
@@ -36,7 +36,6 @@ def _augmented(rng, k):
 
 def test_sweeping_gives_inverse_mean_and_quadratic_form(rng):
     a, b, t = _augmented(rng, 6)
-    original = t.copy()
     chosen = [0, 3, 4]
     for v in chosen:
         sweep(t, v)
@@ -44,9 +43,6 @@ def test_sweeping_gives_inverse_mean_and_quadratic_form(rng):
     np.testing.assert_allclose(t[np.ix_(chosen, chosen)], -inverse, atol=1e-12)
     np.testing.assert_allclose(t[chosen, 6], inverse @ b[chosen], atol=1e-12)
     assert t[6, 6] == pytest.approx(-b[chosen] @ inverse @ b[chosen])
-    for v in reversed(chosen):
-        unsweep(t, v)
-    np.testing.assert_allclose(t, original, atol=1e-11)
 
 
 @pytest.mark.parametrize(("known", "per_parent"), [(True, 0.0), (False, 0.0), (False, 0.5)])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from alldags.kernels.linalg import (
-    copy_part,
     factorise,
     half_log_determinant,
     invert,
@@ -89,12 +88,3 @@ def test_floor_raises_the_pivots_of_a_singular_matrix(rng):
     upper = a.copy()
     assert factorise(upper, 0, 4, 1e-8)
     assert upper[3, 3] == pytest.approx(math.sqrt(1e-8 * a[3, 3]))
-
-
-def test_copied_part_is_the_submatrix(rng):
-    a = positive_definite(rng, 6)
-    index = np.array([1, 4, 5, 0, 0, 0])
-    out = np.zeros((6, 6))
-    copy_part(a, index, 3, out)
-    assert (np.triu(out[:3, :3]) == np.triu(a[np.ix_(index[:3], index[:3])])).all()
-    assert not out[3:].any()

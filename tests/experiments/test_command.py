@@ -108,15 +108,20 @@ def test_every_method_has_an_engine_that_runs(rng):
     ("arguments", "message"),
     [
         (("smal",), "there is no experiment 'smal'; did you mean 'small'"),
-        (("small", 0), "replicates must be at least 1, got 0"),
+        (("small", 0), "replicates must be a whole number of at least 1, got 0"),
         (("small", 1, [2]), r"sizes must be sample sizes of at least 4, got \[2\]"),
         (("small", 1, []), "sizes must be sample sizes"),
+        (("small", 1, [10], None, 0), "n_jobs must be a number of processes, or -1 for one per processor; got 0"),
+        (("small", 1, [10], None, 10**6), "n_jobs must be a whole number from -1024 to 1024, got 1000000"),
+        (("small", 1, [10], None, 1, False, -1), "seed must be a whole number of at least 0, got -1"),
         (("ihdp", 1001), "IHDP has 1000 replications, got replicates = 1001"),
     ],
 )
 def test_mistakes_are_named(arguments, message, tmp_path):
+    given = [tmp_path if place == 3 else argument for place, argument in enumerate(arguments)]
     with pytest.raises(ad.AlldagsError, match=message):
-        reproduce(*arguments, out=tmp_path)
+        reproduce(*given, **{} if len(given) > 3 else {"out": tmp_path})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_method(tmp_path):

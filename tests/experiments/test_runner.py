@@ -141,6 +141,86 @@ def _worker_imported_alldags():
     return "alldags.experiments.synthetic" in sys.modules
 
 
+# -- damaged files, other processes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"3", b"null", b'"seed"', b"\xff\xfe\x00", b'{"seed"'])
+def test_damaged_settings_are_named(tmp_path, text):
+    (tmp_path / "run.json").write_bytes(text)
+    with pytest.raises(ad.AlldagsError, match=r"run\.json' is damaged, .* choose another folder, or delete this one"):
+        runner.run_tasks(partial(count_calls, []), tasks(1), tmp_path, settings=SETTINGS)
+    assert (tmp_path / "run.json").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"group,replication\na,b\n",
+        b"a,b\n1,2\n",
+        b"\xff\xfe\x00\n\x80",
+        b"group,replication,size,prior,method,estimate,truth,low,high,seconds\np=0.5,0,10,paper,full,0.1\n",
+        b"group,replication,size,prior,method,estimate,truth,low,high,seconds\np=0.5,0,10,a,b,1,1,1,1,1,1\n",
+    ],
+)
+@pytest.mark.parametrize("place", ["results.csv", "parts/p-0-5-00000-abcd.csv"])
+def test_damaged_results_are_named(tmp_path, text, place):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / place).write_bytes(text)
+    with pytest.raises(ad.AlldagsError, match=r"\.csv' is damaged, .* delete it, and what it held is computed again"):
+        runner.run_tasks(partial(count_calls, []), tasks(1), tmp_path, settings=SETTINGS)
+
+
+RACE = """
+import sys, time
+from pathlib import Path
+from alldags.errors import AlldagsError
+from alldags.experiments import runner
+from alldags.experiments.runner import Result, Task
+
+def work(task):
+    time.sleep(0.002)
+    return [Result(*task, 10, "paper", "full", 1.0 / 3, 0.1)]
+
+def attempt(count):
+    tasks = [Task("p=0.5", replication) for replication in range(count)]
+    return len(runner.run_tasks(work, tasks, Path(sys.argv[1]), settings={"seed": 5}, block=3))
+
+for count in range(20, 200, 20):
+    try:
+        print(attempt(count) == count, flush=True)
+    except AlldagsError as error:
+        print("another process is at work in the folder" in str(error), flush=True)
+        time.sleep(0.01)
+"""
+
+
+def test_several_processes_in_one_folder_lose_nothing(tmp_path):
+    """Each adds replications, again and again; whoever finds the folder taken is told so, and nothing else happens."""
+    racing = [
+        subprocess.Popen([sys.executable, "-c", RACE, str(tmp_path)], stdout=-1, stderr=-1, text=True) for _ in range(4)
+    ]
+    said = [process.communicate(timeout=120) for process in racing]
+    assert [process.returncode for process in racing] == [0] * 4, said
+    assert all(out.split() == ["True"] * 9 for out, _ in said)
+    kept = runner.load_results(tmp_path)
+    assert sorted(result.replication for result in kept) == list(range(len(kept)))
+    assert len(kept) >= 20
+    assert list((tmp_path / "parts").iterdir()) == []
+
+
+def test_a_folder_is_free_again_after_a_kill(tmp_path):
+    code = "import sys, time; from pathlib import Path; from alldags.files import alone_in\n"
+    code += "with alone_in(Path(sys.argv[1])): print('held', flush=True); time.sleep(100)"
+    holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(ad.AlldagsError, match="another process is at work in the folder"):
+        runner.run_tasks(partial(count_calls, []), tasks(1), tmp_path, settings=SETTINGS)
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    assert len(runner.run_tasks(partial(count_calls, []), tasks(1), tmp_path, settings=SETTINGS)) == 1
+
+
 # -- kill -------------------------------------------------------------------------------------------------------------
 
 COMMAND = """

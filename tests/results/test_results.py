@@ -205,7 +205,7 @@ def test_pictures_are_drawn(effect, posterior, study):
         (lambda p: p.effect("smoking", "risk").interval(95), "strictly between 0 and 1, got 95"),
         (lambda p: p.effect("smoking", "risk").interval_error(0), "strictly between 0 and 1, got 0"),
         (lambda p: p.effect("smoking", "risk").paths(0), "limit must be a whole number of at least 1, got 0"),
-        (lambda p: p.top_graphs(0), "size must be a whole number of at least 1"),
+        (lambda p: p.top_graphs(0), "size must be a whole number from 1 to 1000000"),
         (lambda p: p.effect("smoking", "risk").do(1.0).quantile(1.0), "strictly between 0 and 1"),
     ],
 )

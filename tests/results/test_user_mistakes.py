@@ -58,7 +58,7 @@ def test_options(study, options, message):
         (lambda e: e.do(1.0, draws_size=0), "draws_size must be a whole number"),
         (lambda e: e.do(1.0).interval(95), "strictly between 0 and 1, got 95"),
         (lambda e: e.paths("a"), "limit must be a whole number of at least 1, got 'a'"),
-        (lambda e: e.posterior.top_graphs(1.5), "size must be a whole number of at least 1, got 1.5"),
+        (lambda e: e.posterior.top_graphs(1.5), "size must be a whole number from 1 to 1000000, got 1.5"),
     ],
 )
 def test_questions(effect, call, message):

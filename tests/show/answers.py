@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import alldags as ad
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
+from alldags.show.sensitivity import SensitivitySummary
 from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares, OpenDirection
 from alldags.show.words import effect_text
 
@@ -64,8 +65,11 @@ def record(entry: dict) -> EffectSummary:
         ("least_squares", LeastSquares),
         ("least_squares_alone", LeastSquares),
         ("given_effect", GivenEffect),
+        ("hidden", SensitivitySummary),
     ):
         fields[name] = fields[name] and kind(**fields[name])
+    if fields["hidden"] is not None:
+        fields["hidden"] = replace(fields["hidden"], hits=tuple(fields["hidden"].hits))
     fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
     fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])
     return EffectSummary(**fields)

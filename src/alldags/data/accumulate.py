@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.data.bad_values import bad_values
-from alldags.data.columns import Column, Columns, check_rows
+from alldags.data.bad_values import bad_values, check_spread
+from alldags.data.columns import LARGEST_EXACT, Column, Columns, check_rows
 from alldags.data.record import MomentsRecord, merge
 from alldags.errors import DataError
+from alldags.memory import check_memory
 from alldags.parallel import map_threads
 from alldags.typing import FloatArray
 
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
+_MATRICES = 6  # of covariances held at the same time, from the first sums to the working units
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
 
 
 def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows, or an error that names the values which stand in the way."""
     check_rows(columns.rows)
+    count = len(columns.names)
+    check_memory(_MATRICES * count**2, f"the covariances of {count:,} variables", "leave some out", DataError)
     if n_jobs == 0:
         raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
     moments = column_moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
@@ -37,6 +41,7 @@ def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mom
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
         raise bad_values(columns, drop_missing)
     check_rows(int(moments.n), f" (of {columns.rows}) without missing values" * drop_missing)
+    check_spread(columns, np.diag(moments.scatter) / moments.n)
     return moments
 
 
@@ -125,8 +130,16 @@ def _loader(block: list[Column], size: int) -> Callable[[int, int, FloatArray], 
 def _load_columns(block: list[Column], buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:
     values = buffer[:, : stop - start]
     for column, amount, out in zip(block, shift, values, strict=True):
-        np.subtract(column[start:stop], amount, out=out)
+        if abs(amount) < LARGEST_EXACT or column.dtype.kind == "f":
+            np.subtract(column[start:stop], amount, out=out)
+        else:
+            out[:] = _whole_difference(column[start:stop], int(amount))
     return values
+
+
+def _whole_difference(column: Column, amount: int) -> Column:
+    """Return large whole numbers less one of them: as whole numbers, where floating point would round first."""
+    return (column.astype(np.uint64) - np.uint64(amount % 2**64)).view(np.int64)  # right though both may wrap around
 
 
 def _load_rows(table: FloatArray, buffer: FloatArray, start: int, stop: int, shift: FloatArray) -> FloatArray:

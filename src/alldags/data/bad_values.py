@@ -8,7 +8,7 @@ import numpy as np
 
 from alldags.data.columns import Column, Columns
 from alldags.errors import DataError
-from alldags.typing import IntArray
+from alldags.typing import FloatArray, IntArray
 
 PART_ROWS = 65_536  # looked at together; bounds the copies of columns that cannot be viewed
 _LISTED = 12  # columns named in full in one message
@@ -32,6 +32,21 @@ def bad_values(columns: Columns, drop_missing: bool) -> DataError:
         "some values are so large that their squares overflow; largest absolute value: "
         f"{_largest(columns)}; divide such columns by a constant"
     )
+
+
+_LEAST_VARIANCE = 1e-300  # below, squares of deviations lose digits, then vanish
+
+
+def check_spread(columns: Columns, variance: FloatArray) -> None:
+    """Refuse columns, not constant, that vary so little that the squares are not numbers; variance has shape (m,)."""
+    for place in np.flatnonzero(variance < _LEAST_VARIANCE):
+        values = [block[place] for block in _blocks(columns)]
+        spread = float(max(map(np.nanmax, values)) - min(map(np.nanmin, values)))
+        if spread > 0:
+            raise DataError(
+                f"column {columns.names[place]!r} varies by only {spread:.3g}: squares so small cannot be computed; "
+                "multiply it by a constant"
+            )
 
 
 def _blocks(columns: Columns) -> Iterator[list[Column]]:

@@ -17,6 +17,8 @@ from alldags.errors import DataError, did_you_mean
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Reader: TypeAlias = Callable[[int, int], Column]
 
+LARGEST_EXACT = 2**53  # beyond, floating point does not hold every whole number
+
 _TOO_FEW = "; means and covariances need at least 2"
 
 
@@ -114,8 +116,18 @@ def unboxed(objects: Column, name: str) -> Column:
     """Return an array of Python numbers and None, such as pandas makes of [True, None], as numbers."""
     if not all(value is None or isinstance(value, Real | Decimal | np.bool_) for value in objects.flat):
         raise not_numbers(name, objects.dtype)
+    if any(isinstance(value, int) and abs(value) > LARGEST_EXACT for value in objects.flat):
+        raise too_large_to_tell(name)
     flat = [np.nan if value is None else float(value) for value in objects.flat]
     return np.array(flat, dtype=np.float64).reshape(objects.shape)
+
+
+def too_large_to_tell(name: str) -> DataError:
+    """Say that whole numbers would be rounded."""
+    return DataError(
+        f"column {name!r} has whole numbers above 2^53, which would be rounded; subtract a constant from it, or leave "
+        "it out if it is an identifier"
+    )
 
 
 def not_numbers(name: str, dtype: object) -> DataError:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from alldags import checks
 from alldags.data.columns import check_names
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
 from alldags.typing import FloatArray
 
 _SYMMETRY = 1e-8  # of the largest entry pair's own scale: what printing and reading 9 digits leaves
+_LEAST, _MOST = 1e-280, 1e280
 _NEGATIVE = 1e-8  # of the largest eigenvalue
 
 
@@ -44,11 +46,12 @@ def covariance_moments(
     labels = check_names(labels)
     if len(labels) != len(matrix):
         raise DataError(f"{len(labels)} names were given for a covariance matrix of {len(matrix)} variables")
-    if not n >= 2:
-        raise DataError(f"n must be the number of rows behind the matrix, at least 2, got {n}")
+    if not checks.is_number(n) or not 2 <= n < np.inf:
+        raise DataError(f"n must be the number of rows behind the matrix, at least 2, got {n!r}")
     _check_finite(matrix, labels)
     _check_symmetric(matrix, labels)
     _check_semidefinite(matrix)
+    _check_size(matrix, labels)
     scatter = (n - 1) * (matrix + matrix.T) / 2
     return MomentsRecord(n, _checked_mean(mean, labels), scatter, labels)
 
@@ -91,6 +94,15 @@ def _check_symmetric(matrix: FloatArray, names: tuple[str, ...]) -> None:
             f"a covariance matrix must be symmetric, but ({names[i]!r}, {names[j]!r}) is {matrix[i, j]:g} and "
             f"({names[j]!r}, {names[i]!r}) is {matrix[j, i]:g}"
         )
+
+
+def _check_size(matrix: FloatArray, names: tuple[str, ...]) -> None:
+    for name, variance in zip(names, np.diag(matrix), strict=True):
+        if variance > 0 and not _LEAST <= variance <= _MOST:
+            raise DataError(
+                f"the variance of {name!r} is {variance:.3g}; computations need one from {_LEAST:g} to {_MOST:g}: give "
+                "the variable other units"
+            )
 
 
 def _check_semidefinite(matrix: FloatArray) -> None:

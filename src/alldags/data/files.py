@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from alldags.data.arrays import MappingSource
-from alldags.data.columns import Column, check_names, refuse_names
+from alldags.data.columns import LARGEST_EXACT, Column, check_names, refuse_names
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError, MissingExtraError, did_you_mean
@@ -109,13 +109,29 @@ def _empty(file: Path) -> DataError:
 def _read_csv_arrow(file: Path) -> Any:
     arrow: Any = import_module("pyarrow")
     arrow_csv: Any = import_module("pyarrow.csv")
+    _check_encoding(file)
     try:
-        return arrow_csv.read_csv(file)
-    except (arrow.ArrowInvalid, OSError) as error:
+        table = arrow_csv.read_csv(file)
+        table.column_names  # noqa: B018  - bytes that are not UTF-8 show only now
+        return table
+    except UnicodeDecodeError as error:
+        raise _not_utf8(file) from error
+    except (arrow.ArrowException, OSError) as error:
         if "Empty CSV file" in str(error):
             raise _empty(file) from error
         read_csv_plain(file)  # raises with the number of the line, where the fault is one of form
         raise DataError(f"cannot read {str(file)!r}: {error}") from error
+
+
+def _check_encoding(file: Path) -> None:
+    """Refuse text in UTF-16 or UTF-32, as spreadsheets write it, by its byte-order mark."""
+    with file.open("rb") as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise _not_utf8(file, " but UTF-16")
+
+
+def _not_utf8(file: Path, found: str = "") -> DataError:
+    return DataError(f"{str(file)!r} is not UTF-8 text{found}; save it as UTF-8 (in spreadsheets: 'CSV UTF-8')")
 
 
 class _Binary(NamedTuple):
@@ -150,9 +166,12 @@ def _read_binary(form: _Binary, file: Path) -> Any:
 
 def read_csv_plain(file: Path) -> dict[str, Column]:
     """Read a CSV file without other packages; columns that are not all numbers stay text, shape (rows,) each."""
+    _check_encoding(file)
     try:
         header, rows = _csv_rows(file)
-    except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
+    except UnicodeDecodeError as error:
+        raise _not_utf8(file) from error
+    except (csv.Error, OSError, EOFError) as error:
         raise DataError(f"cannot read {str(file)!r}: {error}") from error
     names = check_names(header)
     return {name: _parse([row[j] for row in rows]) for j, name in enumerate(names)}
@@ -182,13 +201,24 @@ def _filled(lines: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _parse(fields: Sequence[str]) -> Column:
     try:
-        return np.array(fields, dtype=np.float64)
+        numbers = np.array(fields, dtype=np.float64)
+        return _whole(fields, numbers)
     except ValueError:
         pass
     try:
         return np.array([_number(field) for field in fields])
     except ValueError:
         return np.array(fields, dtype=np.str_)
+
+
+def _whole(fields: Sequence[str], numbers: Column) -> Column:
+    """Return the numbers, or whole numbers in full where floating point would round them."""
+    if not np.abs(numbers).max(initial=0.0) > LARGEST_EXACT:
+        return numbers
+    try:
+        return np.array([int(field) for field in fields], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return numbers
 
 
 def _number(field: str) -> float:

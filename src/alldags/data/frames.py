@@ -10,6 +10,7 @@ import numpy as np
 
 from alldags.data.accumulate import checked_moments
 from alldags.data.columns import (
+    LARGEST_EXACT,
     Column,
     Columns,
     Reader,
@@ -20,6 +21,7 @@ from alldags.data.columns import (
     not_numbers,
     refuse_names,
     repeated_names,
+    too_large_to_tell,
     unboxed,
 )
 from alldags.data.record import MomentsRecord
@@ -118,7 +120,10 @@ def _slice_series(series: nw.Series[Any], start: int, stop: int, *, exact: bool)
 
     part = series[start:stop]
     if not exact or part.null_count():
-        part = part.cast(nw.Float64)  # nulls become NaN only in floating point
+        cast = part.cast(nw.Float64)  # nulls become NaN only in floating point
+        if part.dtype.is_integer() and np.nanmax(np.abs(cast.to_numpy()), initial=0.0) > LARGEST_EXACT:
+            raise too_large_to_tell(series.name)
+        return cast.to_numpy()
     return part.to_numpy()
 
 

@@ -21,7 +21,7 @@ from alldags import checks
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
-from alldags.models.blocks import NodeBlock, NodeDraws, Places, weighted_sum
+from alldags.models.blocks import NodeBlock, NodeDraws, Places, weighted_rows, weighted_sum
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock, OrderDraws, carry_along
@@ -29,6 +29,8 @@ from alldags.nodes.posterior import NodePosterior
 from alldags.orders.exact import intercept_share
 from alldags.orders.problem import Start
 from alldags.typing import FloatArray
+
+_FARTHEST = 1e100  # working units from the mean; beyond, variances overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Intervention:
         others = [parents[i] for i in inside]
         moved = mean[others] + d[inside]
         mean[j] = c + node.mean[inside] @ moved
-        covariance[j, :j] = covariance[:j, j] = node.mean[inside] @ covariance[others, :j]
+        covariance[j, :j] = covariance[:j, j] = weighted_rows(node.mean[inside], covariance[others, :j])
         covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)])
 
     def _carry_block(self, block: OrderBlock, places: Places, mean: FloatArray, covariance: FloatArray) -> None:
@@ -194,6 +196,11 @@ def outcome_distribution(
     data = models.items[0].data
     mean_of = dict(zip(data.pooled.names, data.pooled.mean, strict=True))
     value, unit = x / data.scale_of(source) - mean_of[source], data.scale_of(target)
+    if abs(value) > _FARTHEST:
+        raise AlldagsError(
+            f"do({x:g}) is too far from the data: {abs(value):.1g} of the prior's units from the mean of {source!r}, "
+            f"more than {_FARTHEST:g}; give a value in the units of its column"
+        )
     parts = models.map(lambda model: Intervention(model, source, target))
     for part in parts.items:
         part.prepare()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
+from itertools import chain
+
+import numpy as np
 
 from alldags.effects.classes import block_graphs, by_class
 from alldags.effects.top import TopGraph
+from alldags.graph.edges import Edge
 from alldags.models.blocks import NodeBlock
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock
+from alldags.typing import FloatArray, IntArray
 
 _MOST_GRAPHS = 2000  # of which classes are made
 
@@ -25,6 +29,8 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
 
     A graph that several models have counts with the probability of all of them together.
     """
+    if len(models.items) == 1:
+        return top_graphs_of(models.items[0], size)
     found = models.map(lambda model: top_graphs_of(model, size))
     if not found.all(lambda best: best is not None):
         return None
@@ -41,18 +47,21 @@ def top_graphs_of(model: FittedGraph, size: int) -> list[TopGraph] | None:
 
     Blocks are independent: the best graphs are made of each block's best ones, merged one block at a time.
     """
-    best = [TopGraph((), 1.0)]
-    for block in model.blocks(name for name in model.graph.variables if model.graph.parents(name)):
+    probability, chosen = np.ones(1), np.zeros((1, 0), dtype=np.int64)  # of each graph; place of each block's choice
+    edges: list[list[tuple[Edge, ...]]] = []
+    listed = {name: i for i, name in enumerate(model.graph.variables)}
+    blocks = model.blocks(name for name in listed if model.graph.parents(name))
+    for block in sorted(blocks, key=lambda block: listed[block.variables[0]]):
         choices = block_graphs(block, size) if isinstance(block, OrderBlock) else _node_graphs(block, size)
         if choices is None:
             return None
-        merged = (
-            TopGraph((*item.edges, *choice.edges), item.probability * choice.probability)
-            for item in best
-            for choice in choices
-        )
-        best = heapq.nlargest(size, merged, key=lambda item: item.probability)
-    return best
+        edges.append([item.edges for item in choices])
+        before, added, probability = _best_pairs(probability, np.array([item.probability for item in choices]), size)
+        chosen = np.column_stack([chosen[before], added])
+    return [
+        TopGraph(tuple(chain.from_iterable(own[j] for own, j in zip(edges, places, strict=True))), value)
+        for places, value in zip(chosen.tolist(), probability.tolist(), strict=True)
+    ]
 
 
 def _node_graphs(block: NodeBlock, size: int) -> list[TopGraph] | None:
@@ -60,3 +69,17 @@ def _node_graphs(block: NodeBlock, size: int) -> list[TopGraph] | None:
     if sets is None:
         return None
     return [TopGraph(tuple((parent, block.child) for parent in one.parents), one.probability) for one in sets]
+
+
+def _best_pairs(first: FloatArray, second: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the `size` largest products of two falling sequences: both places, and the products, largest first.
+
+    The i-th with the j-th is no larger than i * j products (counted from one): more than `size` of them, and it need
+    not be looked at.
+    """
+    counts = np.minimum(len(second), size // np.arange(1, len(first) + 1))
+    before = np.repeat(np.arange(len(first)), counts)
+    added = np.arange(len(before)) - np.repeat(np.cumsum(counts) - counts, counts)
+    products = first[before] * second[added]
+    best = np.argsort(-products, kind="stable")[:size]
+    return before[best], added[best], products[best]

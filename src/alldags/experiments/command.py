@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from alldags import checks
 from alldags.datasets.public import ENVIRONMENT, LBIDD_SETS, ihdp_replications, lbidd_sets
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.experiments.methods import BASELINES, ENGINE_METHODS, REFERENCE, check_methods
@@ -18,6 +19,8 @@ from alldags.experiments.synthetic import Synthetic, group_name
 from alldags.files import write_text
 
 Name: TypeAlias = Literal["small", "large", "ihdp", "lbidd"]
+
+_MOST_JOBS = 1024
 
 PRIOR_TITLES = {"paper": "paper's prior", "default": "default prior"}
 IHDP_CURVE = 200  # replications that are subsampled; all are used at full size
@@ -122,8 +125,7 @@ def reproduce(
     """
     if name not in _PLANS:
         raise AlldagsError(f"there is no experiment {name!r}{did_you_mean(name, _PLANS)}; choose from {list(_PLANS)}")
-    if replicates is not None and replicates < 1:
-        raise AlldagsError(f"replicates must be at least 1, got {replicates}")
+    _check_numbers(replicates, n_jobs, seed)
     ask = Request(
         replicates=replicates,
         sizes=None if sizes is None else _checked_sizes(sizes),
@@ -142,6 +144,14 @@ def reproduce(
         plan.work, plan.tasks, folder, settings=settings, block=plan.block, n_jobs=n_jobs, progress=progress
     )
     return _write_report(name, plan, results, folder)
+
+
+def _check_numbers(replicates: int | None, n_jobs: int | None, seed: int) -> None:
+    if replicates is not None:
+        checks.whole("replicates", replicates, least=1)
+    checks.whole("seed", seed, least=0)
+    if n_jobs is not None and (checks.whole("n_jobs", n_jobs, -_MOST_JOBS, _MOST_JOBS) == 0):
+        raise AlldagsError("n_jobs must be a number of processes, or -1 for one per processor; got 0")
 
 
 def _checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 A block of replications is worked on by one worker and written, under a temporary name that is then renamed, to one
 file. A file is therefore complete or absent: a run that is killed loses only the blocks in flight, and the next run in
-the same folder does only what is missing.
+the same folder does only what is missing. A folder belongs to one process at a time: a second one is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from alldags.errors import AlldagsError, AlldagsWarning
-from alldags.files import remove_unfinished, write_text
+from alldags.files import alone_in, remove_unfinished, write_text
 from alldags.parallel import map_processes
 from alldags.progress import Progress
 
@@ -96,18 +96,18 @@ def run_tasks(
     """
     parts = folder / PARTS
     parts.mkdir(parents=True, exist_ok=True)
-    check_settings(folder, settings)
-    remove_unfinished(parts)
-    done = {result.task for result in load_results(folder)}
-    waiting = [task for task in tasks if task not in done]
-    blocks = list(split_blocks(waiting, block))
-    with Progress("replications", len(tasks), show=progress, done=len(done & set(tasks)), keep=True) as bar:
-        for finished, results in map_processes(partial(work_block, work), blocks, n_jobs):
-            write_part(parts, finished, results)
-            bar.advance(len(finished))
     wanted = set(tasks)
-    merge_parts(folder)
-    return sorted((r for r in load_results(folder) if r.task in wanted), key=_order)
+    with alone_in(folder):
+        check_settings(folder, settings)
+        remove_unfinished(parts)
+        done = {result.task for result in load_results(folder)}
+        blocks = list(split_blocks([task for task in tasks if task not in done], block))
+        with Progress("replications", len(tasks), show=progress, done=len(done & wanted), keep=True) as bar:
+            for finished, results in map_processes(partial(work_block, work), blocks, n_jobs):
+                write_part(parts, finished, results)
+                bar.advance(len(finished))
+        merge_parts(folder)
+        return sorted((r for r in load_results(folder) if r.task in wanted), key=_order)
 
 
 def work_block(work: Work, block: tuple[Task, ...]) -> tuple[tuple[Task, ...], list[Result]]:
@@ -139,7 +139,7 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     if not path.exists():
         write_text(path, json.dumps(wanted, indent=1) + "\n")
         return
-    found = json.loads(path.read_text())
+    found = _read_settings(path)
     different = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
     if different:
         key = different[0]
@@ -147,6 +147,20 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
             f"the folder {str(folder)!r} has results with {key} = {found.get(key)!r}, now it is {wanted.get(key)!r}; "
             "choose another folder, or delete this one"
         )
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, "choose another folder, or delete this one") from error
+    if not isinstance(found, dict):
+        raise _damaged(path, "choose another folder, or delete this one")
+    return found
+
+
+def _damaged(path: Path, fix: str) -> AlldagsError:
+    return AlldagsError(f"the file {str(path)!r} is damaged, or not what this program writes; {fix}")
 
 
 def write_part(parts: Path, block: Sequence[Task], results: Sequence[Result]) -> Path:
@@ -163,7 +177,7 @@ def merge_parts(folder: Path) -> Path:
     results = sorted(load_results(folder), key=_order)
     write_text(folder / RESULTS, _to_csv(results))
     for path in merged:
-        path.unlink()
+        path.unlink(missing_ok=True)
     return folder / RESULTS
 
 
@@ -189,14 +203,19 @@ def _text(value: Any) -> str:
     return text
 
 
-def _from_csv(path: Path) -> Iterator[Result]:
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            values: dict[str, Any] = {
-                name: text if name in _TEXTS else int(text) if name in _INTEGERS else float(text)
-                for name, text in row.items()
-            }
-            yield Result(**values)
+def _from_csv(path: Path) -> list[Result]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return [_result(row) for row in csv.DictReader(file)]
+    except (ValueError, TypeError, csv.Error) as error:
+        raise _damaged(path, "delete it, and what it held is computed again") from error
+
+
+def _result(row: dict[str, Any]) -> Result:
+    values: dict[str, Any] = {
+        name: text if name in _TEXTS else int(text) if name in _INTEGERS else float(text) for name, text in row.items()
+    }
+    return Result(**values)
 
 
 def _order(result: Result) -> tuple[str, int, int, str, str]:

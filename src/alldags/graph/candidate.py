@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags.errors import GraphError, did_you_mean
-from alldags.graph import blocks, convert, words
+from alldags.graph import blocks, convert, pool, words
 from alldags.graph.blocks import BlockOdds
 from alldags.graph.components import Structure, check_directions
 from alldags.graph.edges import (
@@ -26,6 +26,7 @@ from alldags.graph.edges import (
     reach,
     tier_edges,
 )
+from alldags.graph.hidden import checked_hidden
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class CandidateGraph:
     calibrate
         Inside a block, stated probabilities are those of the acyclic graphs: odds are fitted so that they are met. If
         False, they become odds as they stand, and `realized_probabilities` tells what is left of them.
+    hidden
+        ``{(first, second): probability}`` of hidden common causes; see `with_hidden`.
 
     Examples
     --------
@@ -68,11 +71,13 @@ class CandidateGraph:
     variables: tuple[str, ...]
     edges: Mapping[Edge, float]
     calibrate: bool = True
+    hidden: Mapping[Edge, float] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
+        object.__setattr__(self, "hidden", MappingProxyType(checked_hidden(self.hidden, variables)))
         if not isinstance(self.calibrate, bool):
             raise GraphError(f"calibrate must be True or False, got {self.calibrate!r}")
         cycle = find_cycle(variables, {edge: p for edge, p in self.edges.items() if p == 1.0})
@@ -180,6 +185,36 @@ class CandidateGraph:
 
     # -- changes: each returns a new graph ---------------------------------------------------------------------------
 
+    @classmethod
+    def pool(
+        cls,
+        graphs: Sequence[CandidateGraph],
+        weights: Sequence[float] | None = None,
+        how: Literal["linear", "log"] = "linear",
+    ) -> CandidateGraph:
+        """Return one graph from those of several experts, or of several runs of a program.
+
+        Parameters
+        ----------
+        graphs
+            With the same variables.
+        weights
+            Of the graphs; equal by default.
+        how
+            ``"linear"``: mean of the probabilities. ``"log"``: mean of the log odds, in which one expert's certainty
+            decides.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> names = ["x", "y"]
+        >>> one, two = (ad.CandidateGraph.from_edges({("x", "y"): p}, names) for p in (0.2, 0.9))
+        >>> round(ad.CandidateGraph.pool([one, two]).probability("x", "y"), 2)
+        0.55
+        """
+        variables = pool.same_variables([graph.variables for graph in graphs])
+        return cls(variables, pool.pooled_edges([dict(graph.edges) for graph in graphs], weights, how))
+
     def with_edge(self, cause: str, effect: str, probability: float = 0.5) -> CandidateGraph:
         """Return a graph in which the edge is a candidate with this probability (0 removes it).
 
@@ -217,6 +252,23 @@ class CandidateGraph:
         check_directions((first, second), {edge: changed.edges[edge] for edge in both if edge in changed.edges})
         return changed
 
+    def with_hidden(self, first: str, second: str, probability: float = 0.5) -> CandidateGraph:
+        """Return a graph in which something unmeasured may act on two variables, with this probability (0: it cannot).
+
+        Data do not tell whether it does: an effect it would bias becomes a mixture of both cases.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_order(["age", "smoking", "cancer"]).with_hidden("smoking", "cancer", 0.3)
+        >>> dict(graph.hidden)
+        {('smoking', 'cancer'): 0.3}
+        """
+        self._check_known(first, second)
+        others = {pair: p for pair, p in self.hidden.items() if set(pair) != {first, second}}
+        hidden = {**others, (first, second): probability}
+        return CandidateGraph(self.variables, self.edges, self.calibrate, hidden=hidden)
+
     def without_edge(self, cause: str, effect: str) -> CandidateGraph:
         """Return a graph without this candidate edge."""
         self._check_known(cause, effect)
@@ -246,7 +298,7 @@ class CandidateGraph:
 
     def uncalibrated(self) -> CandidateGraph:
         """Return a graph whose stated probabilities become odds inside blocks as they stand; see `calibrate`."""
-        return CandidateGraph(self.variables, self.edges, calibrate=False)
+        return CandidateGraph(self.variables, self.edges, calibrate=False, hidden=self.hidden)
 
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
@@ -256,7 +308,7 @@ class CandidateGraph:
         if len(names) != len(self.variables) or set(names) != set(self.variables):
             raise GraphError(f"a new order must have the same variables, got {list(names)}")
         graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
-        graph.__setstate__((names, dict(self.edges), self.calibrate))
+        graph.__setstate__((names, dict(self.edges), self.calibrate, checked_hidden(self.hidden, names)))
         return graph
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -422,25 +474,28 @@ class CandidateGraph:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
         same = self.variables == other.variables and self.calibrate == other.calibrate
-        return same and dict(self.edges) == dict(other.edges)
+        return same and dict(self.edges) == dict(other.edges) and dict(self.hidden) == dict(other.hidden)
 
     def __hash__(self) -> int:
-        return hash((self.variables, frozenset(self.edges.items()), self.calibrate))
+        hidden = frozenset(self.hidden.items())
+        return hash((self.variables, frozenset(self.edges.items()), self.calibrate, hidden))
 
-    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float], bool]:
-        return self.variables, dict(self.edges), self.calibrate  # a mapping proxy cannot be pickled
+    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float], bool, dict[Edge, float]]:
+        # a mapping proxy cannot be pickled
+        return self.variables, dict(self.edges), self.calibrate, dict(self.hidden)
 
-    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float], bool]) -> None:
+    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float], bool, dict[Edge, float]]) -> None:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "edges", MappingProxyType(state[1]))
         object.__setattr__(self, "calibrate", state[2])
+        object.__setattr__(self, "hidden", MappingProxyType(state[3]))
 
     @cached_property
     def _count(self) -> tuple[float, bool]:
         return blocks.log10_graphs(self.blocks, self.edges)
 
     def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
-        return CandidateGraph(self.variables, edges, self.calibrate)
+        return CandidateGraph(self.variables, edges, self.calibrate, hidden=self.hidden)
 
     @cached_property
     def _structure(self) -> Structure:

@@ -55,8 +55,10 @@ class Structure:
         for component in self.components:
             before = {parent for name in component for parent in self.parents[name]}.difference(component)
             depth |= dict.fromkeys(component, 1 + max((depth[parent] for parent in before), default=-1))
-        layers = range(1 + max(depth.values(), default=-1))
-        return tuple(tuple(name for name in self.variables if depth[name] == layer) for layer in layers)
+        layers: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
+        for name in self.variables:
+            layers[depth[name]].append(name)
+        return tuple(map(tuple, layers))
 
 
 def components(variables: Sequence[str], edges: Mapping[Edge, float]) -> tuple[Component, ...]:
@@ -88,8 +90,12 @@ def check_directions(variables: Sequence[str], edges: Mapping[Edge, float]) -> N
         reverse = edges.get((effect, cause), 0.0)
         if reverse and probability + reverse >= 1.0 - _ROUNDING:
             raise GraphError(_too_probable(cause, effect, probability, reverse))
-    certain = neighbours(variables, [edge for edge, probability in edges.items() if probability == 1.0], key=0)
+    sure = [edge for edge, probability in edges.items() if probability == 1.0]
+    certain = neighbours(variables, sure, key=0)
+    place = {name: i for i, name in enumerate(topological_order(variables, sure))}
     for cause, effect in edges:
+        if place[cause] < place[effect]:
+            continue  # certain edges lead forward only, so none leads back
         back = path_between(effect, cause, certain)
         if back:
             raise GraphError(

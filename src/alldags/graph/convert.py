@@ -124,8 +124,9 @@ def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str,
     if not isinstance(graph, nx.Graph):
         raise GraphError(f"expected a networkx DiGraph, got {type(graph).__name__}")
     edges: dict[Edge, float | None] = {}
-    triples: Iterable[tuple[Any, Any, Any]] = graph.edges(data="probability")
-    for cause, effect, value in triples:
+    triples: Iterable[tuple[Any, Any, dict[str, Any]]] = graph.edges(data=True)
+    for cause, effect, attributes in triples:
+        value = stated_probability(attributes, f"the edge {cause!r} -> {effect!r}")
         if (cause, effect) in edges:
             raise GraphError(f"the edge {cause!r} -> {effect!r} is given twice; keep one")
         if graph.is_directed():
@@ -133,6 +134,23 @@ def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str,
         else:
             edges[cause, effect] = edges[effect, cause] = None if value is None else half(value)
     return _string_names(graph), with_default(edges, probability)
+
+
+_OTHER_NAMES = ("prob", "p", "weight", "label")  # under which people keep probabilities
+
+
+def stated_probability(attributes: Mapping[str, Any], edge: str) -> Any:
+    """Return the attribute ``probability``; an error if there is none but another that may be meant as one."""
+    if "probability" in attributes:
+        return attributes["probability"]
+    for name in _OTHER_NAMES:
+        value = attributes.get(name)
+        if is_number(value) and 0.0 < float(value) < 1.0:  # 0, 1 and more are weights of something else
+            raise GraphError(
+                f"{edge} has the attribute {name} = {value!r}, which may be meant as its probability or not; rename it "
+                "to probability, or remove it"
+            )
+    return None
 
 
 def half(probability: Any) -> Any:

@@ -78,10 +78,12 @@ def find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[st
         return []
     parents = neighbours(variables, edges, key=1)
     # every variable left over has a parent that is left over: walking backwards must revisit one
-    walk = [inside[0]]
-    while walk[-1] not in walk[:-1]:
-        walk.append(next(parent for parent in parents[walk[-1]] if parent not in ordered))
-    return walk[walk.index(walk[-1]) :][::-1]
+    place: dict[str, int] = {}
+    name = inside[0]
+    while name not in place:
+        place[name] = len(place)
+        name = next(parent for parent in parents[name] if parent not in ordered)
+    return [*list(place)[place[name] :], name][::-1]
 
 
 def names_tuple(names: Iterable[T], what: str) -> tuple[T, ...]:
@@ -116,16 +118,18 @@ def checked_edges(edges: Mapping[Edge, float], variables: Sequence[str]) -> dict
     checked = {}
     for edge, probability in edges.items():
         cause, effect = _pair(edge)
-        arrow = f"{cause!r} -> {effect!r}"
         for name in (cause, effect):
             if name not in known:
+                hint = did_you_mean(name, variables)
                 raise GraphError(
-                    f"the edge {arrow} names {name!r}, which is not among the variables{did_you_mean(name, variables)}"
+                    f"the edge {cause!r} -> {effect!r} names {name!r}, which is not among the variables{hint}"
                 )
         if cause == effect:
-            raise GraphError(f"the edge {arrow} is a self-loop; a variable cannot cause itself")
+            raise GraphError(f"the edge {cause!r} -> {effect!r} is a self-loop; a variable cannot cause itself")
         if not _is_probability(probability):
-            raise GraphError(f"the edge {arrow} has probability {probability!r}; it must be a number from 0 to 1")
+            raise GraphError(
+                f"the edge {cause!r} -> {effect!r} has probability {probability!r}; it must be a number from 0 to 1"
+            )
         if probability > 0:
             checked[cause, effect] = float(probability)
     return checked

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.collect import checked_probability
+from alldags.graph.guess import guess_format
 
-GraphFormat: TypeAlias = Literal["toml", "csv", "dot", "gml", "json", "dagitty"]
+GraphFormat: TypeAlias = Literal["toml", "csv", "dot", "gml", "json", "dagitty", "lavaan", "bnlearn"]
 
 _ENDINGS: dict[str, GraphFormat] = {f".{name}": name for name in get_args(GraphFormat)} | {".gv": "dot"}
 
@@ -73,7 +74,7 @@ def write_graph(graph: CandidateGraph, path: str | os.PathLike[str]) -> None:
         raise GraphError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
-def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> CandidateGraph:
+def parse_graph(text: str, format: GraphFormat | None = None, probability: float = 0.5) -> CandidateGraph:
     """Build a candidate graph from text.
 
     Parameters
@@ -81,7 +82,8 @@ def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> Can
     text
         The content of a graph file.
     format
-        ``"toml"``, ``"csv"``, ``"dot"``, ``"gml"``, ``"json"`` or ``"dagitty"``.
+        ``"toml"``, ``"csv"``, ``"dot"``, ``"gml"``, ``"json"``, ``"dagitty"``, ``"lavaan"`` (lines such as
+        ``y ~ x + m``) or ``"bnlearn"`` (model strings); by default what the text shows it to be.
     probability
         For edges whose probability the text does not give.
 
@@ -95,8 +97,9 @@ def parse_graph(text: str, format: GraphFormat, probability: float = 0.5) -> Can
     if not isinstance(text, str):
         raise GraphError(f"the text of a graph must be a string, got {type(text).__name__}; use read_graph for files")
     default = checked_probability(probability, "an edge that names none")
+    chosen = cast(GraphFormat, guess_format(text)) if format is None else format
     # spreadsheets start text with a byte-order mark
-    graph: CandidateGraph = _module(format).parse(text.removeprefix("\ufeff"), default)
+    graph: CandidateGraph = _module(chosen).parse(text.removeprefix("\ufeff"), default)
     graph.check()
     return graph
 

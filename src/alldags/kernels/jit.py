@@ -7,7 +7,7 @@ All are cached on disk, release the interpreter lock, and divide by zero without
 - `tight`: an `inner` that runs at every step and never allocates: without reference counts it is 10 to 15% faster;
 - `tight_callable`: the same for a function that tests call from Python, too;
 - `vector`: a `tight` whose loops run over lanes, and may fuse a product with a sum;
-- `vector_sum`, `vector_max`: reductions over lanes, whose order of operations the compiler may change;
+- `vector_sum`: reductions over lanes, whose order of operations the compiler may change;
 - `inlined`: a formula that must become part of the loop around it.
 
 With ``NUMBA_DISABLE_JIT=1`` all of them leave the function as it is, except that in those called from Python numpy's
@@ -140,5 +140,4 @@ tight = _way(no_cpython_wrapper=True, _nrt=False)
 tight_callable = _way(_nrt=False)
 vector = _way(no_cpython_wrapper=True, _nrt=False, fastmath={"contract"})
 vector_sum = _way(no_cpython_wrapper=True, _nrt=False, fastmath={"contract", "reassoc", "nsz"})
-vector_max = _way(no_cpython_wrapper=True, _nrt=False, fastmath={"nnan", "nsz", "reassoc"})
 inlined = _way(inline="always", fastmath={"contract"})

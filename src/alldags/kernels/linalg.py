@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from alldags.kernels.jit import tight_callable
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import FloatArray
 
 
 @tight_callable
@@ -112,12 +112,3 @@ def half_log_determinant(upper: FloatArray, first: int, last: int) -> float:
     for j in range(first, last):
         total += math.log(upper[j, j])
     return total
-
-
-@tight_callable
-def copy_part(matrix: FloatArray, index: IntArray, size: int, out: FloatArray) -> None:
-    """Copy the upper triangle of the rows and columns ``index[:size]`` to the leading part of `out`."""
-    for i in range(size):
-        row = matrix[index[i]]
-        for j in range(i, size):
-            out[i, j] = row[index[j]]

@@ -42,12 +42,6 @@ def sweep(t: FloatArray, v: int) -> None:
 
 
 @compiled
-def unsweep(t: FloatArray, v: int) -> None:
-    """Sweep variable `v` out, in place: the inverse of `sweep`."""
-    exchange(t, v, -1.0)
-
-
-@compiled
 def greedy_parents(
     precision: FloatArray,
     shift: FloatArray,

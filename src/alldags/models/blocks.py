@@ -113,7 +113,7 @@ class NodeBlock:
         own, others = parent_places(self.node, places)
         if own:
             j = places[self.child]
-            square[j, :j] = self.node.mean[own] @ square[others, :j]
+            square[j, :j] = weighted_rows(self.node.mean[own], square[others, :j])
             square[:j, j] = square[j, :j]
             square[j, j] = weighted_sum(of(self.node)[np.ix_(own, own)], square[np.ix_(others, others)])
 
@@ -148,5 +148,20 @@ def parent_places(node: NodePosterior, places: Places) -> tuple[list[int], list[
 
 
 def weighted_sum(moments: FloatArray, weights: FloatArray) -> float:
-    """Return ``sum(moments * weights)``; infinite moments with weight zero do not count."""
-    return float(np.where(weights == 0.0, 0.0, moments * np.where(weights == 0.0, 0.0, weights)).sum())
+    """Return ``sum(moments * weights)``; infinite if one that counts is, which one of weight zero does not."""
+    return float(_sum_of_products(moments, weights, axis=None))
+
+
+def weighted_rows(weights: FloatArray, moments: FloatArray) -> FloatArray:
+    """Return ``weights @ moments``, shape (j,), infinite where a moment is that counts."""
+    if np.isfinite(moments).all():
+        return np.asarray(weights @ moments)
+    return _sum_of_products(weights[:, None], moments, axis=0)
+
+
+def _sum_of_products(a: FloatArray, b: FloatArray, axis: int | None) -> FloatArray:
+    """Return the sum of ``a * b``; zero times infinity is zero, and infinities of both signs make one: no moment."""
+    with np.errstate(invalid="ignore"):
+        products = np.where((a == 0.0) | (b == 0.0), 0.0, a * b)
+        total = products.sum(axis=axis)
+    return np.asarray(np.where(np.isnan(total) & np.isinf(products).any(axis=axis), np.inf, total))

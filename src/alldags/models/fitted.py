@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from alldags.models.margins import BlockMargin, Margin, NodeMargin
 from alldags.models.order_block import OrderBlock
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
 from alldags.models.store import BlockKey, NodeKey, NodeStore
-from alldags.nodes.build import linear_terms
+from alldags.nodes.build import NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.problem import NodeProblem
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 
@@ -69,10 +70,33 @@ class FittedGraph:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
         return 0.0 if self._link is None else self._link.coefficient(cause, sources)
 
-    def _key(self, child: str) -> NodeKey:
+    def drives(self, source: str, treatment: str) -> dict[str, float]:
+        """Return the probability with which each candidate cause drives `source`, in a regression of it alone."""
+        link = self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
+        return link.inclusion(source)
+
+    def _terms(self, child: str) -> NodeTerms:
         terms = linear_terms(self.graph, child)
-        prior = block_prior(self.prior) if child in self._tied else self.prior
-        return NodeKey(terms if self._link is None else self._link.raised(terms), prior, self.data)
+        return terms if self._link is None else self._link.raised(terms)
+
+    def _key(self, child: str) -> NodeKey:
+        return NodeKey(self._terms(child), self._prior_of(child), self.data)
+
+    def _prior_of(self, child: str) -> Prior:
+        return block_prior(self.prior) if child in self._tied else self.prior
+
+    def _extended_key(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeKey:
+        alike = None if self.prior.edges is None else 0.5
+        terms = extended_terms(self._terms(child), certain, added, alike)
+        return NodeKey(terms, self._prior_of(child), self.data)
+
+    def extended_node(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodePosterior:
+        """Return a node refitted with some parents certain, and others added with these probabilities."""
+        return self._store.get(self._extended_key(child, certain, added))
+
+    def extended_problem(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeProblem:
+        """Return the problem of such a node, without fitting it."""
+        return self._extended_key(child, certain, added).problem()
 
     def _block_key(self, block: tuple[str, ...]) -> BlockKey:
         terms = block_terms(self.graph, self.prior, block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +43,34 @@ def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:
     """Return one term for each candidate parent: itself."""
     parents = graph.parents(child)
     return NodeTerms(child, parents, tuple(graph.edges[name, child] for name in parents))
+
+
+def extended_terms(
+    terms: NodeTerms, certain: Sequence[str], added: Mapping[str, float], alike: float | None = None
+) -> NodeTerms:
+    """Return the terms with some of them certain and others added.
+
+    Parameters
+    ----------
+    terms
+        Without loadings.
+    certain
+        Names whose probability becomes 1; they are added where they are missing.
+    added
+        Probabilities of names that are added where they are missing.
+    alike
+        Probability of all uncertain terms that are added, under a prior for which they must be the same; it is used
+        only if no term is uncertain.
+    """
+    new = [name for name in (*certain, *added) if name not in terms.names]
+    new = list(dict.fromkeys(new))
+    common = alike if alike is None else next((p for p in terms.probability if p < 1.0), alike)
+    stated = dict(zip(terms.names, terms.probability, strict=True)) | {
+        name: added.get(name, 1.0) if common is None else common for name in new
+    }
+    stated |= dict.fromkeys(certain, 1.0)
+    raised = None if terms.raised is None else (*terms.raised, *[0.0] * len(new))
+    return replace(terms, names=tuple(stated), probability=tuple(stated.values()), raised=raised)
 
 
 def node_problem(working: WorkingData, graph: CandidateGraph, prior: Prior, child: str) -> NodeProblem:

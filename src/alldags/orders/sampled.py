@@ -303,7 +303,7 @@ class RestrictedBlock(PartitionBlock):
 
     @cached_property
     def _layers(self) -> IntArray:
-        return self.chains.layers[0]
+        return np.asarray(self.chains.layers[0])
 
 
 def spread(count: int, size: int, rng: np.random.Generator) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -19,6 +20,7 @@ from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, least_squares
 from alldags.effects.total import TotalEffect
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
@@ -39,7 +41,9 @@ from alldags.typing import FloatArray, RandomSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.results.bidirected import HiddenMixture
     from alldags.results.posterior import Posterior
+    from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
 _PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
@@ -63,7 +67,8 @@ class Effect:
     True
     """
 
-    def __init__(self, posterior: Posterior, treatment: str, outcome: str) -> None:
+    def __init__(self, posterior: Posterior, treatment: str, outcome: str, *, ignore_hidden: bool = False) -> None:
+        self._ignore_hidden = ignore_hidden
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
@@ -85,16 +90,40 @@ class Effect:
         """User's units of the effect per working unit."""
         return self.posterior._data.unit(self.treatment, self.outcome)
 
+    @cached_property
+    def _without_hidden(self) -> Effect:
+        """The same effect if the graph's hidden common causes are not there."""
+        if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
+            return self
+        return Effect(self.posterior, self.treatment, self.outcome, ignore_hidden=True)
+
+    @cached_property
+    def _hidden(self) -> HiddenMixture | None:
+        """What a hidden common cause in the graph makes of the effect."""
+        if self._without_hidden is self:
+            return None
+        from alldags.results.bidirected import hidden_mixture
+
+        return hidden_mixture(self._without_hidden)
+
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
+        return self._plain_mean if self._hidden is None else self._hidden.mean
+
+    @cached_property
+    def _plain_mean(self) -> float:
         return self._unit * self._totals.average(lambda total: total.mean)
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        return self._plain_sd if self._hidden is None else self._hidden.sd
+
+    @cached_property
+    def _plain_sd(self) -> float:
         return self._sd_from(self._totals.average(lambda total: total.second))
 
     @cached_property
@@ -108,7 +137,10 @@ class Effect:
         return self._sd_from(self._totals.average(lambda total: total.second_between))
 
     def _sd_from(self, second: float) -> float:
-        return math.sqrt(max(self._unit**2 * second - self.mean**2, 0.0))
+        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
+        unit, power = math.frexp(self._unit)
+        mean = math.ldexp(self._plain_mean, -power)
+        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @cached_property
     def sd_direction(self) -> float | None:
@@ -135,10 +167,21 @@ class Effect:
 
     @property
     def sd_coefficients(self) -> float | None:
-        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``."""
+        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
+
+        Where the graph has a hidden common cause that matters, the two parts are those of the effect without it.
+        """
         if self.sd_structure is None:
             return None
-        return math.sqrt(max(self.sd**2 - self.sd_structure**2, 0.0))
+        if math.isinf(self._plain_sd):
+            return math.inf
+        whole, power = math.frexp(self._plain_sd)
+        return math.ldexp(math.sqrt(max(whole**2 - math.ldexp(self.sd_structure, -power) ** 2, 0.0)), power)
+
+    @property
+    def sd_hidden(self) -> float | None:
+        """The part of `sd` that comes from a hidden common cause in the graph; None if none of its matters here."""
+        return None if self._hidden is None else math.sqrt(max(self.sd**2 - self._plain_sd**2, 0.0))
 
     @cached_property
     def _has_structure(self) -> bool:
@@ -167,7 +210,8 @@ class Effect:
         >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
         (0.011, 0.81)
         """
-        return self.sd**2 + (checks.finite("estimate", estimate) - self.mean) ** 2
+        bias = checks.finite("estimate", estimate) - self.mean
+        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -186,14 +230,19 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        blocks = (block.problem for total in self._totals.items for block in total.order_blocks)
+        parents += sum(len(problem) * len(problem.causes) for problem in blocks)
+        check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
-        return self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
 
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
         values = self.draws(_DRAWS)
-        exact = self._exact_no_path
+        exact = self._exact_no_path if self._hidden is None else self._hidden.atom
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, self._set_draws)
 
@@ -323,7 +372,7 @@ class Effect:
         smoking -> risk          0.2772  0.1577       0.8618
         all other paths         0.08341       -            -
         """
-        return tables.paths_table(self._totals, self._unit, self.mean, limit)
+        return tables.paths_table(self._totals, self._unit, self._plain_mean, limit)
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -356,7 +405,7 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        return tables.influence_table(self._totals, self._unit, self.sd)
+        return tables.influence_table(self._totals, self._unit, self._plain_sd)
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -370,6 +419,8 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        edges = sum(len(model.graph.edges) for model in self._models.items)
+        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
         return outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
@@ -415,7 +466,7 @@ class Effect:
         (0.28, 0.86, 0.69)
         """
         edge, unit = (self.treatment, self.outcome), self._unit
-        found = direct_effect(self._models, edge, self.mean / unit, self.posterior._stream())
+        found = direct_effect(self._models, edge, self._plain_mean / unit, self.posterior._stream())
         return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
 
     # -- checks --------------------------------------------------------------------------------------------------------
@@ -438,7 +489,33 @@ class Effect:
         plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
         for total in plain.items:
             total.prepare()
-        return link_check(self._totals, plain, self._unit, self.sd)
+        return link_check(self._totals, plain, self._unit, self._plain_sd)
+
+    def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
+        """Return what the effect would be if something unmeasured acted on treatment and outcome.
+
+        Parameters
+        ----------
+        hits
+            Variables that the hidden cause acts on: the treatment, and any that lie between it and the outcome, or the
+            outcome. None: treatment and outcome.
+        draws
+            Number of draws behind the answers.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> print(effect.sensitivity())
+        An unmeasured common cause that explains 37% of what is left of both smoking
+        and risk would bring the estimate to zero; 31% would make the 95% interval
+        reach zero. The strongest measured covariate, age, explains 5% and 8%. The
+        data do not say whether there is such a cause.
+        """
+        from alldags.results.sensitivity import Sensitivity
+
+        return Sensitivity(self._without_hidden, hits, draws)
 
     @cached_property
     def regression(self) -> Regression | None:

@@ -67,7 +67,20 @@ def _copies_note(nodes: Iterable[NodePosterior]) -> Iterator[str]:
             )
 
 
+def _hidden_note(effect: Effect) -> Iterator[str]:
+    """Say what a hidden common cause in the graph did to the answer, and that data do not inform it."""
+    mixture = effect._hidden
+    if mixture is not None:
+        low, high = mixture.plain.interval(0.95)
+        yield (
+            f"a hidden common cause of {effect.treatment} and {mixture.hit} has probability {mixture.probability:.0%}, "
+            "which is not informed by the data, nor is its strength; without it the effect is "
+            f"{number(mixture.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
+        )
+
+
 def _own_notes(effect: Effect) -> Iterator[str]:
+    yield from _hidden_note(effect)
     yield from _link_note(effect)
     yield from _regression_note(effect)
     yield from _many_candidates_note(effect)

@@ -16,6 +16,7 @@ from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _MOST_REFITS = 2000
+_MOST_GRAPHS = 1_000_000
 
 
 class Posterior:
@@ -191,15 +193,16 @@ class Posterior:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
         if link not in (None, 0, self._link):
             raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+        count = len(self.variables)
+        check_memory(8 * count**2, f"the effects of {count:,} variables on each other", "ask for single effects")
         if link == 0 or self._link == 0:
             self._prepare()
             return self._models.average_array(lambda model: effect_moments(model, self.variables))
         self._check_refits()
-        rows = [
-            self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
-            for name in self.variables
-        ]
-        return np.asarray(np.sum(rows, axis=0))
+        total = np.zeros((2, count, count))
+        for name in self.variables:
+            total += self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
+        return total
 
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
@@ -255,7 +258,7 @@ class Posterior:
         >>> len(best.edges), round(best.probability, 2)
         (9, 0.23)
         """
-        size = checks.whole("size", size, least=1)
+        size = checks.whole("size", size, 1, _MOST_GRAPHS)
         if by is None:
             by = "class" if any(graph.blocks for graph in self.graphs) else "graph"
         checks.one_of("by", by, ("graph", "class"))

@@ -14,6 +14,7 @@ from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import WorkingData
+from alldags.results.hidden_line import hidden_line
 from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares, OpenDirection
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         ),
         explained=_explained(effect),
         computed=computed_line(effect.engines_used.values()),
+        sd_hidden=effect.sd_hidden,
+        hidden=hidden_line(effect, level),
         **_directions(effect),
     )
 

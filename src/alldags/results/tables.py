@@ -92,9 +92,12 @@ def _influence_row(
 ) -> tuple[str, str, float, float, float, float, float, float]:
     present, absent = unit * item.mean_present, unit * item.mean_absent
     p = item.posterior
-    removed = p * (1 - p) * (present - absent) ** 2 / sd**2 if sd > 0 and math.isfinite(sd) and 0 < p < 1 else 0.0
-    if item.reverse:
-        removed = unit**2 * item.spread / sd**2 if sd > 0 and math.isfinite(sd) else 0.0
+    removed = 0.0
+    if sd > 0 and math.isfinite(sd) and 0 < p < 1:
+        size, power = math.frexp(sd)  # in very large or small units the squares would not be numbers
+        removed = p * (1 - p) * math.ldexp(present - absent, -power) ** 2 / size**2
+    if item.reverse and sd > 0 and math.isfinite(sd):
+        removed = unit**2 * item.spread / sd**2
     return item.cause, item.effect, item.prior, p, present, absent, removed, item.sign_flip_prior
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from alldags.show.sensitivity import SensitivitySummary
 from alldags.show.summary import EffectSummary
 
 SCHEMA = "alldags.effect/1"  # keys may be added; the meaning of a key never changes
@@ -40,11 +41,19 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "least_squares_alone": summary.least_squares_alone and asdict(summary.least_squares_alone),
         "explained": {item.name: item.r2 for item in summary.explained},
         "computed": summary.computed,
+        "sd_hidden": summary.sd_hidden,
+        "hidden_cause": summary.hidden and hidden_dict(summary.hidden),
         "probability_reverse": summary.probability_reverse,
         "probability_neither": summary.probability_neither,
         "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
         "sd_direction": summary.sd_direction,
     }
+
+
+def hidden_dict(summary: SensitivitySummary) -> dict[str, Any]:
+    """Return how strong a hidden cause would have to be as a dictionary of plain numbers and names."""
+    found = asdict(summary)
+    return {"hits": list(found.pop("hits")), **{k: v for k, v in found.items() if k not in ("treatment", "outcome")}}
 
 
 def _finite(value: float | None) -> float | None:

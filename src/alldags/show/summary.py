@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from alldags.show.sensitivity import SensitivitySummary
+
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
@@ -173,6 +175,12 @@ class EffectSummary:
         The regressions that the effect runs through, the outcome's last.
     computed
         How the regressions were computed, in words.
+    sd_hidden
+        The part of `sd` that comes from a hidden common cause that the graph holds; None if it holds none that matters.
+        Squared, it adds to those of the other two parts.
+    hidden
+        How strong a hidden common cause would have to be to make the interval reach zero; None where that does not
+        apply, or is not quick to say (`Effect.sensitivity` says it anyway).
     probability_reverse, probability_neither
         Where both are possible: posterior probabilities that the outcome acts on the treatment, and that neither acts
         on the other, between 0 and 1; otherwise None.
@@ -229,6 +237,8 @@ class EffectSummary:
     least_squares_alone: LeastSquares | None = None
     explained: tuple[Explained, ...] = ()
     computed: str = ""
+    sd_hidden: float | None = None
+    hidden: SensitivitySummary | None = None
     probability_reverse: float | None = None
     probability_neither: float | None = None
     open_pairs: tuple[OpenDirection, ...] = ()

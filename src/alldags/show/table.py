@@ -14,6 +14,7 @@ import numpy as np
 from alldags.errors import did_you_mean, require
 from alldags.show.latex import table_latex
 from alldags.show.markdown import table_markdown
+from alldags.text import line_width, printable, shortened, table_width
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Table:
 
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
-            raise KeyError(f"no column {name!r}{did_you_mean(name, self.columns)}; columns: {list(self.columns)}")
+            listed = shortened(f"columns: {list(self.columns)}", 200)
+            raise KeyError(f"no column {name!r}{did_you_mean(name, self.columns)}; {listed}")
         return self.columns[name]
 
     def __len__(self) -> int:
@@ -88,8 +90,8 @@ class Table:
         return cells, [_is_numeric(values) for values in self.columns.values()]
 
     def __str__(self) -> str:
-        text = text_table(list(self.columns), [list(row.values()) for row in self.rows()])
-        return f"{text}\n{fill('note: ' + self.note, 78)}" if self.note else text
+        text = text_table(list(self.columns), [list(row.values()) for row in self.rows()], table_width())
+        return f"{text}\n{fill('note: ' + printable(self.note), line_width())}" if self.note else text
 
     __repr__ = __str__
 
@@ -144,7 +146,7 @@ class SquareTable:
         return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
 
     def __str__(self) -> str:
-        return text_table(["cause", *self.names], self._rows())
+        return text_table(["cause", *self.names], self._rows(), table_width())
 
     __repr__ = __str__
 
@@ -163,26 +165,37 @@ def format_number(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
-    return str(value)
+    return printable(str(value))
 
 
 def _is_numeric(values: Sequence[Any]) -> bool:
     return bool(values) and all(value is None or isinstance(value, int | float | np.number) for value in values)
 
 
-def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Lay out rows in columns, numbers to the right."""
-    cells = [list(names), *([format_number(value) for value in row] for row in rows)]
+def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
+    """Lay out rows in columns, numbers to the right; below each other with the first one repeated, beyond `width`."""
+    cells = [[printable(name) for name in names], *([format_number(value) for value in row] for row in rows)]
     widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
     numeric = [_is_numeric([row[j] for row in rows]) for j in range(len(names))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
+    laid = [
+        [
+            cell.rjust(size) if right else cell.ljust(size)
+            for cell, size, right in zip(row, widths, numeric, strict=True)
+        ]
         for row in cells
     ]
-    return "\n".join(lines)
+    groups = _column_groups(widths, width)
+    return "\n\n".join("\n".join("  ".join(row[j] for j in group).rstrip() for row in laid) for group in groups)
+
+
+def _column_groups(widths: Sequence[int], most: int | None) -> list[list[int]]:
+    """Return which columns stand beside each other: all, or as many as fit, each time with the first."""
+    groups = [list(range(min(len(widths), 2)))]
+    for j in range(2, len(widths)):
+        if most is not None and sum(widths[i] + 2 for i in groups[-1]) + widths[j] > most:
+            groups.append([0])
+        groups[-1].append(j)
+    return groups
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from textwrap import fill
 from typing import TypeAlias
 
+from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.show.table import text_table
+from alldags.text import line_width, printable
 
-WIDTH = 78  # characters of a line of prose
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
 _WORTH_SAYING = 0.01  # probability of no effect, from which the effect given that there is one is another number
 
@@ -23,10 +24,11 @@ Row: TypeAlias = tuple[str, str]
 
 def effect_text(summary: EffectSummary) -> str:
     """Return sentences, table and notes, as printed on a terminal."""
-    parts = [fill(sentence(summary), WIDTH, break_long_words=False), ""]
+    width = line_width()
+    parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += [text_table(["", ""], rows(summary)).strip("\n")]
-    parts += [fill(text, WIDTH, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(note, WIDTH) for note in notes(summary)]
+    parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
+    parts += [fill(printable(note), width) for note in notes(summary)]
     return "\n".join(parts)
 
 
@@ -41,7 +43,7 @@ def rows(summary: EffectSummary) -> list[Row]:
 
 
 def remarks(summary: EffectSummary) -> list[str]:
-    """Return the sentences under the table: what was adjusted for."""
+    """Return the sentences under the table: what was adjusted for, and what if something is hidden."""
     return [text for part in _REMARKS if (text := part(summary))]
 
 
@@ -194,6 +196,8 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
         if summary.sd_direction is not None:
             found.append(("    of it, directions no rows can tell", amount(summary, summary.sd_direction)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
+    if summary.sd_hidden is not None:
+        found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
     return found
 
 
@@ -319,7 +323,12 @@ def _open_remark(summary: EffectSummary) -> str:
 _MOST_PAIRS = 3
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark, _open_remark)
+def _hidden_remark(summary: EffectSummary) -> str:
+    """Say how strong a hidden common cause would have to be."""
+    return "" if summary.hidden is None else hidden_sentence(summary.hidden)
+
+
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_adjusted_remark, _open_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

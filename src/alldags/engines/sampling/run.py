@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,6 +24,7 @@ from alldags.kernels.sampler.moves import Record, Target, run_chain
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 
+STRETCH = 0.5  # seconds, about, that compiled code runs before Python looks for an interrupt
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 
 
@@ -156,7 +159,7 @@ def walk(
     """Return the state after so many sweeps, in which parents are visited in this order, shape (k,)."""
     k = systems.certain.size
     chain, order = new_chain(k), np.arange(k) if order is None else order
-    run_chain(systems, chain, state.present, state.setting, target, order, sweeps, 1, _nothing(k), generator)
+    run_chain(systems, chain, state.present, state.setting, target, order, 0, sweeps, 1, _nothing(k), generator)
     return _outcome(chain)[0]
 
 
@@ -176,11 +179,37 @@ def observe(
     for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
         chain = new_chain(k)
         record = Record(trace[c], log_weight[c], noise[c], sets[c], settings[c])
-        run_chain(systems, chain, state.present, state.setting, target, np.arange(k), batches, batch, record, generator)
+        for first, last in _stretches(batches):
+            run_chain(
+                systems,
+                chain,
+                state.present,
+                state.setting,
+                target,
+                np.arange(k),
+                first,
+                last,
+                batch,
+                record,
+                generator,
+            )
         reached, moves = _outcome(chain)
         after.append(reached)
         tally += moves
     return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch, tally)
+
+
+def _stretches(batches: int) -> Iterator[tuple[int, int]]:
+    """Yield which batches to run in one call: about `STRETCH` seconds' worth, so that an interrupt is soon answered.
+
+    Where the cuts are does not change what the chain does.
+    """
+    first, size = 0, 1
+    while first < batches:
+        begin = time.perf_counter()
+        yield first, min(first + size, batches)
+        first += size
+        size = size * 2 if time.perf_counter() - begin < STRETCH / 2 else size
 
 
 def joined(first: Seen | None, second: Seen) -> Seen:

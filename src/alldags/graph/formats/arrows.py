@@ -51,7 +51,16 @@ def write_arrows(graph: CandidateGraph, opening: str, dialect: Dialect) -> str:
         for cause, effect, arrow, values in _written_edges(graph, undirected=undirected)
     )
     fitted = "" if graph.calibrate else "  calibrate=false;\n"
-    return f"{opening} {{\n{fitted}{nodes}{edges}}}\n"
+    return f"{opening} {{\n{fitted}{nodes}{edges}{_written_hidden(graph, names, dialect)}}}\n"
+
+
+def _written_hidden(graph: CandidateGraph, names: dict[str, str], dialect: Dialect) -> str:
+    """Write hidden common causes as edges with two heads."""
+    arrow, both = ("->", "dir=both, ") if dialect.dot else ("<->", "")
+    return "".join(
+        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"];\n'
+        for (first, second), probability in graph.hidden.items()
+    )
 
 
 def _written_edges(graph: CandidateGraph, *, undirected: bool) -> Iterator[tuple[str, str, str, str]]:
@@ -226,20 +235,21 @@ class _Parser:
             is_open = arrow.text == "--" or (self.dialect.dot and attributes.get("dir", "").lower() == "none")
             for cause in causes:
                 for effect in effects:
-                    if is_open:
+                    if self.is_hidden(arrow, attributes):
+                        self.found.hidden_cause(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+                    elif is_open:
                         self.found.pair(cause, effect, attributes, f"line {arrow.line}")
                     else:
                         self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
 
+    def is_hidden(self, arrow: Token, attributes: dict[str, str]) -> bool:
+        """Whether an edge has two heads, and so stands for a hidden common cause."""
+        return arrow.text == "<->" or (self.dialect.dot and attributes.get("dir", "").lower() == "both")
+
     def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
         shown = f"line {arrow.line}: the edge {', '.join(causes)} {arrow.text} {', '.join(effects)}"
-        if arrow.text == "<->":
-            raise GraphError(
-                f"{shown} stands for a hidden common cause; hidden confounders are not supported yet: measure it, or "
-                "give the edge one direction"
-            )
-        if self.dialect.dot and attributes.get("dir", "forward").lower() not in ("forward", "none"):
+        if self.dialect.dot and attributes.get("dir", "forward").lower() not in ("forward", "none", "both"):
             raise GraphError(
                 f"{shown} has dir={attributes['dir']}; write the edge from cause to effect, without dir, or with "
-                "dir=none if its direction is open"
+                "dir=none if its direction is open, dir=both for a hidden common cause"
             )

@@ -27,6 +27,7 @@ class Collector:
         self.probability = probability
         self.variables: dict[str, None] = {}
         self.edges: dict[Edge, float | None] = {}
+        self.hidden: dict[Edge, float] = {}
         self.calibrate = True
 
     def variable(self, name: str, where: str) -> None:
@@ -65,9 +66,18 @@ class Collector:
         self.edge(first, second, each[0], where)
         self.edge(second, first, each[1], where)
 
+    def hidden_cause(self, first: str, second: str, probability: Any, where: str) -> None:
+        """Note a hidden common cause of two variables; `probability` as for an edge."""
+        self.variable(first, where)
+        self.variable(second, where)
+        if (first, second) in self.hidden or (second, first) in self.hidden:
+            raise GraphError(f"{where}: {first!r} <-> {second!r} is given twice; keep one")
+        value = self.probability if probability is None else probability
+        self.hidden[first, second] = checked_probability(value, f"{where}: {first!r} <-> {second!r}")
+
     def graph(self) -> CandidateGraph:
         """Return the finished graph."""
-        return CandidateGraph(tuple(self.variables), self.complete_edges(), self.calibrate)
+        return CandidateGraph(tuple(self.variables), self.complete_edges(), self.calibrate, hidden=self.hidden)
 
     def complete_edges(self) -> dict[Edge, float]:
         """Return the edges, those without a probability with the default one; opposite ones share it."""
@@ -100,10 +110,18 @@ def check_observed(name: str, attributes: dict[str, Any], where: str) -> None:
     hidden = flags & _HIDDEN or str(attributes.get("observed", "yes")).lower() in _NO
     if hidden:
         raise GraphError(
-            f"{where}: the variable {name!r} is marked as latent; hidden confounders are not supported yet: measure "
-            "it, or leave it out if it is not a common cause"
+            f"{where}: the variable {name!r} is marked as latent; write a hidden common cause of two variables as "
+            "x <-> y in their place, or leave it out if it is not a common cause"
         )
     if "selected" in flags:
         raise GraphError(
             f"{where}: the variable {name!r} is marked as selected; selection bias is not supported, leave it out"
+        )
+
+
+def check_no_hidden(graph: CandidateGraph, format: str) -> None:
+    """Refuse to write hidden common causes in a format that has no place for them."""
+    for first, second in graph.hidden:
+        raise GraphError(
+            f"{format} has no place for the hidden common cause {first!r} <-> {second!r}; use TOML, JSON, dagitty, DOT"
         )

@@ -1,4 +1,4 @@
-"""CSV: a header ``cause,effect,probability`` and one edge per row.
+"""CSV: a header ``cause,effect,probability`` (or ``from,to``, ``source,target``) and one edge per row.
 
 A row with an empty effect names a variable without giving an edge; variables are ordered by first mention. An empty
 or missing probability stands for the default. An edge whose direction is open has two rows, one for each. Spaces after
@@ -13,9 +13,17 @@ from collections.abc import Iterator
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.formats.collect import Collector
+from alldags.graph.formats.collect import Collector, check_no_hidden
 
 _COLUMNS = ("cause", "effect", "probability")
+_ALIASES = {
+    "from": "cause",
+    "source": "cause",
+    "to": "effect",
+    "target": "effect",
+    "prob": "probability",
+    "p": "probability",
+}
 
 
 def parse(text: str, probability: float) -> CandidateGraph:
@@ -44,7 +52,8 @@ def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _checked_header(header: list[str], where: str) -> list[str]:
-    columns = [column.strip().lower() for column in header]
+    given = [column.strip().lower() for column in header]
+    columns = [_ALIASES.get(column, column) for column in given]
     for column in columns:
         if column not in _COLUMNS:
             hint = did_you_mean(column, _COLUMNS)
@@ -66,6 +75,7 @@ def _add(found: Collector, row: dict[str, str], where: str) -> None:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as CSV."""
+    check_no_hidden(graph, "CSV")
     if not graph.calibrate:
         raise GraphError("CSV has no place for calibrate=False; write TOML, JSON, DOT, GML or dagitty")
     out = io.StringIO(newline="")

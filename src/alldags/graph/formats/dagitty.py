@@ -1,8 +1,8 @@
 """dagitty: ``dag { x [exposure]; x -> y; {a b} -> x <- c }``; probabilities in the edge attribute ``probability``.
 
-Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; latent variables and ``<->`` are
-errors, because hidden confounders are not supported yet. The direction of ``a -- b`` is open; its ``probability`` is
-that of either direction, half each, or the attributes ``forward`` and ``backward`` give one for each.
+Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; ``a <-> b`` is a hidden common
+cause of two variables, a variable marked as latent is an error. The direction of ``a -- b`` is open; its
+``probability`` is that of either direction, half each, or ``forward`` and ``backward`` give one for each.
 """
 
 from __future__ import annotations

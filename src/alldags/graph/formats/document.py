@@ -8,6 +8,8 @@ Open directions: ``within`` (probability of an edge inside a tier, in either dir
 each tier), ``pairs`` (list of ``{first, second, probability}``, ``{first, second, forward, backward}``,
 ``[first, second, probability]`` or ``[first, second, forward, backward]``; they override, too), ``calibrate`` (true or
 false).
+
+Hidden common causes: ``hidden`` (list of ``{first, second, probability}`` or ``[first, second, probability]``).
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
 from alldags.graph.formats.collect import Collector, checked_flag, checked_probability
 
-_KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate")
+_KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate", "hidden")
 _EDGE_KEYS = ("cause", "effect", "probability")
+_HIDDEN_KEYS = ("first", "second", "probability")
 _PAIR_KEYS = ("first", "second", "probability", "forward", "backward")
 _PAIR_LISTS = {2: _PAIR_KEYS[:2], 3: _PAIR_KEYS[:3], 4: ("first", "second", "forward", "backward")}
 
@@ -34,12 +37,14 @@ def graph_from_document(document: Any, probability: float) -> CandidateGraph:
     base = _base_edges(content, probability)
     found = Collector(probability)
     for number, edge in enumerate(_list(content.get("edges", []), "edges"), 1):
-        found.edge(*_edge(edge, f"edge {number}"), f"edge {number}")
+        found.edge(*_edge(edge, f"edge {number}", _EDGE_KEYS), f"edge {number}")
     for number, pair in enumerate(_list(content.get("pairs", []), "pairs"), 1):
         found.pair(*_pair(pair, f"pair {number}"), f"pair {number}")
+    for number, pair in enumerate(_list(content.get("hidden", []), "hidden"), 1):
+        found.hidden_cause(*_edge(pair, f"hidden {number}", _HIDDEN_KEYS), f"hidden {number}")
     variables = _variables(content, found)
     calibrate = checked_flag(content.get("calibrate", True), "the document")
-    return CandidateGraph(variables, {**base, **found.complete_edges()}, calibrate)
+    return CandidateGraph(variables, {**base, **found.complete_edges()}, calibrate, hidden=found.hidden)
 
 
 def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:
@@ -74,16 +79,17 @@ def _variables(content: Mapping[str, Any], found: Collector) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _edge(edge: Any, where: str) -> tuple[str, str, Any]:
+def _edge(edge: Any, where: str, keys: tuple[str, str, str]) -> tuple[str, str, Any]:
+    first, second, last = keys
     if isinstance(edge, list):
         if len(edge) not in (2, 3):
-            raise GraphError(f"{where}: expected [cause, effect] or [cause, effect, probability], got {edge!r}")
-        edge = dict(zip(_EDGE_KEYS, edge, strict=False))
-    content = _checked_keys(edge, _EDGE_KEYS, where)
-    for key in ("cause", "effect"):
+            raise GraphError(f"{where}: expected [{first}, {second}] or [{first}, {second}, {last}], got {edge!r}")
+        edge = dict(zip(keys, edge, strict=False))
+    content = _checked_keys(edge, keys, where)
+    for key in (first, second):
         if not isinstance(content.get(key), str):
             raise GraphError(f"{where}: the {key} must be a name in quotes, got {content.get(key)!r}")
-    return content["cause"], content["effect"], content.get("probability")
+    return content[first], content[second], content.get(last)
 
 
 def _pair(pair: Any, where: str) -> tuple[str, str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.formats.collect import check_observed, checked_flag, checked_probability
+from alldags.graph.formats.collect import check_no_hidden, check_observed, checked_flag, checked_probability
 
 
 def parse(text: str, probability: float) -> CandidateGraph:
@@ -34,6 +34,7 @@ def _one_line(error: Exception) -> str:
 
 def write(graph: CandidateGraph) -> str:
     """Write a graph as GML; characters outside ASCII become numeric references, as the format demands."""
+    check_no_hidden(graph, "GML")
     import networkx as nx
 
     return "\n".join(nx.generate_gml(graph.to_networkx())) + "\n"

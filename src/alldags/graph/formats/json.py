@@ -50,5 +50,10 @@ def write(graph: CandidateGraph) -> str:
         for (cause, effect), probability in graph.edges.items()
     )
     names = json.dumps(graph.variables, ensure_ascii=False)
+    pairs = ",".join(
+        "\n    " + json.dumps({"first": first, "second": second, "probability": probability}, ensure_ascii=False)
+        for (first, second), probability in graph.hidden.items()
+    )
+    hidden = f',\n  "hidden": [{pairs}\n  ]' if pairs else ""
     fitted = "" if graph.calibrate else '  "calibrate": false,\n'
-    return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]\n}}\n'
+    return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]{hidden}\n}}\n'

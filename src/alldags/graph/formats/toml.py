@@ -28,8 +28,13 @@ def write(graph: CandidateGraph) -> str:
         f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}, probability = {probability!r} }},\n"
         for (cause, effect), probability in graph.edges.items()
     )
+    pairs = "".join(
+        f"    {{ first = {_quoted(first)}, second = {_quoted(second)}, probability = {probability!r} }},\n"
+        for (first, second), probability in graph.hidden.items()
+    )
+    hidden = f"hidden = [\n{pairs}]\n" if pairs else ""
     fitted = "" if graph.calibrate else "calibrate = false\n"
-    return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n"
+    return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n{hidden}"
 
 
 def _quoted(name: str) -> str:

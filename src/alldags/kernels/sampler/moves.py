@@ -311,21 +311,30 @@ def run_chain(
     setting: int,
     target: Target,
     order: IntArray,
-    batches: int,
+    first: int,
+    last: int,
     batch: int,
     record: Record,
     generator: np.random.Generator,
 ) -> None:
-    """Run ``batches * batch`` sweeps, with swaps, jumps and draws of the setting, from a parent set and a setting."""
-    start(systems, chain, present, setting)
+    """Run the batches from `first` to before `last`, of `batch` sweeps each, with swaps, jumps and new settings.
+
+    Batch 0 starts from a parent set and a setting; later ones go on from where the chain is, as if never left.
+    """
+    if first == 0:
+        start(systems, chain, present, setting)
     k, settings, jumps = chain.present.shape[0], systems.constant.shape[0], target.jumps.shape[0]
     keep = record.log_weight.shape[0] > 0
     now, values = np.zeros((4, k)), np.zeros((2, 2, settings))
-    every = int(settings * chain.counts[SIZE] ** 3 // (CHEAP * k))
+    size = 0  # at the start
+    for v in range(k):
+        if present[v] or systems.certain[v]:
+            size += 1
+    every = int(settings * size**3 // (CHEAP * k))
     every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
     share = float(every) if keep and jumps > 0 else 0.0
-    step = 0
-    for b in range(batches):
+    step = first * batch
+    for b in range(first, last):
         for r in range(4):
             for v in range(k):
                 now[r, v] = 0.0

@@ -1,0 +1,50 @@
+"""Text for people: of bounded length, without control characters, as wide as the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+LONGEST_LINE = 78  # characters of a line of prose: longer ones are hard to read, however wide the terminal is
+_SHORTEST_LINE = 20
+_LONGEST_MESSAGE = 500
+_GAP = " [...] "
+
+
+def printable(text: str) -> str:
+    r"""Return the text with everything that would move a terminal's cursor written as an escape.
+
+    Examples
+    --------
+    >>> from alldags.text import printable
+    >>> print(printable("blood\tpressure \x1b[31m"))
+    blood\tpressure \x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def shortened(text: str, most: int = _LONGEST_MESSAGE) -> str:
+    """Return the text with its middle left out where it is long; the end of a message says what to do.
+
+    Examples
+    --------
+    >>> from alldags.text import shortened
+    >>> shortened("a" * 30 + "z" * 30, most=20)
+    'aaaaaaaa [...] zzzzz'
+    """
+    if len(text) <= most:
+        return text
+    kept = most - len(_GAP)
+    return text[: kept - kept * 2 // 5] + _GAP + text[len(text) - kept * 2 // 5 :]
+
+
+def line_width() -> int:
+    """Return how many characters a line of prose may have: as many as fit on the terminal, but not more than 78."""
+    return max(_SHORTEST_LINE, min(LONGEST_LINE, shutil.get_terminal_size().columns - 2))
+
+
+def table_width() -> int | None:
+    """Return how many characters a line of a table may have; None where it is not shown on a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
