@@ -60,7 +60,8 @@ def one_set(rows: int, seed: int) -> dict[str, FloatArray]:
         unit = x.std(axis=0, ddof=1)
         draws *= unit[None, None, :] / unit[None, :, None]
         off = ~np.eye(VARIABLES, dtype=bool)
-        mean = np.array([[posterior.effects()[a, b] for b in names] for a in names])
+        effects_found = posterior.effects()
+        mean = np.array([[effects_found[a, b] for b in names] for a in names])
         low, high = np.quantile(draws, [0.025, 0.975], axis=0)
         covered = (low - 1e-12 <= effects) & (effects <= high + 1e-12)
         real = off & (effects != 0.0)

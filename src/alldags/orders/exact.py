@@ -291,8 +291,9 @@ class ExactBlock:
         b = len(self.problem)
         if not self._has_second and not between:
             return np.full((b, b), math.inf)
+        moments = self._moments[1 if between else 0]  # first: it refuses blocks that are too large
         return self._sums.second(
-            self._tables.mean, self._moments[1 if between else 0], self._tables.noise,
+            self._tables.mean, moments, self._tables.noise,
             -1 if start.source is None else start.source, start.value, (start.mean, start.square),
             -1 if start.through is None else start.through, self._noise_factors if start.noise else np.zeros(b),
         )  # fmt: skip
