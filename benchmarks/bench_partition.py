@@ -1,7 +1,7 @@
 """Sampling the order of large blocks: error against the exact sum, agreement of chains, and warnings.
 
-CPU seconds of one thread. Sparse truth in random order, nothing known of the order, prior odds one half each way. Errors
-are the largest over all effects inside the block.
+CPU seconds of one thread. Sparse truth in random order, nothing known of the order, prior odds one half each way.
+Errors are the largest over all effects inside the block.
 """
 
 from __future__ import annotations
