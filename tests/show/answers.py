@@ -13,7 +13,7 @@ from pathlib import Path
 import alldags as ad
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
-from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares
+from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares, OpenDirection
 from alldags.show.words import effect_text
 
 FILE = Path(__file__).with_suffix(".json")
@@ -67,6 +67,7 @@ def record(entry: dict) -> EffectSummary:
     ):
         fields[name] = fields[name] and kind(**fields[name])
     fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
+    fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])
     return EffectSummary(**fields)
 
 
