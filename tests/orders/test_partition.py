@@ -14,7 +14,7 @@ from alldags.orders.chains import BlockTables, Chains, powers
 from alldags.orders.exact import ExactOrder
 from alldags.orders.partition import Partition, places_of
 from alldags.orders.problem import Start
-from alldags.orders.sampled import PartitionBlock, RestrictedBlock, spread
+from alldags.orders.sampled import PartitionBlock, spread
 from block_problems import block_problem, even_odds, linear_data
 from naive.orders import Orders
 from naive.partitions import layers_of
@@ -59,8 +59,8 @@ def one(request, small):
     problem, truth = small
     tables = BlockTables(problem, choose(problem, 12))
     layers = np.array([[request.param]])
-    chains = Chains(layers, layers, np.zeros((1, 1)))
-    return RestrictedBlock(tables, chains, PartitionDiagnostics("partition")), OneLayering(truth, request.param)
+    chains = Chains(layers, layers, np.zeros((1, 1)), warm_up=False)
+    return PartitionBlock(tables, chains, PartitionDiagnostics("partition")), OneLayering(truth, request.param)
 
 
 def test_given_a_partition_edges_and_coefficients_are_exact(one):

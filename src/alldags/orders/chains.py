@@ -148,6 +148,8 @@ class Chains:
         Sweeps between kept ones, and made in all, per chain.
     swaps
         Exchanges between neighbouring walkers, shape (walkers - 1,).
+    warm_up
+        Whether the first quarter is not to be used.
     """
 
     states: IntArray
@@ -156,11 +158,12 @@ class Chains:
     every: int = 1
     sweeps: int = 0
     swaps: IntArray | None = None
+    warm_up: bool = True
 
     @property
     def settled(self) -> tuple[IntArray, FloatArray]:
-        """Partitions and log weights without the first quarter, which is warm-up."""
-        first = self.layers.shape[1] // 4
+        """Partitions and log weights without those of the warm-up."""
+        first = self.layers.shape[1] // 4 if self.warm_up else 0
         return self.layers[:, first:], self.log_weight[:, first:]
 
     @property

@@ -65,7 +65,7 @@ class Partition:
 
     sweeps: int = 500
     chains: int = 4
-    target_mcse: float = 0.008
+    target_mcse: float = 0.009
     max_sweeps: int = 8000
     max_seconds: float | None = None
     places: int | None = None

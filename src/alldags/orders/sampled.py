@@ -252,8 +252,8 @@ class PartitionBlock:
         own, width = 1 << node.count, node.causes
         _, log_sum, mean, _, _ = first_table(certain)
         other = tables.with_first(effect, log_sum - log_sum.max(), mean, own, width)
-        chains = Chains(self.chains.states, layers[None], np.zeros((1, len(layers))))
-        return RestrictedBlock(other, chains, self.diagnostics)
+        chains = Chains(self.chains.states, layers[None], np.zeros((1, len(layers))), warm_up=False)
+        return PartitionBlock(other, chains, self.diagnostics)
 
     # -- paths and draws -----------------------------------------------------------------------------------------------
 
@@ -296,14 +296,6 @@ class PartitionBlock:
             if centers is not None:
                 centers[:, rows, j] = means_given_sets(node, masks[j], order)
         return BlockDraws(coefficients, variance, centers)
-
-
-class RestrictedBlock(PartitionBlock):
-    """The same on all partitions that are given, none of which is warm-up."""
-
-    @cached_property
-    def _layers(self) -> IntArray:
-        return np.asarray(self.chains.layers[0])
 
 
 def spread(count: int, size: int, rng: np.random.Generator) -> IntArray:
