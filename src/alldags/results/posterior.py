@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags import checks
 from alldags.effects.comparison import check_over
-from alldags.effects.ranking import TopGraph, top_graphs
+from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
+from alldags.effects.top import TopGraph
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
 from alldags.models.components import on_other_data
 from alldags.models.fitted import FittedGraph
@@ -144,17 +147,21 @@ class Posterior:
         """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
         fitted = (node for key, node in self._store.fitted() if key.engine is None)
         engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
-        return tuple(dict.fromkeys((*self._notes, *engine_notes)))
+        block_notes = (warning for block in self._store.fitted_blocks() for warning in block.diagnostics.warnings)
+        return tuple(dict.fromkeys((*self._notes, *engine_notes, *block_notes)))
 
     @property
     def converged(self) -> bool:
         """Whether every node fitted so far was computed or sampled to the end; `notes` say what to do if not."""
-        return all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+        nodes = all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+        return nodes and all(block.diagnostics.is_reliable for block in self._store.fitted_blocks())
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
-        return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
+        nodes = {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
+        blocks = self._store.fitted_blocks()
+        return nodes | {name: block.diagnostics.engine for block in blocks for name in block.problem.variables}
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -315,8 +322,18 @@ class Posterior:
         self._prepare()
         return tables.coefficients_table(self._models, self.edges)
 
-    def top_graphs(self, size: int = 10) -> tuple[TopGraph, ...] | None:
+    def top_graphs(self, size: int = 10, by: Literal["graph", "class"] | None = None) -> tuple[TopGraph, ...] | None:
         """Return the most probable graphs, most probable first; None if the engine has no notion of a graph.
+
+        Parameters
+        ----------
+        size
+            How many.
+        by
+            ``"graph"``: single graphs. ``"class"``: Markov classes, whose members no number of observational rows can
+            tell apart; each with its members (`TopGraph.members`), among the 2,000 most probable graphs. None: classes
+            if the order of some variables is open, otherwise graphs. Where the order is open, graphs are looked for
+            among 4,000 draws and the members of their classes; their probabilities are exact where the engine is.
 
         Examples
         --------
@@ -328,15 +345,23 @@ class Posterior:
         (9, 0.23)
         """
         size = checks.whole("size", size, 1, _MOST_GRAPHS)
+        if by is None:
+            by = "class" if any(graph.blocks for graph in self.graphs) else "graph"
+        checks.one_of("by", by, ("graph", "class"))
         self._prepare()
-        found = top_graphs(self._models, size)
+        found = (top_classes if by == "class" else top_graphs)(self._models, size)
+        return None if found is None else tuple(self._sorted(item) for item in found)
+
+    def _sorted(self, item: TopGraph) -> TopGraph:
+        """Return a graph with its edges, and those of its members, in the order of `edges`."""
         order = {edge: i for i, edge in enumerate(self.edges)}
-        if found is None:
-            return None
-        return tuple(TopGraph(tuple(sorted(item.edges, key=order.__getitem__)), item.probability) for item in found)
+        members = tuple(self._sorted(member) for member in item.members)
+        return TopGraph(tuple(sorted(item.edges, key=order.__getitem__)), item.probability, members)
 
     def median_probability_graph(self) -> CandidateGraph:
         """Return the graph of all edges with posterior probability above one half, as certain edges.
+
+        Where directions are open such edges may form a cycle; the least probable of it is then left out.
 
         Examples
         --------
@@ -350,7 +375,8 @@ class Posterior:
         if "posterior" not in table.columns:
             raise GraphError("the engine has no notion of an edge being present; use engine='auto' or 'exact'")
         rows = zip(table["cause"], table["effect"], table["posterior"], strict=True)
-        return CandidateGraph(self.variables, {(cause, effect): 1.0 for cause, effect, p in rows if p > 0.5})
+        likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
+        return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
@@ -436,6 +462,9 @@ class Posterior:
 
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)
+        for model in self._models.items:
+            for block in model.graph.blocks:
+                model.order_block(block[0])
 
     @property
     def _data(self) -> WorkingData:
@@ -453,3 +482,11 @@ class Posterior:
     @property
     def _units(self) -> Any:
         return self._data.scale[None, :] / self._data.scale[:, None]
+
+
+def _acyclic(variables: tuple[str, ...], edges: dict[Edge, float]) -> list[Edge]:
+    """Return edges without cycles: the least probable edge of each is left out."""
+    kept = dict(edges)
+    while cycle := find_cycle(variables, kept):
+        del kept[min(itertools.pairwise(cycle), key=kept.__getitem__)]
+    return list(kept)
