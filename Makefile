@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test cover bench docs calibrate check clean
+.PHONY: demo test test-browser cover bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -24,6 +24,12 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,arviz,files,experiments,dask]' --group test --group check
 	@touch $@
 
+$(VENV)/.browser: $(VENV)/.dev
+	$(PIP) install --quiet --constraint constraints.txt --group browser
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	  { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends chromium chromium-driver; }
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) install --quiet --constraint constraints.txt --group docs
 	@touch $@
@@ -39,6 +45,10 @@ check: $(VENV)/.dev
 
 test: check
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# The report and the local page in a real browser: Debian's chromium and chromium-driver.
+test-browser: $(VENV)/.browser
+	ALLDAGS_BROWSER=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 # The compiled loops run as plain Python, so that coverage sees which of their lines and branches the tests reach.
 cover: $(VENV)/.dev

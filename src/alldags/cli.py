@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -188,6 +189,7 @@ def effect(
     outcome: str,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
     options: FitOptions,
+    report: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
@@ -203,8 +205,13 @@ def effect(
     sensitivity
         Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
         as a measured covariate, and the effect over a grid of strengths.
+    report
+        Write a report, too: one .html file that needs nothing else.
     """
-    answer = _fit(data, options).effect(treatment, outcome)
+    posterior = _fit(data, options)
+    answer = posterior.effect(treatment, outcome)
+    if report is not None:
+        posterior.report(report, treatment, outcome, command=shlex.join(["alldags", *sys.argv[1:]]))
     if as_json:
         more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
         _print_json(answer.to_dict() | more)
@@ -310,6 +317,38 @@ def _draw(candidate: CandidateGraph, target: Path) -> None:
     from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
+
+
+@app.command(name="app")
+def local_page(
+    data: Path,
+    *,
+    graph: Path | None = None,
+    treatment: str | None = None,
+    outcome: str | None = None,
+    port: int = 0,
+    browser: bool = True,
+) -> None:
+    """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
+
+    Parameters
+    ----------
+    data
+        Table: CSV, Parquet or Feather.
+    graph
+        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty
+    treatment
+        Name of the cause; by default the last but one column.
+    outcome
+        Name of the effect; by default the last column.
+    port
+        Where to listen on this computer; 0 for any free port.
+    browser
+        Open a browser.
+    """
+    from alldags.app.run import run
+
+    run(data, graph, treatment, outcome, port=port, browser=browser)
 
 
 @app.command

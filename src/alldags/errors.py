@@ -20,7 +20,7 @@ class AlldagsError(ValueError):
 
 
 class GraphError(AlldagsError):
-    """A candidate graph is not acyclic, not consistent, or cannot be read."""
+    """A candidate graph is not consistent, cannot be read, or is too large for what is asked."""
 
 
 class DataError(AlldagsError):

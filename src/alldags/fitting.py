@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,8 @@ from alldags.engines.auto import Auto
 from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.components import components
+from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.components import fitted_mixture
 from alldags.models.families import Families, Opened, with_families
@@ -25,17 +27,21 @@ from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
+from alldags.orders.choose import order_engine
+from alldags.priors.equivalent import block_prior, unsuited_to_blocks
+from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
 _MOST_THREADS = 1024
+_MOST_NAMED = 6
 
 
 def fit(
     table: Any,
-    graph: CandidateGraph | Sequence[CandidateGraph],
+    graph: Any,
     *,
     graph_weights: Sequence[float] | None = None,
     prior: Prior | None = None,
@@ -63,7 +69,8 @@ def fit(
         A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
         CSV, Parquet or Feather file, `Moments`, or `Imputed` tables. Columns that are not in the graph are ignored.
     graph
-        The candidate graph; or several, which may disagree about directions, weighed by their evidence.
+        The candidate graph, or what stands for one: the path of a graph file, a text such as ``"y ~ x + m"``, tiers, a
+        dictionary of possible causes, a networkx graph; or a list of several, weighed by their evidence.
     graph_weights
         Prior weights of several graphs; equal by default.
     prior
@@ -115,7 +122,7 @@ def fit(
     >>> bool(effect.sd > 0)
     True
     """
-    graphs = _graphs(graph)
+    graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
@@ -125,6 +132,9 @@ def fit(
     graphs = [without_causes(graph, lots) for graph in graphs]
     made = resolve(engine)
     check_suits(made, prior)
+    if any(one.blocks for one in graphs):
+        order_engine(made)
+        block_prior(prior)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs)
@@ -136,8 +146,9 @@ def fit(
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
-    models = fitted_mixture(graphs, shares, prior, data, store)
-    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_note(graphs, prior))
+    turned = _turned(graphs, prior)
+    models = fitted_mixture(graphs, shares, prior, data, store, turned)
+    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior, turned))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
     return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
 
@@ -157,15 +168,40 @@ def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
     return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
 
 
-def _direction_note(graphs: Sequence[CandidateGraph], prior: Prior) -> tuple[str, ...]:
-    """Warn that the prior takes part in weighing graphs that disagree about a direction."""
+def _turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
+    """Return the variables between which several graphs have edges of different directions, or cycles together.
+
+    Their nodes have the prior under which graphs that data cannot tell apart tie; not if the noise is known, or if the
+    prior was chosen otherwise.
+    """
+    if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
+        return frozenset()
+    edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
+    return frozenset(name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group)
+
+
+def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior, turned: frozenset[str]) -> Iterator[str]:
+    """Say which regressions have another prior than asked for, or that the prior takes part in weighing directions."""
+    opened = [
+        name for name in graphs[0].variables if name in turned or any(name in b for g in graphs for b in g.blocks)
+    ]
+    if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
+        yield (
+            f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: "
+            "under this prior graphs that data cannot tell apart tie"
+        )
     edges = {edge for graph in graphs for edge in graph.edges}
-    if prior.noise.ties_directions or not any((effect, cause) in edges for cause, effect in edges):
-        return ()
-    return (
-        "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights depend "
-        "on the prior of the coefficients: use Prior(noise=EquivalentNoise()), for which such graphs tie",
-    )
+    if not turned and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
+        yield (
+            "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights "
+            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie"
+        )
+    for graph in dict.fromkeys(graphs):
+        yield from graph.notes()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{', '.join(names[: _MOST_NAMED - 1])}, ..."
 
 
 def _check_options(prior: object, n_jobs: object, drop_missing: object, progress: object) -> None:
@@ -175,37 +211,6 @@ def _check_options(prior: object, n_jobs: object, drop_missing: object, progress
         raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
     checks.flag("drop_missing", drop_missing)
     checks.flag("progress", progress)
-
-
-def _graphs(graph: CandidateGraph | Sequence[CandidateGraph]) -> list[CandidateGraph]:
-    if isinstance(graph, CandidateGraph):
-        return [graph]
-    if not isinstance(graph, list | tuple):
-        raise GraphError(
-            f"graph must be a CandidateGraph or a list of them, got {type(graph).__name__}; see "
-            "CandidateGraph.from_edges, from_tiers, from_matrix and from_networkx"
-        )
-    graphs = list(graph)
-    if not graphs:
-        raise GraphError("the list of candidate graphs is empty")
-    for one in graphs:
-        if not isinstance(one, CandidateGraph):
-            raise GraphError(f"graph must be a CandidateGraph or a list of them, got {type(one).__name__}")
-        missing = set(graphs[0].variables) ^ set(one.variables)
-        if missing:
-            raise GraphError(
-                f"all candidate graphs must have the same variables; these are not in all of them: {sorted(missing)}"
-            )
-        _check_ordered(one)
-    return graphs
-
-
-def _check_ordered(graph: CandidateGraph) -> None:
-    if graph.blocks:
-        raise GraphError(
-            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open, which no engine averages over yet; leave "
-            "out one direction, or pass one graph for each order as a list"
-        )
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:

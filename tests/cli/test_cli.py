@@ -47,6 +47,20 @@ def test_demo():
     assert done.stdout == demo_text() + "\n"
 
 
+def test_effect_with_a_report(folder):
+    question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    done = run(*question, "--report", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "Raising smoking by one unit changes risk" in done.stdout
+    text = (folder / "r.html").read_text(encoding="utf-8")
+    assert f"alldags {' '.join(question)} --report r.html</pre>" in text
+    assert "extra" in text  # the notes of the table are there, too
+    failed = run(*question, "--report", "nowhere/r.html", cwd=folder)
+    assert failed.returncode == 2
+    assert "nowhere" in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
+
+
 def test_sensitivity_in_words_and_as_json(folder):
     arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())

@@ -23,6 +23,7 @@ PAGES = (
     "docs/quickstart.md",
     "docs/explanation/factorisation.md",
     "docs/how-to/add-your-own.md",
+    "docs/how-to/unknown-order.md",
     "docs/how-to/yes-no.md",
     "docs/how-to/unmeasured.md",
 )

@@ -118,12 +118,14 @@ def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
     one = ad.CandidateGraph.from_order(["tar", "exercise", "risk"])
     two = ad.CandidateGraph.from_order(["exercise", "tar", "risk"])
     posterior = ad.fit(study.table, [one, two], rng=0)
-    assert any("disagree about a direction" in note for note in posterior.notes)
+    assert any("where directions are open (tar, exercise)" in note for note in posterior.notes)
     posterior.plot()
     plt.close("all")
     assert not any("direction" in note for note in ad.fit(study.table, one).notes)
     tied = ad.fit(study.table, [one, two], prior=ad.Prior(noise=ad.EquivalentNoise()), rng=0)
     assert not any("direction" in note for note in tied.notes)
+    chosen = ad.fit(study.table, [one, two], prior=ad.Prior(slab=ad.GPrior("n")), rng=0)
+    assert any("disagree about a direction" in note for note in chosen.notes)
 
 
 def test_words_for_learned_slabs_single_graphs_and_modes(study):

@@ -104,7 +104,12 @@ def test_effect_picture_says_what_it_shows():
     assert right.get_ylabel() == "probability of no effect"
     assert [text.get_text() for text in right.texts] == ["no effect: 30.0%"]
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["there is an effect: 70.0%", "90% interval 0 to 1.24", "mean 0.525"]
+    assert legend == [
+        "there is an effect: 70.0%",
+        "90% interval 0 to 1.24",
+        "mean 0.53",
+        "if there is an effect: 0.86 (0.67 to 1.05)",
+    ]
 
 
 @pytest.mark.parametrize(("probability", "bars"), [(None, 0), (4e-4, 0), (6e-4, 1), (1.0, 1)])

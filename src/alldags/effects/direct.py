@@ -69,22 +69,22 @@ def direct_effect(
 
 
 def _place(model: FittedGraph, edge: tuple[str, str]) -> int | None:
-    parents = model.node(edge[1]).parents
+    parents = model.graph.parents(edge[1])
     return parents.index(edge[0]) if edge[0] in parents else None
 
 
 def _mean(model: FittedGraph, edge: tuple[str, str]) -> float:
     place = _place(model, edge)
-    return 0.0 if place is None else float(model.node(edge[1]).mean[place])
+    return 0.0 if place is None else float(model.margin(edge[1]).mean[place])
 
 
 def _second(model: FittedGraph, edge: tuple[str, str]) -> float:
     place = _place(model, edge)
-    return 0.0 if place is None else float(model.node(edge[1]).second_moment[place, place])
+    return 0.0 if place is None else float(model.margin(edge[1]).square[place])
 
 
 def _probability(model: FittedGraph, edge: tuple[str, str]) -> float | None:
-    place, inclusion = _place(model, edge), model.node(edge[1]).inclusion
+    place, inclusion = _place(model, edge), model.margin(edge[1]).inclusion
     if inclusion is None:
         return None
     return 0.0 if place is None else float(inclusion[place])
@@ -94,4 +94,8 @@ def _draws(model: FittedGraph, edge: tuple[str, str], size: int, rng: np.random.
     place = _place(model, edge)
     if place is None:
         return np.zeros(size)
+    block = model.order_block(edge[1])
+    if block is not None:
+        drawn = block.draw(size, rng).coefficients
+        return np.asarray(drawn[:, block.problem.place[edge[0]], block.problem.place[edge[1]]])
     return np.asarray(model.node(edge[1]).draw(size, rng)[0][:, place])

@@ -49,8 +49,9 @@ def _covariates(totals: Mixture[TotalEffect]) -> list[str]:
     """Return the candidate parents of nodes on the way whose probability was raised."""
     found: dict[str, None] = {}
     for total in totals.items:
-        for node in total.nodes():
-            raised = zip(node.parents, node.raised, strict=True)
+        for child in total.span.reached:
+            margin = total.model.margin(child)
+            raised = zip(margin.parents, margin.raised, strict=True)
             found.update(dict.fromkeys(name for name, value in raised if value > 0))
     return list(found)
 
@@ -58,12 +59,13 @@ def _covariates(totals: Mixture[TotalEffect]) -> list[str]:
 def _moved(name: str, linked: TotalEffect, plain: TotalEffect) -> float:
     """Return about how far one covariate moved the effect in one model."""
     gained = sum(
-        (_coefficient(linked, name, child) - _coefficient(plain, name, child)) * linked.onward[child]
+        (_coefficient(linked, name, child) - _coefficient(plain, name, child)) * linked.onward(child)
         for child in linked.span.reached
+        if name in linked.model.graph.parents(child)
     )
     return -gained * linked.model.link_coefficient(name, linked.span.variables[:-1])
 
 
 def _coefficient(total: TotalEffect, cause: str, effect: str) -> float:
-    node = total.model.node(effect)
-    return float(node.mean[node.parents.index(cause)]) if cause in node.parents else 0.0
+    margin = total.model.margin(effect)
+    return float(margin.mean[margin.parents.index(cause)]) if cause in margin.parents else 0.0

@@ -21,11 +21,14 @@ from alldags import checks
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
-from alldags.models.blocks import NodeBlock, NodeDraws, weighted_rows, weighted_sum
+from alldags.models.blocks import NodeBlock, NodeDraws, Places, weighted_rows, weighted_sum
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.models.order_block import OrderBlock, OrderDraws, carry_along
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
+from alldags.orders.exact import intercept_share
+from alldags.orders.problem import Start
 from alldags.typing import FloatArray
 
 _FARTHEST = 1e100  # working units from the mean; beyond, variances overflow
@@ -52,17 +55,61 @@ class Intervention:
         places = {self.source: 0, **{name: i + 1 for name, i in self._span.places.items()}}
         mean, covariance = np.zeros(len(places)), np.zeros((len(places), len(places)))
         mean[0] = value
-        for child in self._span.variables:
-            node, j = self.model.node(child), places[child]
-            c, d = self._offsets(child, node)
-            parents = [places.get(name, -1) for name in node.parents]
-            inside = [i for i, place in enumerate(parents) if place >= 0]
-            others = [parents[i] for i in inside]
-            moved = mean[others] + d[inside]
-            mean[j] = c + node.mean[inside] @ moved
-            covariance[j, :j] = covariance[:j, j] = weighted_rows(node.mean[inside], covariance[others, :j])
-            covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)])
-        return float(mean[-1]), float(covariance[-1, -1])
+        for block in self.model.blocks(self._span.variables):
+            if isinstance(block, OrderBlock):
+                self._carry_block(block, places, mean, covariance)
+            else:
+                self._carry_node(block, places, mean, covariance)
+        j = places[self.target]
+        return float(mean[j]), float(covariance[j, j])
+
+    def _carry_node(self, block: NodeBlock, places: Places, mean: FloatArray, covariance: FloatArray) -> None:
+        """Write mean and covariances of one node's child."""
+        node, j = block.node, places[block.child]
+        c, d = self._offsets(block.child, node)
+        parents = [places.get(name, -1) for name in node.parents]
+        inside = [i for i, place in enumerate(parents) if place >= 0]
+        others = [parents[i] for i in inside]
+        moved = mean[others] + d[inside]
+        mean[j] = c + node.mean[inside] @ moved
+        covariance[j, :j] = covariance[:j, j] = weighted_rows(node.mean[inside], covariance[others, :j])
+        covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)])
+
+    def _carry_block(self, block: OrderBlock, places: Places, mean: FloatArray, covariance: FloatArray) -> None:
+        """Write means and covariances of the variables of a block; the source stays where it is held."""
+        self._check_rows(block)
+        square = covariance + np.outer(mean, mean)
+        start = block.start(places, mean, square, value=float(mean[0]), noise=True)
+        kept = [(j, places[name]) for j, name in enumerate(block.variables) if name != self.source]
+        rows, own = np.array(kept).T
+        first = block.posterior.first(start)[rows]
+        mean[own] = first
+        pairs = list(block.before(places))
+        if pairs:
+            causes, others = np.array(pairs).T
+            across = self._cut_effects(block, causes.tolist())[:, rows].T @ covariance[others, : own.min()]
+            covariance[own, : own.min()] = across
+            covariance[: own.min(), own] = across.T
+        second = block.posterior.second(start)[np.ix_(rows, rows)]
+        covariance[np.ix_(own, own)] = second - np.outer(first, first)
+
+    def _cut_effects(self, block: OrderBlock, earlier: list[int]) -> FloatArray:
+        """Return the mean effects of earlier causes on a block's variables along paths that avoid the source."""
+        if self.source not in block.variables:
+            return block.posterior.outer[earlier]
+        e, source = len(block.problem.earlier), block.variables.index(self.source)
+        units = np.eye(e)[earlier]
+        found = [block.posterior.first(Start(unit, np.outer(unit, unit), source, 0.0)) for unit in units]
+        return np.array(found).reshape(len(earlier), len(block.variables))
+
+    def _check_rows(self, block: OrderBlock) -> None:
+        """Refuse a block whose regressions have rows of their own, and so means of their own."""
+        own = [name for name in block.variables if name in self.model.data.own]
+        if own:
+            raise AlldagsError(
+                f"do() is not to be had where the order of {', '.join(map(repr, block.variables))} is open and the "
+                f"regression of {own[0]!r} has other rows than all; give these variables an order"
+            )
 
     def _offsets(self, child: str, node: NodePosterior) -> tuple[float, FloatArray]:
         """Return how far the node's own mean of the child is above all rows', and those of its parents below."""
@@ -73,14 +120,17 @@ class Intervention:
     def draws(self, value: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Draw mean and variance of a new unit's target given graph, coefficients and noise, shape (2, size)."""
         streams = variable_streams(self.model, rng)
-        blocks = [NodeBlock(name, self.model.node(name)) for name in self._span.variables]
-        drawn = {block.child: block.draw(size, streams[block.child]) for block in blocks}
+        blocks = list(self.model.blocks(self._span.variables))
+        drawn = [block.draw(size, streams[block.variables[0]]) for block in blocks]
         return np.array([self._centers(value, drawn, size), self._variances(drawn, size)])
 
-    def _centers(self, value: float, drawn: dict[str, NodeDraws], size: int) -> FloatArray:
+    def _centers(self, value: float, drawn: list[NodeDraws | OrderDraws], size: int) -> FloatArray:
         center = {self.source: np.full(size, value)}
-        for child, draws in drawn.items():
-            node = draws.block.node
+        for draws in drawn:
+            if isinstance(draws, OrderDraws):
+                center.update(_block_centers(draws, center, self.source, value))
+                continue
+            child, node = draws.block.child, draws.block.node
             c, d = self._offsets(child, node)
             center[child] = np.full(size, c)
             for i, parent in enumerate(node.parents):
@@ -88,17 +138,56 @@ class Intervention:
                     center[child] += draws.coefficients[:, i] * (center[parent] + d[i])
         return center[self.target]
 
-    def _variances(self, drawn: dict[str, NodeDraws], size: int) -> FloatArray:
+    def _variances(self, drawn: list[NodeDraws | OrderDraws], size: int) -> FloatArray:
         """Return ``sum_k U_k^2 (1 + 1 / rows_k) / s_k``; U_k is the effect of k along paths that avoid the source."""
         reach = {self.target: np.ones(size)}
         variance = np.zeros(size)
-        for name, draws in reversed(drawn.items()):
-            node = draws.block.node
+        for draws in reversed(drawn):
+            if isinstance(draws, OrderDraws):
+                variance += _block_variance(draws, reach, self.source, size)
+                continue
+            name, node = draws.block.child, draws.block.node
             variance += reach[name] ** 2 * draws.variance * (1.0 + node.intercept_share)
             for i, parent in enumerate(node.parents):
                 if parent != self.source:
                     reach[parent] = reach.get(parent, 0.0) + draws.coefficients[:, i] * reach[name]
         return variance
+
+
+def _block_centers(
+    draws: OrderDraws, center: dict[str, FloatArray], source: str, value: float
+) -> dict[str, FloatArray]:
+    """Return the mean of each variable of a block for every draw."""
+    names = draws.block.variables
+    entering = np.zeros(draws.variance.shape)
+    for i, name in enumerate(draws.block.problem.earlier, start=len(names)):
+        if name in center:
+            entering += draws.coefficients[:, i] * center[name][:, None]
+    held = names.index(source) if source in names else None
+    found = carry_along(draws.coefficients, entering, held, value)
+    return {name: found[:, j] for j, name in enumerate(names)}
+
+
+def _block_variance(draws: OrderDraws, reach: dict[str, FloatArray], source: str, size: int) -> FloatArray:
+    """Return what the noise of a block's variables adds to the variance; extend `reach` to what acts on the block."""
+    names, problem = draws.block.variables, draws.block.problem
+    ahead = np.stack([reach.get(name, np.zeros(size)) for name in names], axis=1)
+    inside = draws.coefficients[:, : len(names)].copy()
+    held = names.index(source) if source in names else None
+    if held is not None:
+        ahead[:, held] = 0.0
+        inside[:, held] = 0.0  # nothing goes on from the source, nor through it
+        inside[:, :, held] = 0.0
+    found = carry_along(inside.transpose(0, 2, 1), ahead, None, 0.0)
+    shares = np.array([1.0 + intercept_share(node) for node in problem.nodes])
+    for i, name in enumerate(problem.earlier, start=len(names)):
+        if name != source:
+            coefficients = draws.coefficients[:, i].copy()
+            if held is not None:
+                coefficients[:, held] = 0.0
+            reach[name] = reach.get(name, 0.0) + (coefficients * found).sum(axis=1)
+    variances = draws.variance if held is None else np.where(np.arange(len(names)) == held, 0.0, draws.variance)
+    return np.asarray((found**2 * variances * shares).sum(axis=1))
 
 
 def outcome_distribution(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from alldags.effects.span import Span
-from alldags.effects.total import TotalEffect, second_moments
-from alldags.graph.edges import Edge
+from alldags.effects.total import TotalEffect, second_moments, variable_streams
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge, topological_order
+from alldags.models.blocks import all_moments
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.models.order_block import OrderBlock
 from alldags.typing import FloatArray
 
 
@@ -32,10 +36,63 @@ def candidate_paths(totals: Mixture[TotalEffect], limit: int) -> list[tuple[str,
     """Return the paths that are among the `limit` largest of some model."""
     found: dict[tuple[str, ...], None] = {}
     for total in totals.items:
-        if total.span.variables:
+        if total.order_blocks:
+            found.update(dict.fromkeys(open_paths(total, limit)))
+        elif total.span.variables:
             ranked = largest_paths(edge_means(total), total.span.variables)
             found.update(dict.fromkeys(itertools.islice(ranked, limit)))
     return list(found)
+
+
+# -- paths through blocks of unknown order ---------------------------------------------------------------------------
+
+_FEW = 200  # paths that are all looked at
+_DRAWS = 400  # graphs that are drawn to find the largest of more paths
+_OF_EACH = 30  # paths taken from each of them
+
+
+def open_paths(total: TotalEffect, limit: int) -> list[tuple[str, ...]]:
+    """Return candidate paths where products of means do not rank them: all if they are few, else the largest drawn."""
+    source, target = total.span.variables[0], total.span.variables[-1]
+    inside = set(total.span.variables)
+    few = list(itertools.islice(simple_paths(total.model.graph, source, target, inside), _FEW + 1))
+    if len(few) <= _FEW:
+        return few
+    size: Counter[tuple[str, ...]] = Counter()
+    for means in _drawn_coefficients(total):
+        for path in itertools.islice(largest_paths(means, _order(total.span.variables, means)), _OF_EACH):
+            size[path] += abs(math.prod(means[edge] for edge in itertools.pairwise(path)))  # type: ignore[assignment]
+    return [path for path, _ in size.most_common(max(limit, 1))]
+
+
+def simple_paths(graph: CandidateGraph, source: str, target: str, inside: set[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the candidate paths that visit no variable twice."""
+    waiting: list[tuple[str, ...]] = [(source,)]
+    while waiting:
+        path = waiting.pop()
+        if path[-1] == target:
+            yield path
+            continue
+        waiting.extend((*path, child) for child in graph.children(path[-1]) if child in inside and child not in path)
+
+
+def _drawn_coefficients(total: TotalEffect) -> Iterator[dict[Edge, float]]:
+    """Yield the coefficients of graphs drawn with a seed of their own, so that the list is the same at every call."""
+    streams = variable_streams(total.model, np.random.default_rng(0))
+    drawn: list[tuple[Edge, FloatArray]] = []
+    for block in total.blocks:
+        draws = block.draw(_DRAWS, streams[block.variables[0]])
+        drawn.extend(pair for pair in draws.edges() if pair[0][0] in total.span.places)
+    source, target = total.span.variables[0], total.span.variables[-1]
+    useful = [(edge, values) for edge, values in drawn if edge[1] != source and edge[0] != target]
+    for i in range(_DRAWS):
+        yield {edge: float(values[i]) for edge, values in useful if values[i] != 0.0}
+
+
+def _order(variables: Sequence[str], edges: Mapping[Edge, float]) -> tuple[str, ...]:
+    """Return the variables in an order of these edges, the first one first and the last one last."""
+    order = topological_order(variables, edges)
+    return (variables[0], *(name for name in order if name not in (variables[0], variables[-1])), variables[-1])
 
 
 def largest_paths(means: Mapping[Edge, float], variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -67,26 +124,63 @@ def path_moments(model: FittedGraph, path: tuple[str, ...]) -> FloatArray:
     """Return mean and second moment of a path's product of coefficients, and P(all its edges present), shape (3,).
 
     Zeros if an edge of it is not a candidate of this graph; the probability is nan if the engine has no notion of it.
+    Blocks are independent: a path is cut where it enters one.
     """
     moments = np.ones(3)
-    for cause, effect in itertools.pairwise(path):
-        if (cause, effect) not in model.graph.edges:
-            return np.zeros(3)
-        node = model.node(effect)
-        place = node.parents.index(cause)
-        present = math.nan if node.inclusion is None else node.inclusion[place]
-        moments *= [node.mean[place], node.second_moment[place, place], present]
+    if any(edge not in model.graph.edges for edge in itertools.pairwise(path)):
+        return np.zeros(3)
+    for piece in _pieces(model, path):
+        moments *= _piece_moments(model, piece)
     return moments
+
+
+def _pieces(model: FittedGraph, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Cut a path into pieces all of whose edges lead into the same block."""
+    for _, edges in itertools.groupby(itertools.pairwise(path), key=lambda edge: model.graph.component(edge[1])):
+        first, *others = edges
+        yield (*first, *(effect for _, effect in others))
+
+
+def _piece_moments(model: FittedGraph, piece: tuple[str, ...]) -> FloatArray:
+    block = model.order_block(piece[-1])
+    if block is not None:
+        return block.posterior.path([block.problem.place[name] for name in piece])
+    cause, effect = piece
+    node = model.node(effect)
+    place = node.parents.index(cause)
+    present = math.nan if node.inclusion is None else node.inclusion[place]
+    return np.array([node.mean[place], node.second_moment[place, place], present])
 
 
 def mediator_moments(total: TotalEffect, mediator: str) -> FloatArray:
     """Return mean and second moment of the effect that passes through a variable, shape (2,); zeros if none can.
 
-    ``E[T_Xk] E[T_kY]`` and ``E[T_Xk^2] E[T_kY^2]``: the two legs involve different nodes.
+    ``E[T_Xk] E[T_kY]`` and ``E[T_Xk^2] E[T_kY^2]``: the two legs involve different nodes. Inside a block of unknown
+    order they do not, and the block is asked for what passes through.
     """
     if mediator not in total.span.variables[1:-1]:
         return np.zeros(2)
     model, place = total.model, total.span.places[mediator]
+    block = model.order_block(mediator)
+    if block is not None:
+        return _through_block(total, block, mediator)
     onward = Span.between(model.graph, mediator, total.span.variables[-1])
     second = second_moments(model, onward)[-1, -1]
-    return np.array([total.reach[place] * total.onward[mediator], total.square[place, place] * second])
+    return np.array([total.reach[place] * total.onward(mediator), total.square[place, place] * second])
+
+
+def _through_block(total: TotalEffect, block: OrderBlock, mediator: str) -> FloatArray:
+    """Carry the effect to the block, keep there what passes through the mediator, and carry that on."""
+    places, count = total.span.places, len(total.span)
+    inside = [places[name] for name in block.variables]
+    before = total.reach.copy(), total.square.copy()
+    block.carry_first(places, before[0], through=mediator)
+    block.carry_second(places, before[1], all_moments, through=mediator)
+    mean, square = np.zeros(count), np.zeros((count, count))
+    mean[inside] = before[0][inside]
+    square[np.ix_(inside, inside)] = before[1][np.ix_(inside, inside)]
+    later = total.blocks[1 + next(i for i, other in enumerate(total.blocks) if other is block) :]
+    for other in later:
+        other.carry_first(places, mean)
+        other.carry_second(places, square, all_moments)
+    return np.array([mean[-1], square[-1, -1]])

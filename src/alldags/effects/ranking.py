@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
+from alldags.effects.classes import block_graphs, by_class
+from alldags.effects.top import TopGraph
 from alldags.graph.edges import Edge
+from alldags.models.blocks import NodeBlock
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.models.order_block import OrderBlock
 from alldags.typing import FloatArray, IntArray
 
+_MOST_GRAPHS = 2000  # of which classes are made
 
-@dataclass(frozen=True, slots=True)
-class TopGraph:
-    """A graph with its posterior probability.
 
-    Parameters
-    ----------
-    edges
-        The edges present, as (cause, effect).
-    probability
-        Posterior probability among all candidate graphs.
-    """
-
-    edges: tuple[Edge, ...]
-    probability: float
-
-    def __str__(self) -> str:
-        arrows = ", ".join(f"{cause} -> {effect}" for cause, effect in self.edges)
-        return f"{self.probability:.4g}: {arrows or '(no edge)'}"
+def top_classes(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:
+    """Return the most probable Markov classes, each with its members, among the most probable graphs."""
+    graphs = top_graphs(models, _MOST_GRAPHS)
+    return None if graphs is None else by_class(graphs, models.items[0].graph.variables)[:size]
 
 
 def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:
@@ -56,23 +47,30 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
 def top_graphs_of(model: FittedGraph, size: int) -> list[TopGraph] | None:
     """Return the most probable graphs of one model.
 
-    Nodes are independent: the best graphs are made of each node's best parent sets, merged one node at a time.
+    Blocks are independent: the best graphs are made of each block's best ones, merged one block at a time.
     """
-    probability, chosen = np.ones(1), np.zeros((1, 0), dtype=np.int64)  # of each graph; place of each node's set
+    probability, chosen = np.ones(1), np.zeros((1, 0), dtype=np.int64)  # of each graph; place of each block's choice
     edges: list[list[tuple[Edge, ...]]] = []
-    for child in model.graph.variables:
-        if not model.graph.parents(child):
-            continue
-        sets = model.node(child).top_parent_sets(size)
-        if sets is None:
+    listed = {name: i for i, name in enumerate(model.graph.variables)}
+    blocks = model.blocks(name for name in listed if model.graph.parents(name))
+    for block in sorted(blocks, key=lambda block: listed[block.variables[0]]):
+        choices = block_graphs(block, size) if isinstance(block, OrderBlock) else _node_graphs(block, size)
+        if choices is None:
             return None
-        edges.append([tuple((parent, child) for parent in item.parents) for item in sets])
-        before, added, probability = _best_pairs(probability, np.array([item.probability for item in sets]), size)
+        edges.append([item.edges for item in choices])
+        before, added, probability = _best_pairs(probability, np.array([item.probability for item in choices]), size)
         chosen = np.column_stack([chosen[before], added])
     return [
         TopGraph(tuple(chain.from_iterable(own[j] for own, j in zip(edges, places, strict=True))), value)
         for places, value in zip(chosen.tolist(), probability.tolist(), strict=True)
     ]
+
+
+def _node_graphs(block: NodeBlock, size: int) -> list[TopGraph] | None:
+    sets = block.node.top_parent_sets(size)
+    if sets is None:
+        return None
+    return [TopGraph(tuple((parent, block.child) for parent in one.parents), one.probability) for one in sets]
 
 
 def _best_pairs(first: FloatArray, second: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:

@@ -10,7 +10,7 @@ from alldags.graph.candidate import CandidateGraph
 
 @dataclass(frozen=True)
 class Span:
-    """Variables in topological order, the source first.
+    """Variables in topological order, the source first; inside a block of unknown order in any order.
 
     Parameters
     ----------
@@ -26,22 +26,26 @@ class Span:
         below = graph.descendants(source)
         if target not in below:
             return cls(())
-        inside = (below & graph.ancestors(target)) | {source, target}
-        return cls(tuple(name for name in graph.order if name in inside))
+        inside = (below & graph.ancestors(target)) - {source, target}
+        return cls((source, *(name for name in graph.order if name in inside), target))
 
     @classmethod
     def below(cls, graph: CandidateGraph, source: str) -> Span:
         """Return the source and all variables it may act on."""
-        inside = graph.descendants(source)
+        inside = graph.descendants(source) - {source}
         return cls((source, *(name for name in graph.order if name in inside)))
 
     @classmethod
     def behind(cls, graph: CandidateGraph, source: str, target: str) -> Span:
-        """Return the variables whose noise may reach the target without passing the source."""
+        """Return the variables whose noise may reach the target without passing the source; whole blocks of them."""
         inside = {target}
+        home = {name: block for block in graph.blocks for name in block}
         for name in reversed(graph.order):
-            if name in inside:
-                inside.update(parent for parent in graph.parents(name) if parent != source)
+            group = home.get(name, (name,))
+            if not inside.isdisjoint(group):
+                inside.update(group)
+                inside.update(parent for mate in group if mate != source for parent in graph.parents(mate))
+                inside.discard(source)
         return cls(tuple(name for name in graph.order if name in inside))
 
     @cached_property

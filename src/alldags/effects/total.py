@@ -9,7 +9,8 @@ topological order::
 
 A directed path enters each vertex at most once, so a product of coefficients along it is a product over different,
 independent nodes: that is why no sampling and no sum over graphs is needed. Each block of the model carries the
-moments one step further (`alldags.models.blocks`).
+moments one step further (`alldags.models.blocks`). That holds between blocks; inside a block of unknown order products
+of means are not means of products, and the block itself is asked.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from functools import cached_property
 import numpy as np
 
 from alldags.effects.span import Span
-from alldags.models.blocks import SecondMoments, all_moments, between_graphs, parent_places
+from alldags.models.blocks import NodeBlock, SecondMoments, all_moments, between_graphs, parent_places
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Slope
+from alldags.models.order_block import OrderBlock
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
@@ -44,17 +46,27 @@ class TotalEffect:
         return cls(model, Span.between(model.graph, source, target))
 
     def prepare(self) -> None:
-        """Fit the nodes it needs."""
+        """Fit the nodes and blocks it needs."""
         self.model.prepare(self.span.reached)
 
     @cached_property
     def has_structure(self) -> bool:
-        """Whether every node it runs through has a notion of a parent set."""
-        return all(node.inclusion is not None for node in self.nodes())
+        """Whether every block it runs through has a notion of a graph."""
+        return all(block.has_structure for block in self.blocks)
+
+    @cached_property
+    def blocks(self) -> list[NodeBlock | OrderBlock]:
+        """The blocks it runs through, causes first; that of the source only if its order is open."""
+        return list(self.model.blocks(self.span.reached))
+
+    @property
+    def order_blocks(self) -> list[OrderBlock]:
+        """Those of them whose order is open."""
+        return [block for block in self.blocks if isinstance(block, OrderBlock)]
 
     def nodes(self) -> Iterator[NodePosterior]:
-        """Yield the nodes it runs through."""
-        return (self.model.node(child) for child in self.span.reached)
+        """Yield the nodes with a regression of their own that it runs through."""
+        return (block.node for block in self.blocks if isinstance(block, NodeBlock))
 
     # -- moments -----------------------------------------------------------------------------------------------------
 
@@ -84,31 +96,58 @@ class TotalEffect:
         return float(second_moments(self.model, self.span, between_graphs)[-1, -1]) if self.span.variables else 0.0
 
     @cached_property
-    def onward(self) -> dict[str, float]:
-        """Mean effect of each variable of the span on the last one."""
+    def _ahead(self) -> dict[str, float]:
+        """Mean effect of each variable on the last one, along paths that leave its own block at once."""
         ahead = dict.fromkeys(self.span.variables, 0.0)
         if self.span.variables:
             ahead[self.span.variables[-1]] = 1.0
-        for child in reversed(self.span.reached):
-            node = self.model.node(child)
-            for name, value in zip(node.parents, node.mean, strict=True):
+        for block in reversed(self.blocks):
+            for name, value in zip(*_passed_on(block, ahead), strict=True):
                 if name in ahead:
-                    ahead[name] += float(value) * ahead[child]
+                    ahead[name] += float(value)
         return ahead
 
+    def ahead(self, block: OrderBlock) -> FloatArray:
+        """Return the mean effect of a block's variables on the last one, along paths that leave the block at once."""
+        return np.array([self._ahead[name] for name in block.variables])
+
+    def onward(self, name: str) -> float:
+        """Return the mean effect of a variable of the span on the last one."""
+        block = self.model.order_block(name)
+        if block is None:
+            return self._ahead[name]
+        return float(block.posterior.effects[block.variables.index(name)] @ self.ahead(block))
+
     def slopes(self) -> Iterator[Slope]:
-        """Yield how the mean answers to each node: ``E[t_C]`` times the mean effect of the node on the target."""
-        for child in self.span.reached:
-            node = self.model.node(child)
-            own, others = parent_places(node, self.span.places)
-            slope = np.zeros(len(node.parents))
-            slope[own] = self.reach[others] * self.onward[child]
-            yield Slope(child, node, slope)
+        """Yield how the mean answers to each node: ``E[t_C]`` times the mean effect of the node on the target.
+
+        To a block of unknown order it answers by the mean effects inside: what comes in times what goes out.
+        """
+        for block in self.blocks:
+            if isinstance(block, NodeBlock):
+                own, others = parent_places(block.node, self.span.places)
+                slope = np.zeros(len(block.node.parents))
+                slope[own] = self.reach[others] * self.onward(block.child)
+                yield Slope(block.child, block.node, slope)
+            else:
+                yield Slope(block.variables[0], block.posterior, self._block_slope(block))
+
+    def _block_slope(self, block: OrderBlock) -> FloatArray:
+        """Return what multiplies each mean effect inside a block, shape (b + e, b)."""
+        start = block.start(self.span.places, self.reach)
+        entering = np.concatenate([np.zeros(len(block.variables)), start.mean])
+        if start.source is not None:
+            entering[start.source] = 1.0
+        return np.outer(entering, self.ahead(block))
 
     @property
     def bound(self) -> float:
         """Bound of the mean's error from parent sets left out, to first order; 0 if none was."""
-        return sum(float(np.abs(part.slope) @ part.node.mean_bound) for part in self.slopes())
+        return sum(
+            float(np.abs(part.slope) @ part.node.mean_bound)
+            for part in self.slopes()
+            if isinstance(part.node, NodePosterior)
+        )
 
     # -- draws -------------------------------------------------------------------------------------------------------
 
@@ -119,9 +158,16 @@ class TotalEffect:
         effect = np.zeros((len(self.span), size))
         effect[0] = 1.0
         streams = variable_streams(self.model, rng)
-        for block in self.model.blocks(self.span.reached):
+        for block in self.blocks:
             block.draw(size, streams[block.variables[0]]).carry(self.span.places, effect)
         return np.asarray(effect[-1])
+
+
+def _passed_on(block: NodeBlock | OrderBlock, ahead: dict[str, float]) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the causes before a block, and the mean effect of each on the last variable by way of the block."""
+    if isinstance(block, NodeBlock):
+        return block.node.parents, block.node.mean * ahead[block.child]
+    return block.problem.earlier, block.posterior.outer @ np.array([ahead[name] for name in block.variables])
 
 
 def first_moments(model: FittedGraph, span: Span) -> FloatArray:

@@ -7,13 +7,14 @@ to carry its moments, or draws of it, from the variables before the block to tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from alldags.nodes.posterior import NodePosterior
+from alldags.graph.edges import Edge
+from alldags.nodes.posterior import Diagnostics, NodePosterior
 from alldags.typing import FloatArray
 
 Places: TypeAlias = Mapping[str, int]
@@ -41,6 +42,9 @@ class BlockDraws(Protocol):
     def carry(self, places: Places, effect: FloatArray) -> None:
         """Write the effect (v, size) on the block's variables, given those before it."""
 
+    def edges(self) -> Iterator[tuple[Edge, FloatArray]]:
+        """Yield each candidate edge with the draws of its coefficient, shape (size,)."""
+
 
 class Block(Protocol):
     """A factor of a fitted graph's posterior."""
@@ -48,6 +52,18 @@ class Block(Protocol):
     @property
     def variables(self) -> tuple[str, ...]:
         """The variables inside."""
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """How it was computed."""
+
+    @property
+    def set_draws(self) -> float:
+        """Number of draws behind probabilities of graphs; infinite where those are computed."""
+
+    @property
+    def has_structure(self) -> bool:
+        """Whether edges can be present or absent."""
 
     def carry_first(self, places: Places, mean: FloatArray) -> None:
         """Write E[t] of the block's variables into `mean`, shape (v,), given those before it."""
@@ -70,6 +86,21 @@ class NodeBlock:
     def variables(self) -> tuple[str, ...]:
         """The one variable inside."""
         return (self.child,)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """How it was computed."""
+        return self.node.diagnostics
+
+    @property
+    def set_draws(self) -> float:
+        """Number of draws behind probabilities of whole parent sets."""
+        return self.node.set_draws
+
+    @property
+    def has_structure(self) -> bool:
+        """Whether its engine has a notion of a parent set."""
+        return self.node.inclusion is not None
 
     def carry_first(self, places: Places, mean: FloatArray) -> None:
         """Write ``E[t_j] = mean_j . E[t_C]``."""
@@ -103,6 +134,11 @@ class NodeDraws:
         """Write the effect on the child: its coefficients times the effects on its parents."""
         own, others = parent_places(self.block.node, places)
         effect[places[self.block.child]] = np.einsum("sp,ps->s", self.coefficients[:, own], effect[others])
+
+    def edges(self) -> Iterator[tuple[Edge, FloatArray]]:
+        """Yield each candidate edge with the draws of its coefficient, shape (size,)."""
+        child = self.block.child
+        return (((name, child), self.coefficients[:, i]) for i, name in enumerate(self.block.node.parents))
 
 
 def parent_places(node: NodePosterior, places: Places) -> tuple[list[int], list[int]]:

@@ -20,6 +20,7 @@ def fitted_mixture(
     prior: Prior,
     data: WorkingData | Sequence[WorkingData],
     store: NodeStore,
+    turned: frozenset[str] = frozenset(),
 ) -> Mixture[FittedGraph]:
     """Return the mixture of all graphs, weighed by `shares` a priori; nodes are fitted when first needed.
 
@@ -27,14 +28,15 @@ def fitted_mixture(
 
     Given graph and shared hyperparameters the posterior factorises over blocks; the components are weighed by their
     total evidence. Graphs that list the variables in another order are read in that of the first, so that they share
-    the nodes they have in common.
+    the nodes they have in common. Nodes of variables in `turned`, whose directions the graphs disagree about, have the
+    prior under which graphs that data cannot tell apart tie.
     """
     variables = graphs[0].variables
     grid = shared_grid(prior)
     total = math.fsum(math.exp(log_weight) for log_weight, _ in grid)
     tables = [data] if isinstance(data, WorkingData) else list(data)
     parts = [
-        (share * math.exp(log_weight) / total, FittedGraph(graph, part, one, store))
+        (share * math.exp(log_weight) / total, FittedGraph(graph, part, one, store, tied=turned))
         for one in tables
         for graph, share in zip((graph.with_order(variables) for graph in graphs), shares, strict=True)
         for log_weight, part in grid
@@ -46,6 +48,6 @@ def on_other_data(models: Mixture[FittedGraph], data: Sequence[WorkingData], sto
     """Return the mixture of the same graphs and priors, fitted to other tables with equal weights."""
     tables = models.weights.tables
     size = len(models.items) // tables
-    items = [FittedGraph(model.graph, model.prior, one, store) for one in data for model in models.items[:size]]
+    items = [model.on(one, store) for one in data for model in models.items[:size]]
     prior = [weight * tables / len(data) for _ in data for weight in models.weights.prior[:size]]
     return Mixture.of(items, prior, len(data))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.blocks import Block, NodeBlock
+from alldags.models.blocks import NodeBlock
 from alldags.models.link import Link
-from alldags.models.store import NodeKey, NodeStore
+from alldags.models.margins import BlockMargin, Margin, NodeMargin
+from alldags.models.order_block import OrderBlock
+from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
+from alldags.models.store import BlockKey, NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
+from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 
 
@@ -31,26 +37,46 @@ class FittedGraph:
         Holds the fitted nodes; shared with other models of the same fit.
     link
         Raises edge probabilities for the question about one treatment; None: the graph's own.
+    tied
+        Single nodes that have the prior of blocks, because another graph of the same fit turns their edges around.
     """
 
     def __init__(
-        self, graph: CandidateGraph, prior: Prior, data: WorkingData, store: NodeStore, link: Link | None = None
+        self,
+        graph: CandidateGraph,
+        prior: Prior,
+        data: WorkingData,
+        store: NodeStore,
+        link: Link | None = None,
+        tied: frozenset[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.prior = prior
         self.data = data
         self._store = store
         self._link = link
+        self._tied = tied
         self._nodes: dict[str, NodePosterior] = {}
+        self._blocks: dict[tuple[str, ...], OrderBlock] = {}
+        self._margins: dict[str, Margin] = {}
+        self._home = {name: block for block in graph.blocks for name in block}
 
     def linked(self, treatment: str) -> FittedGraph:
         """Return the model in which what drives the treatment is a possible confounder of all that comes after."""
         link = Link(self.graph, self.prior, self.data, self._store, treatment)
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link)
+        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied)
+
+    def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
+        """Return the model of the same graph and prior for other data, without a link."""
+        return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
+
+    def changed(self, graph: CandidateGraph | None = None, prior: Prior | None = None) -> FittedGraph:
+        """Return the model of the same data with another graph or prior, without a link."""
+        return FittedGraph(graph or self.graph, prior or self.prior, self.data, self._store, tied=self._tied)
 
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
-        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link)
+        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied)
 
     def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
@@ -66,7 +92,10 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        return NodeKey(self._terms(child), self.prior, self._data_of(child))
+        return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
+
+    def _prior_of(self, child: str) -> Prior:
+        return block_prior(self.prior) if child in self._tied else self.prior
 
     def _data_of(self, child: str) -> WorkingData:
         """Return the data of a node; normal ones are the same whatever the others are."""
@@ -75,7 +104,7 @@ class FittedGraph:
     def _extended_key(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeKey:
         alike = None if self.prior.edges is None else 0.5
         terms = extended_terms(self._terms(child), certain, added, alike)
-        return NodeKey(terms, self.prior, self._data_of(child))
+        return NodeKey(terms, self._prior_of(child), self._data_of(child))
 
     def extended_node(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodePosterior:
         """Return a node refitted with some parents certain, and others added with these probabilities."""
@@ -85,42 +114,81 @@ class FittedGraph:
         """Return the problem of such a node, without fitting it."""
         return self._extended_key(child, certain, added).problem()
 
+    def _block_key(self, block: tuple[str, ...]) -> BlockKey:
+        terms = block_terms(self.graph, self.prior, block)
+        raised = terms if self._link is None else tuple(map(self._link.raised, terms))
+        return BlockKey(raised, block_prior(self.prior), self.data, log_acyclic(self.graph, self.prior, block))
+
     def node(self, child: str) -> NodePosterior:
-        """Return the posterior of one node, read onto its parents."""
+        """Return the posterior of a node with a regression of its own, read onto its parents."""
+        if child in self._home:
+            raise KeyError(f"{child!r} is in a block of unknown order: ask `blocks` or `margin`")
         if child not in self._nodes:
             self._nodes[child] = self._store.get(self._key(child))
         return self._nodes[child]
 
+    def order_block(self, child: str) -> OrderBlock | None:
+        """Return the block of unknown order that holds a variable; None if it has a regression of its own."""
+        block = self._home.get(child)
+        if block is None:
+            return None
+        if block not in self._blocks:
+            self._blocks[block] = OrderBlock(self._store.block(self._block_key(block)))
+        return self._blocks[block]
+
+    def margin(self, child: str) -> Margin:
+        """Return what is known of the edges into one variable by themselves."""
+        if child not in self._margins:
+            self._margins[child] = self._margin(child)
+        return self._margins[child]
+
+    def _margin(self, child: str) -> Margin:
+        block = self.order_block(child)
+        if block is None:
+            return NodeMargin(self.node(child))
+        column = block.variables.index(child)
+        stated = stated_inside(self.graph, self.prior, block.posterior, column)
+        return BlockMargin(block.posterior, column, np.array(stated))
+
     def prepare(self, children: Iterable[str]) -> None:
-        """Fit several nodes at once, in parallel."""
+        """Fit several nodes at once, in parallel; blocks one after the other."""
         wanted = [child for child in children if child not in self._nodes]
         if self._link is not None:
             self._link.prepare(wanted)
-        self._store.prepare(self._key(child) for child in wanted)
+        self._store.prepare(self._key(child) for child in wanted if child not in self._home)
+        for child in wanted:
+            self.order_block(child)
 
-    def blocks(self, variables: Iterable[str]) -> Iterator[Block]:
+    def blocks(self, variables: Iterable[str]) -> Iterator[NodeBlock | OrderBlock]:
         """Yield the blocks that hold these variables, causes first."""
         wanted = set(variables)
+        done: set[tuple[str, ...]] = set()
         for name in self.graph.order:
-            if name in wanted:
+            if name not in wanted or self._home.get(name) in done:
+                continue
+            block = self.order_block(name)
+            if block is None:
                 yield NodeBlock(name, self.node(name))
+            else:
+                done.add(self._home[name])
+                yield block
 
     @property
     def node_keys(self) -> Iterable[NodeKey]:
-        """What defines each node."""
-        return (self._key(child) for child in self.graph.variables)
+        """What defines each node with a regression of its own."""
+        return (self._key(child) for child in self.graph.variables if child not in self._home)
 
     @property
     def log_evidence(self) -> float:
-        """Sum of the evidences of all nodes; fits them all."""
+        """Sum of the evidences of all blocks; fits them all."""
         self.prepare(self.graph.variables)
-        return sum(self._evidence(child) for child in self.graph.variables)
+        return sum(self._evidence(block) for block in self.blocks(self.graph.variables))
 
-    def _evidence(self, child: str) -> float:
-        value = self.node(child).log_evidence
+    def _evidence(self, block: NodeBlock | OrderBlock) -> float:
+        value = block.posterior.log_evidence if isinstance(block, OrderBlock) else block.node.log_evidence
         if value is None:
             raise EngineError(
-                f"the engine {self._store.engine.name!r} gives no evidence for {child!r}; evidence, and so the "
-                "weighing of several graphs, needs engine='exact' or engine='certified'"
+                f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}"
+                "; evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
             )
         return value

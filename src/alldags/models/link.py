@@ -78,13 +78,13 @@ class Link:
         return 1.0 - spared
 
     def _sources(self, child: str) -> list[str]:
-        """Return the treatment and the nodes between it and `child`."""
-        before = self.graph.ancestors(child)
+        """Return the treatment and the nodes between it and `child`; none of its own block, which may come after it."""
+        before = self.graph.ancestors(child) - set(self.graph.component(child))
         return [name for name in self.graph.order if name in self._after and name in before]
 
     def inclusion(self, source: str) -> dict[str, float]:
         """Return the posterior probability of each candidate cause of `source`, in a regression of it alone."""
-        if not self.graph.parents(source) or not self.data.knows(source):
+        if not self._terms(source).names or not self.data.knows(source):
             return {}
         node = self.store.get(self._key(source))
         values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
@@ -92,14 +92,22 @@ class Link:
 
     def coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
-        driven = (name for name in sources if cause in self.graph.parents(name) and self.data.knows(name))
+        driven = (name for name in sources if cause in self._terms(name).names and self.data.knows(name))
         nodes = [self.store.get(self._key(name)) for name in driven]
         return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
 
+    def _terms(self, source: str) -> NodeTerms:
+        """Return the terms of a source's own regression; block-mates, which it may act on, are left out."""
+        terms = linear_terms(self.graph, source)
+        block = self.graph.component(source)
+        if len(block) == 1:
+            return terms
+        kept = [(name, p) for name, p in zip(terms.names, terms.probability, strict=True) if name not in block]
+        return NodeTerms(source, tuple(name for name, _ in kept), tuple(p for _, p in kept))
+
     def _key(self, source: str) -> NodeKey:
         # a straight line is enough to see what drives a variable, also one that is not normal
-        data = self.data.straight
-        return NodeKey(linear_terms(self.graph, source), link_prior(self.prior), data, self.store.searcher)
+        return NodeKey(self._terms(source), link_prior(self.prior), self.data.straight, self.store.searcher)
 
     def prepare(self, children: Iterable[str]) -> None:
         """Fit the regressions that the links of these children need, in parallel."""
@@ -108,4 +116,4 @@ class Link:
 
     def _matters(self, source: str) -> bool:
         """Tell whether a source has a cause that may be a confounder, and rows that show it."""
-        return self.data.knows(source) and any(name not in self._after for name in self.graph.parents(source))
+        return self.data.knows(source) and any(name not in self._after for name in self._terms(source).names)

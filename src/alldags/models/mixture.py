@@ -17,6 +17,7 @@ import numpy as np
 
 from alldags.errors import AlldagsError
 from alldags.nodes.posterior import NodePosterior
+from alldags.orders.problem import BlockPosterior
 from alldags.typing import FloatArray
 
 Item = TypeVar("Item")
@@ -24,18 +25,19 @@ Other = TypeVar("Other")
 
 
 class Slope(NamedTuple):
-    """How a number answers to the mean coefficients of one node: linearly, to first order.
+    """How a number answers to the means of one node or block: linearly, to first order.
 
     Parameters
     ----------
     child, node
-        The node.
+        The node, or a block of unknown order and its first variable.
     slope
-        Change of the number per unit of each mean coefficient, shape (k,).
+        Change of the number per unit of each mean coefficient, shape (k,); of a block, of each mean effect inside it,
+        shape (b + e, b).
     """
 
     child: str
-    node: NodePosterior
+    node: NodePosterior | BlockPosterior
     slope: FloatArray
 
 
@@ -172,7 +174,7 @@ class Mixture(Generic[Item]):
         A node that several models share is one source of error. Different nodes of the same child are sampled with the
         same random numbers, so that their errors may add up; those of different children are independent.
         """
-        sources: dict[tuple[str, NodePosterior], FloatArray] = {}
+        sources: dict[tuple[str, NodePosterior | BlockPosterior], FloatArray] = {}
         for weight, item in zip(self.weights.posterior, self.items, strict=True):
             for child, node, slope in slopes(item):
                 sources[child, node] = sources.get((child, node), 0.0) + weight * slope

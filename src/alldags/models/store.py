@@ -1,4 +1,4 @@
-"""`NodeStore`: the fitted nodes of one fit, shared by all its models."""
+"""`NodeStore`: the fitted nodes and blocks of one fit, shared by all its models."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
+from alldags.orders.choose import order_engine
+from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.parallel import map_threads
 from alldags.priors.prior import Prior
 from alldags.progress import Progress
@@ -48,6 +50,33 @@ class NodeKey:
     def problem(self) -> NodeProblem:
         """Return the node's problem."""
         return build(self.data.of(self.child), self.terms, self.prior)
+
+
+@dataclass(frozen=True)
+class BlockKey:
+    """What defines a block of unknown order: equal keys have equal posteriors.
+
+    Parameters
+    ----------
+    terms
+        For each variable inside: the terms of its regression and their probabilities.
+    prior
+        Of the nodes inside.
+    data
+        The moments; compared by identity.
+    log_acyclic
+        Log prior probability that independent edges have no cycle; None if the engine is to find it.
+    """
+
+    terms: tuple[NodeTerms, ...]
+    prior: Prior
+    data: WorkingData
+    log_acyclic: float | None
+
+    def problem(self) -> BlockProblem:
+        """Return the block's problem."""
+        nodes = (build(self.data.of(terms.child), terms, self.prior) for terms in self.terms)
+        return BlockProblem(tuple(nodes), self.log_acyclic)
 
 
 class NodeStore:
@@ -88,6 +117,20 @@ class NodeStore:
         self._n_jobs = n_jobs
         self._progress = progress
         self._nodes: dict[NodeKey, NodePosterior] = {}
+        self._blocks: dict[BlockKey, BlockPosterior] = {}
+
+    def block(self, key: BlockKey) -> BlockPosterior:
+        """Return the posterior of one block."""
+        if key not in self._blocks:
+            found = order_engine(self.engine, self._progress)(key.problem(), self._stream(key.terms[0].child))
+            self._blocks[key] = found
+            for sentence in found.diagnostics.troubles:
+                warnings.warn(sentence, AlldagsWarning, stacklevel=5)
+        return self._blocks[key]
+
+    def fitted_blocks(self) -> Iterator[BlockPosterior]:
+        """Yield the blocks fitted so far."""
+        yield from self._blocks.values()
 
     def empty(self) -> NodeStore:
         """Return a store of the same kind without nodes, for questions on the way to an answer."""

@@ -104,10 +104,10 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
     return replace(problem, settings=settings)
 
 
-_ALMOST_CERTAIN = 1.0 - 1e-9  # a linked edge stays uncertain: what knowing it would do can still be asked
+ALMOST_CERTAIN = 1.0 - 1e-9  # a linked edge stays uncertain: what knowing it would do can still be asked
 
 
 def raised_probability(probability: FloatArray, raised: FloatArray) -> FloatArray:
     """Return ``1 - (1 - p) (1 - r)`` of the uncertain terms, shape (k,)."""
-    higher = np.minimum(1.0 - (1.0 - probability) * (1.0 - raised), _ALMOST_CERTAIN)
+    higher = np.minimum(1.0 - (1.0 - probability) * (1.0 - raised), ALMOST_CERTAIN)
     return np.where(probability < 1.0, higher, probability)

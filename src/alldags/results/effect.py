@@ -15,7 +15,9 @@ from alldags import checks
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
+from alldags.effects.direction import direction_variance
 from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
@@ -25,7 +27,9 @@ from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
+from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
+from alldags.results.stability import stability
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
+_PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
 class Effect:
@@ -165,6 +170,29 @@ class Effect:
         mean = math.ldexp(self._plain_mean, -power)
         return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
+    @cached_property
+    def sd_direction(self) -> float | None:
+        """The part of `sd_structure` that comes from directions which no number of observational rows can tell.
+
+        It is the spread of the effect over graphs that entail the same independences: an experiment, or knowing more of
+        the order (a tier), makes it smaller, rows do not. 0 where every direction is known; None if the engine has no
+        notion of a graph. From draws: see `alldags.effects.direction`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
+        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
+        >>> 0 < effect.sd_direction <= effect.sd_structure <= effect.sd
+        True
+        """
+        if self.sd_structure is None:
+            return None
+        stream = self.posterior._stream
+        inside = self._totals.average(lambda total: direction_variance(total, _PAIRS, stream()))
+        return min(abs(self._unit) * math.sqrt(inside), self.sd_structure)
+
     @property
     def sd_coefficients(self) -> float | None:
         """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
@@ -239,6 +267,8 @@ class Effect:
         """
         size = checks.whole("size", size, least=1)
         parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        blocks = (block.problem for total in self._totals.items for block in total.order_blocks)
+        parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
@@ -317,7 +347,50 @@ class Effect:
     @cached_property
     def _set_draws(self) -> float:
         """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
-        return min((node.set_draws for total in self._totals.items for node in total.nodes()), default=math.inf)
+        return min((block.set_draws for total in self._totals.items for block in total.blocks), default=math.inf)
+
+    # -- directions --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def probability_reverse(self) -> float | None:
+        """Posterior probability that the outcome acts on the treatment; 0 where no candidate graph has such a path.
+
+        Exact where `probability_no_path` is, else from draws. None if the engine has no notion of a graph.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
+        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
+        >>> total = (1 - effect.probability_no_path) + effect.probability_reverse + effect.probability_neither
+        >>> round(total, 9)
+        1.0
+        """
+        if not self._has_structure:
+            return None
+        back = self._models.map(lambda model: TotalEffect.of(model, self.outcome, self.treatment))
+        if not back.all(lambda total: total.has_structure):
+            return None
+        none = back.average_known(reach.probability_no_path)
+        if none is not None:
+            return 1.0 - none
+        return float(np.mean(back.draw(_DRAWS, self.posterior._stream(), TotalEffect.draws) != 0.0))
+
+    @property
+    def probability_neither(self) -> float | None:
+        """Posterior probability that neither acts on the other."""
+        if self.probability_no_path is None or self.probability_reverse is None:
+            return None
+        return max(self.probability_no_path - self.probability_reverse, 0.0)
+
+    @cached_property
+    def open_pairs(self) -> tuple[OpenPair, ...]:
+        """Pairs of variables whose direction was left open in a block that the effect runs through.
+
+        That of treatment and outcome comes first, then those that the data decide least.
+        """
+        return open_pairs(self._totals)
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -356,7 +429,9 @@ class Effect:
 
         ``effect_if_present`` and ``effect_if_absent`` are posterior means given the edge; ``variance_removed`` is the
         share of the posterior variance that knowing the edge would remove; ``sign_flips_at`` is the prior probability
-        of the edge at which the posterior mean would change sign, all else equal (``-``: at none).
+        of the edge at which the posterior mean would change sign, all else equal (``-``: at none). A pair of variables
+        whose direction is open is one row with three states: ``reversed`` is the probability of the other direction,
+        ``effect_if_reversed`` the mean given that, and ``effect_if_absent`` the mean given no edge between the two.
 
         Examples
         --------
@@ -478,6 +553,21 @@ class Effect:
 
         return Sensitivity(self._without_hidden, hits, draws)
 
+    def stability(self) -> Table:
+        """Return the answer under other edge probabilities, slabs, and without the link; a note if it turns.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
+        >>> table["variant"][:3]
+        ['as fitted', 'edge odds a third', 'edge odds 3 times']
+        >>> table.note
+        ''
+        """
+        return stability(self)
+
     @cached_property
     def regression(self) -> Regression | None:
         """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
@@ -491,7 +581,7 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
         >>> plain.covariates
-        ('age', 'income', 'genes')
+        ('age', 'sex', 'income')
         """
         covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
         return self._least_squares(covariates)
@@ -511,12 +601,13 @@ class Effect:
     @property
     def converged(self) -> bool:
         """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
-        return all(node.diagnostics.is_reliable for total in self._totals.items for node in total.nodes())
+        return all(block.diagnostics.is_reliable for total in self._totals.items for block in total.blocks)
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node that this effect needs, the engine that was used."""
-        return {node.problem.child: node.diagnostics.engine for total in self._totals.items for node in total.nodes()}
+        blocks = [block for total in self._totals.items for block in total.blocks]
+        return {name: block.diagnostics.engine for block in blocks for name in block.variables}
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
@@ -547,6 +638,11 @@ class Effect:
         from alldags.show.plots.effect import plot_effect
 
         return plot_effect(self.summary(), self.sample.draws, ax)
+
+    @property
+    def plots(self) -> EffectPlots:
+        """Further pictures, of paths, of the influence of edges, of where its spread comes from, of `do`."""
+        return EffectPlots(self)
 
     def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:
         """Return the answer in one plain sentence or two, or as the methods section of a paper would put it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from alldags.effects.sampled import sampled_orders
 from alldags.nodes.posterior import NodePosterior
 from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
@@ -28,6 +29,18 @@ def _node_notes(effect: Effect) -> Iterator[str]:
         yield from node.diagnostics.warnings
     yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
     yield from _copies_note(nodes)
+    blocks = dict.fromkeys(block for total in effect._totals.items for block in total.order_blocks)
+    for block in blocks:
+        yield from block.diagnostics.warnings
+    yield from _sampled_orders_note(effect)
+
+
+def _sampled_orders_note(effect: Effect) -> Iterator[str]:
+    """Say that an order was sampled, and how well the chains agree on this effect."""
+    for total in effect._totals.items:
+        for block, found in sampled_orders(total):
+            remark, draws = getattr(block.diagnostics, "remark", ""), min(found.effective_draws, 1e6)
+            yield f"{remark}; for this effect R-hat is {found.r_hat:.3f}, with about {draws:,.0f} effective draws"
 
 
 def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:

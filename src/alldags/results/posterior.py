@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alldags import checks
 from alldags.effects.comparison import check_over
-from alldags.effects.ranking import TopGraph, top_graphs
+from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
+from alldags.effects.top import TopGraph
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
+from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
 from alldags.models.components import on_other_data
 from alldags.models.fitted import FittedGraph
@@ -25,6 +30,8 @@ from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.effect import Effect
+from alldags.results.many import MOST_REFITS, effects_on
+from alldags.results.plots import PosteriorPlots
 from alldags.show.table import SquareTable, Table
 from alldags.typing import FloatArray
 
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST_REFITS = 2000
 _MOST_GRAPHS = 1_000_000
 
 
@@ -77,6 +83,7 @@ class Posterior:
         self._notes = notes
         self._clusters = clusters
         self._linked: dict[str, Mixture[FittedGraph]] = {}
+        self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -140,17 +147,21 @@ class Posterior:
         """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
         fitted = (node for key, node in self._store.fitted() if key.engine is None)
         engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
-        return tuple(dict.fromkeys((*self._notes, *engine_notes)))
+        block_notes = (warning for block in self._store.fitted_blocks() for warning in block.diagnostics.warnings)
+        return tuple(dict.fromkeys((*self._notes, *engine_notes, *block_notes)))
 
     @property
     def converged(self) -> bool:
         """Whether every node fitted so far was computed or sampled to the end; `notes` say what to do if not."""
-        return all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+        nodes = all(node.diagnostics.is_reliable for key, node in self._store.fitted() if key.engine is None)
+        return nodes and all(block.diagnostics.is_reliable for block in self._store.fitted_blocks())
 
     @property
     def engines_used(self) -> dict[str, str]:
         """For each node fitted so far, the engine that was used."""
-        return {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
+        nodes = {key.child: node.diagnostics.engine for key, node in self._store.fitted() if key.engine is None}
+        blocks = self._store.fitted_blocks()
+        return nodes | {name: block.diagnostics.engine for block in blocks for name in block.problem.variables}
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -233,8 +244,7 @@ class Posterior:
 
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
-        if link not in (None, 0, self._link):
-            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+        self._check_link(link)
         count = len(self.variables)
         check_memory(8 * count**2, f"the effects of {count:,} variables on each other", "ask for single effects")
         if link == 0 or self._link == 0:
@@ -246,14 +256,48 @@ class Posterior:
             total += self._linked_models(name).average_array(lambda model, name=name: effect_moments(model, [name]))  # type: ignore[misc]
         return total
 
+    def _check_link(self, link: float | None) -> None:
+        if link not in (None, 0, self._link):
+            raise AlldagsError(f"link must be None, 0 or the prior's own ({self._link:g}), got {link!r}")
+
+    def _without_link(self) -> Posterior:
+        """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
+        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters)
+        plain._has_link = False
+        return plain
+
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
         refits = sum(len(graph.descendants(name)) for graph in self.graphs for name in graph.variables)
-        if refits > _MOST_REFITS:
+        if refits > MOST_REFITS:
             raise AlldagsError(
                 f"linked effects of all {len(self.variables)} variables on each other need {refits:,} fits of nodes, "
-                f"more than {_MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
+                f"more than {MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
             )
+
+    def effects_on(self, outcome: str, *, level: float = 0.95, link: float | None = None) -> Table:
+        """Return the total effect of every variable that may act on `outcome`, causes first.
+
+        Parameters
+        ----------
+        outcome
+            Name.
+        level
+            Probability that the intervals hold.
+        link
+            None: as for single effects, every treatment is a question of its own (`Prior.link`). 0: no link, which
+            costs one fit of each node.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> table = ad.fit(study.table, study.graph, rng=0).effects_on("risk")
+        >>> list(table.columns)
+        ['treatment', 'mean', 'sd', 'low', 'high', 'probability_no_effect']
+        """
+        self._check_link(link)
+        return effects_on(self._without_link() if link == 0 else self, outcome, level)
 
     def edge_probabilities(self) -> Table:
         """Return prior and posterior probability of every candidate edge.
@@ -278,8 +322,18 @@ class Posterior:
         self._prepare()
         return tables.coefficients_table(self._models, self.edges)
 
-    def top_graphs(self, size: int = 10) -> tuple[TopGraph, ...] | None:
+    def top_graphs(self, size: int = 10, by: Literal["graph", "class"] | None = None) -> tuple[TopGraph, ...] | None:
         """Return the most probable graphs, most probable first; None if the engine has no notion of a graph.
+
+        Parameters
+        ----------
+        size
+            How many.
+        by
+            ``"graph"``: single graphs. ``"class"``: Markov classes, whose members no number of observational rows can
+            tell apart; each with its members (`TopGraph.members`), among the 2,000 most probable graphs. None: classes
+            if the order of some variables is open, otherwise graphs. Where the order is open, graphs are looked for
+            among 4,000 draws and the members of their classes; their probabilities are exact where the engine is.
 
         Examples
         --------
@@ -291,15 +345,23 @@ class Posterior:
         (9, 0.23)
         """
         size = checks.whole("size", size, 1, _MOST_GRAPHS)
+        if by is None:
+            by = "class" if any(graph.blocks for graph in self.graphs) else "graph"
+        checks.one_of("by", by, ("graph", "class"))
         self._prepare()
-        found = top_graphs(self._models, size)
+        found = (top_classes if by == "class" else top_graphs)(self._models, size)
+        return None if found is None else tuple(self._sorted(item) for item in found)
+
+    def _sorted(self, item: TopGraph) -> TopGraph:
+        """Return a graph with its edges, and those of its members, in the order of `edges`."""
         order = {edge: i for i, edge in enumerate(self.edges)}
-        if found is None:
-            return None
-        return tuple(TopGraph(tuple(sorted(item.edges, key=order.__getitem__)), item.probability) for item in found)
+        members = tuple(self._sorted(member) for member in item.members)
+        return TopGraph(tuple(sorted(item.edges, key=order.__getitem__)), item.probability, members)
 
     def median_probability_graph(self) -> CandidateGraph:
         """Return the graph of all edges with posterior probability above one half, as certain edges.
+
+        Where directions are open such edges may form a cycle; the least probable of it is then left out.
 
         Examples
         --------
@@ -313,7 +375,8 @@ class Posterior:
         if "posterior" not in table.columns:
             raise GraphError("the engine has no notion of an edge being present; use engine='auto' or 'exact'")
         rows = zip(table["cause"], table["effect"], table["posterior"], strict=True)
-        return CandidateGraph(self.variables, {(cause, effect): 1.0 for cause, effect, p in rows if p > 0.5})
+        likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
+        return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
@@ -325,6 +388,41 @@ class Posterior:
         graph = self._models.heaviest.graph  # directions may differ: draw the most probable
         own = {edge: p for edge, p in probabilities.items() if edge in graph.edges}
         return graph.plot(ax=ax, probabilities=own, **options)
+
+    @property
+    def plots(self) -> PosteriorPlots:
+        """Further pictures, of effects on one outcome, of edge probabilities before and after the data, of chains."""
+        return PosteriorPlots(self)
+
+    def report(
+        self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
+    ) -> None:
+        """Write a report on one effect: a file of HTML that needs nothing else; needs the extra ``report``.
+
+        Parameters
+        ----------
+        target
+            The file, such as ``report.html``. It appears complete or not at all.
+        treatment, outcome
+            Names of the two variables.
+        level
+            Probability that the interval holds.
+        command
+            The command line to show under "how computed"; empty for none.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> ad.fit(study.table, study.graph, rng=0).report(target, treatment="smoking", outcome="risk")
+        >>> target.stat().st_size < 400_000
+        True
+        """
+        from alldags.results.report import effect_report
+        from alldags.show.report.page import report_html
+
+        write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "
@@ -338,7 +436,7 @@ class Posterior:
     @property
     def _link(self) -> float:
         """Strength of the link; 0 for engines that use no edge probabilities."""
-        uses_edges = getattr(self._store.engine, "uses_edges", True)
+        uses_edges = getattr(self._store.engine, "uses_edges", True) and self._has_link
         return self._models.items[0].prior.link if uses_edges else 0.0
 
     def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
@@ -359,11 +457,17 @@ class Posterior:
 
     def _on(self, data: Sequence[WorkingData]) -> Posterior:
         """Return the posterior of the same models on other data."""
-        models = on_other_data(self._models, data, self._store)
+        return self._of(on_other_data(self._models, data, self._store))
+
+    def _of(self, models: Mixture[FittedGraph]) -> Posterior:
+        """Return the posterior of other models, with the same nodes where they have the same."""
         return Posterior(models, self._store, self._seed, self._notes)
 
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)
+        for model in self._models.items:
+            for block in model.graph.blocks:
+                model.order_block(block[0])
 
     @property
     def _data(self) -> WorkingData:
@@ -381,3 +485,11 @@ class Posterior:
     @property
     def _units(self) -> Any:
         return self._data.scale[None, :] / self._data.scale[:, None]
+
+
+def _acyclic(variables: tuple[str, ...], edges: dict[Edge, float]) -> list[Edge]:
+    """Return edges without cycles: the least probable edge of each is left out."""
+    kept = dict(edges)
+    while cycle := find_cycle(variables, kept):
+        del kept[min(itertools.pairwise(cycle), key=kept.__getitem__)]
+    return list(kept)

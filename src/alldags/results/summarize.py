@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
@@ -24,6 +24,7 @@ from alldags.show.summary import (
     GivenEffect,
     LeastSquares,
     MissingShare,
+    OpenDirection,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         missing=_missing(effect),
         clusters=_clusters(effect),
         measure=effect.measure,
+        **_directions(effect),
     )
     return replace(found, **effect._summary_fields(level))
 
@@ -105,6 +107,21 @@ def _clusters(effect: Effect) -> ClusterSpread | None:
     return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
 
 
+def _directions(effect: Effect) -> dict[str, Any]:
+    """Return what is known of directions that were left open; nothing if none was."""
+    graphs, (x, y) = effect.posterior.graphs, (effect.treatment, effect.outcome)
+    found: dict[str, Any] = {}
+    if effect.open_pairs:
+        found["open_pairs"] = tuple(
+            OpenDirection(pair.first, pair.second, pair.forward, pair.backward) for pair in effect.open_pairs
+        )
+        found["sd_direction"] = effect.sd_direction
+    if any(y in graph.descendants(x) for graph in graphs) and any(x in graph.descendants(y) for graph in graphs):
+        found["probability_reverse"] = effect.probability_reverse
+        found["probability_neither"] = effect.probability_neither
+    return found
+
+
 def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
     """Return mean and interval given a path; None if that is certain, impossible or not defined."""
     atom = effect.probability_no_path
@@ -119,7 +136,7 @@ def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
 
 def _prior_no_path(effect: Effect) -> float | None:
     models = effect.posterior._models
-    if any(model.prior.edges is not None for model in models.items):
+    if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
     return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
 
@@ -138,7 +155,7 @@ def _explained(effect: Effect) -> tuple[Explained, ...]:
     found = []
     for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
         variance = sum(_variance(data.of(child), child) for data in tables) / len(tables)
-        noise = models.average(lambda model, child=child: model.node(child).noise_variance)  # type: ignore[misc]
+        noise = models.average(lambda model, child=child: model.margin(child).noise_variance)  # type: ignore[misc]
         if math.isfinite(noise):
             found.append(Explained(child, 1.0 - noise / variance))
     return tuple(found)
@@ -200,6 +217,7 @@ _COMPUTED = {
     "exact": "exactly",
     "certified": "up to a proven remainder",
     "mcmc": "by sampling",
+    "partition": "by sampling orders",
     "gibbs": "by Gibbs sampling",
     "polya-gamma": "by Polya-Gamma sampling",
     "weighted": "by weighted draws",

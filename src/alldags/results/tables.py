@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,13 +74,17 @@ def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Tab
     influences = edge_influences(totals)
     if influences is None:
         raise AlldagsError("edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'")
-    rows = [_influence_row(item, unit, sd) for item in influences]
-    rows.sort(key=lambda row: -row[6])
+    pairs = [(item, _influence_row(item, unit, sd)) for item in influences]
+    pairs.sort(key=lambda pair: -pair[1][6])
     names = (
         "cause", "effect", "prior", "posterior", "effect_if_present", "effect_if_absent", "variance_removed",
         "sign_flips_at",
     )  # fmt: skip
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    columns: dict[str, list[Any]] = {name: [row[i] for _, row in pairs] for i, name in enumerate(names)}
+    if any(item.reverse for item, _ in pairs):
+        columns["reversed"] = [item.reverse for item, _ in pairs]
+        columns["effect_if_reversed"] = [unit * item.mean_reverse for item, _ in pairs]
+    return Table(columns)
 
 
 def _influence_row(
@@ -91,6 +96,8 @@ def _influence_row(
     if sd > 0 and math.isfinite(sd) and 0 < p < 1:
         size, power = math.frexp(sd)  # in very large or small units the squares would not be numbers
         removed = p * (1 - p) * math.ldexp(present - absent, -power) ** 2 / size**2
+    if item.reverse and sd > 0 and math.isfinite(sd):
+        removed = unit**2 * item.spread / sd**2
     return item.cause, item.effect, item.prior, p, present, absent, removed, item.sign_flip_prior
 
 
@@ -105,10 +112,12 @@ def edges_table(models: Mixture[FittedGraph], edges: Sequence[Edge]) -> Table:
         name, note = "shrinkage", NOT_A_PROBABILITY
         posterior = models.average_array(lambda model: _edge_values(model, edges, "shrinkage"))
     prior = [models.prior_average(lambda model, edge=edge: edge_prior(model, edge)) for edge in edges]  # type: ignore[misc]
-    return Table(
-        {"cause": [c for c, _ in edges], "effect": [e for _, e in edges], "prior": prior, name: posterior.tolist()},
-        note,
-    )
+    columns: dict[str, list[Any]] = {"cause": [c for c, _ in edges], "effect": [e for _, e in edges]}
+    columns |= {"prior": prior, name: posterior.tolist()}
+    if any(model.graph.blocks for model in models.items):
+        chance = dict(zip(edges, posterior.tolist(), strict=True))
+        columns["either"] = [value + chance.get(edge[::-1], 0.0) for edge, value in chance.items()]
+    return Table(columns, note)
 
 
 def _edge_values(model: FittedGraph, edges: Sequence[Edge], name: str) -> FloatArray:
@@ -119,9 +128,9 @@ def _edge_values(model: FittedGraph, edges: Sequence[Edge], name: str) -> FloatA
 def _edge_value(model: FittedGraph, edge: Edge, name: str) -> float:
     if edge not in model.graph.edges:
         return 0.0
-    node = model.node(edge[1])
-    values = getattr(node, name)
-    return math.nan if values is None else float(values[node.parents.index(edge[0])])
+    margin = model.margin(edge[1])
+    values = margin.inclusion if name == "inclusion" else margin.shrinkage
+    return math.nan if values is None else float(values[margin.parents.index(edge[0])])
 
 
 def coefficients_table(models: Mixture[FittedGraph], edges: Sequence[Edge]) -> Table:
@@ -144,7 +153,7 @@ def _coefficient_moments(model: FittedGraph, edges: Sequence[Edge]) -> FloatArra
     moments = np.zeros((len(edges), 2))
     for row, (cause, effect) in zip(moments, edges, strict=True):
         if (cause, effect) in model.graph.edges:
-            node = model.node(effect)
-            place = node.parents.index(cause)
-            row[:] = node.mean[place], node.second_moment[place, place]
+            margin = model.margin(effect)
+            place = margin.parents.index(cause)
+            row[:] = margin.mean[place], margin.square[place]
     return moments

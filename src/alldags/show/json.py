@@ -43,6 +43,10 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "computed": summary.computed,
         "sd_hidden": summary.sd_hidden,
         "hidden_cause": summary.hidden and hidden_dict(summary.hidden),
+        "probability_reverse": summary.probability_reverse,
+        "probability_neither": summary.probability_neither,
+        "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
+        "sd_direction": summary.sd_direction,
         **_rows(summary),
         **_risk_keys(summary),
     }

@@ -150,6 +150,29 @@ class NotNormal:
     rows: float
 
 
+@dataclass(frozen=True, slots=True)
+class OpenDirection:
+    """Two variables between which both directions were left open.
+
+    Parameters
+    ----------
+    first, second
+        Names; the edge from first to second is at least as probable as the other one.
+    forward, backward
+        Posterior probabilities of ``first -> second`` and of ``second -> first``, between 0 and 1.
+    """
+
+    first: str
+    second: str
+    forward: float
+    backward: float
+
+    @property
+    def none(self) -> float:
+        """Posterior probability of no edge between the two."""
+        return max(1.0 - self.forward - self.backward, 0.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSummary:
     """An effect as plain numbers, names and notes: words, JSON, HTML and pictures are made from it alone.
@@ -250,6 +273,15 @@ class EffectSummary:
         Variables on the way, and the outcome, that are not normal.
     mean_straight_line
         The estimate with straight lines through all variables; None where the estimate is that.
+    probability_reverse, probability_neither
+        Where both are possible: posterior probabilities that the outcome acts on the treatment, and that neither acts
+        on the other, between 0 and 1; otherwise None.
+    open_pairs
+        Pairs of variables whose direction was left open where the effect runs, that of treatment and outcome first,
+        then those that the data decide least.
+    sd_direction
+        The part of `sd_structure` that comes from directions which no number of observational rows can tell, in units
+        of the effect; None where every direction is known.
 
     Examples
     --------
@@ -309,3 +341,7 @@ class EffectSummary:
     odds_ratio: Ratio | None = None
     not_normal: tuple[NotNormal, ...] = ()
     mean_straight_line: float | None = None
+    probability_reverse: float | None = None
+    probability_neither: float | None = None
+    open_pairs: tuple[OpenDirection, ...] = ()
+    sd_direction: float | None = None

@@ -150,12 +150,41 @@ def _if_there_is_one(summary: EffectSummary) -> str:
     return f"If there is one, it is {amount(summary, given.mean)} ({low} to {high}){average}."
 
 
+def _which_way(summary: EffectSummary) -> str:
+    """Say how probable it is that the outcome acts on the treatment, where both are possible."""
+    reverse, neither, atom = summary.probability_reverse, summary.probability_neither, summary.probability_no_path
+    if reverse is None or neither is None or atom is None:
+        return ""
+    return (
+        f"Which of the two acts on the other was left open: {summary.treatment} on {summary.outcome} "
+        f"{percent(1.0 - atom)}, {summary.outcome} on {summary.treatment} {percent(reverse)}, neither "
+        f"{percent(neither)}."
+    )
+
+
+def _what_rows_cannot_tell(summary: EffectSummary) -> str:
+    """Say that more rows would not help, where most of the variance comes from directions they cannot tell."""
+    inside = summary.sd_direction
+    if inside is None or not summary.sd > 0 or not inside**2 > _MOSTLY * summary.sd**2:
+        return ""
+    share = whole_percent(inside**2 / summary.sd**2)
+    return (
+        f"{share} of the variance comes from directions that no number of such rows can tell: what would help is an "
+        "experiment, or knowing more of the order, not more rows."
+    )
+
+
+_MOSTLY = 0.3  # share of the variance from which on directions are worth a sentence
+
+
 _SENTENCES: tuple[Callable[[EffectSummary], str], ...] = (
     _answer,
     _other_direction,
     _mean_outside,
     _no_effect_at_all,
     _if_there_is_one,
+    _which_way,
+    _what_rows_cannot_tell,
 )
 
 
@@ -176,6 +205,8 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
     if summary.sd_structure is not None and summary.sd_coefficients is not None:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
         found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
+        if summary.sd_direction is not None:
+            found.append(("    of it, directions no rows can tell", amount(summary, summary.sd_direction)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
     if summary.sd_hidden is not None:
         found.append(("  from a hidden common cause", amount(summary, summary.sd_hidden)))
@@ -333,12 +364,29 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
 
 
+def _open_remark(summary: EffectSummary) -> str:
+    """Say what the data make of the directions that were left open."""
+    if not summary.open_pairs:
+        return ""
+    shown = [
+        f"{pair.first} -> {pair.second} {whole_percent(pair.forward)}, {pair.second} -> {pair.first} "
+        f"{whole_percent(pair.backward)}, no edge {whole_percent(pair.none)}"
+        for pair in summary.open_pairs[:_MOST_PAIRS]
+    ]
+    rest = len(summary.open_pairs) - len(shown)
+    more = f"; {rest} more pair{'s' if rest > 1 else ''}" if rest else ""
+    return f"Directions left open: {'; '.join(shown)}{more}."
+
+
+_MOST_PAIRS = 3
+
+
 def _hidden_remark(summary: EffectSummary) -> str:
     """Say how strong a hidden common cause would have to be."""
     return "" if summary.hidden is None else hidden_sentence(summary.hidden)
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark, _hidden_remark)
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark, _open_remark, _hidden_remark)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

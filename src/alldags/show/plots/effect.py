@@ -8,13 +8,14 @@ import numpy as np
 
 from alldags.errors import require
 from alldags.show.plots import style
-from alldags.show.summary import EffectSummary
-from alldags.show.words import interval_name
+from alldags.show.summary import EffectSummary, GivenEffect
+from alldags.show.words import amount, interval_name
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_WORTH_DRAWING = 0.01  # probability of no effect, from which the effect given that there is one is drawn apart
 _VISIBLE = 5e-4  # an atom that rounds to 0.0% is not drawn
 
 
@@ -68,17 +69,24 @@ def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
 
 
 def smooth_density(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a grid and a kernel density estimate on it, over the central 99.8% of the values."""
-    from scipy.stats import gaussian_kde
+    """Return a grid and a kernel density estimate on it, over the central 99.8% of the values.
+
+    The values are counted in bins much finer than the kernel, which is then laid over the counts: the same to the eye
+    as a sum over all values, and a hundred times as fast.
+    """
+    from scipy.ndimage import gaussian_filter1d
 
     low, high = np.quantile(values, [0.001, 0.999])
     margin = 0.05 * (high - low)
     grid = np.linspace(low - margin, high + margin, 400)
     inside = values[(values >= low - margin) & (values <= high + margin)]
-    share = len(inside) / len(values)
     spread = min(inside.std(), np.subtract(*np.quantile(inside, [0.75, 0.25])) / 1.349)
-    width = 0.9 * spread * len(inside) ** -0.2 / inside.std()  # Silverman's rule, robust to heavy tails
-    return grid, np.asarray(gaussian_kde(inside, bw_method=max(width, 1e-3))(grid)) * share
+    width = max(0.9 * spread * len(inside) ** -0.2, 1e-3 * inside.std())  # Silverman's rule, robust to heavy tails
+    step = min(width / 8, (grid[-1] - grid[0]) / 1000)
+    edges = np.arange(grid[0] - 5 * width, grid[-1] + 5 * width + step, step)
+    counts, _ = np.histogram(inside, edges)
+    smooth = gaussian_filter1d(counts / (len(values) * step), width / step, mode="constant", truncate=5.0)
+    return grid, np.interp(grid, (edges[1:] + edges[:-1]) / 2, smooth)
 
 
 def _draw_interval(axes: Any, summary: EffectSummary) -> None:
@@ -86,13 +94,28 @@ def _draw_interval(axes: Any, summary: EffectSummary) -> None:
     height = 0.02
     axes.plot(
         [low, high], [height, height], transform=axes.get_xaxis_transform(), color=style.INTERVAL, linewidth=3,
-        solid_capstyle="butt", label=f"{interval_name(summary)} {low:.3g} to {high:.3g}",
+        solid_capstyle="butt", label=f"{interval_name(summary)} {amount(summary, low)} to {amount(summary, high)}",
     )  # fmt: skip
     axes.plot(
         [summary.mean], [height], "o", transform=axes.get_xaxis_transform(), color=style.INTERVAL, markersize=6,
-        label=f"mean {summary.mean:.3g}",
+        label=f"mean {amount(summary, summary.mean)}",
     )  # fmt: skip
-    axes.legend(frameon=False, fontsize=style.SMALL, loc="upper left", bbox_to_anchor=(0, -0.2), ncols=4)
+    if summary.given_effect is not None and (summary.probability_no_path or 0.0) >= _WORTH_DRAWING:
+        _draw_given_effect(axes, summary, summary.given_effect)
+    axes.legend(frameon=False, fontsize=style.SMALL, loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+
+
+def _draw_given_effect(axes: Any, summary: EffectSummary, given: GivenEffect) -> None:
+    """Draw mean and interval given that there is an effect, above those averaged over both."""
+    height, ends = 0.075, f"{amount(summary, given.low)} to {amount(summary, given.high)}"
+    axes.plot(
+        [given.low, given.high], [height, height], transform=axes.get_xaxis_transform(), color=style.EFFECT,
+        linewidth=1.6, linestyle=(0, (4, 1.5)), label=f"if there is an effect: {amount(summary, given.mean)} ({ends})",
+    )  # fmt: skip
+    axes.plot(
+        [given.mean], [height], "o", transform=axes.get_xaxis_transform(), color=style.EFFECT, markerfacecolor="white",
+        markersize=6,
+    )  # fmt: skip
 
 
 def _draw_atom(axes: Any, atom: float) -> None:

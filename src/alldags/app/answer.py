@@ -1,0 +1,144 @@
+"""From a question of the page to its answer: plain data in, plain data out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from alldags.data.moments import Moments
+from alldags.errors import AlldagsError
+from alldags.fitting import fit
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.io import format_graph
+from alldags.results.effect import Effect
+from alldags.results.report import effect_report
+from alldags.show import words
+from alldags.show.report.clip import clipped
+from alldags.show.report.page import report_html
+from alldags.show.report.svg import effect_svg, graph_svg
+from alldags.show.report.texts import edge_label
+
+SEED = 0
+
+
+def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
+    """Return the candidate graph of a question: edges from tier to tier, but for its exceptions.
+
+    Examples
+    --------
+    >>> from alldags.app.answer import graph_of
+    >>> dict(graph_of({"tiers": [["a", "b"], ["c"]], "probability": 0.5, "edges": [["a", "c", 0]]}).edges)
+    {('b', 'c'): 0.5}
+    """
+    tiers, exceptions = question.get("tiers"), question.get("edges", [])
+    if not _is_tiers(tiers):
+        raise AlldagsError(f"tiers must be a list of lists of names, got {tiers!r}")
+    if not isinstance(exceptions, list) or not all(isinstance(edge, list) and len(edge) == 3 for edge in exceptions):
+        raise AlldagsError(f"edges must be a list of [cause, effect, probability], got {exceptions!r}")
+    graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], question.get("probability", 0.5))
+    changed = {(cause, effect): probability for cause, effect, probability in exceptions}
+    for edge in changed:
+        if edge not in graph.edges:
+            raise AlldagsError(f"{edge[0]!r} does not stand in a tier before {edge[1]!r}")
+    return CandidateGraph(graph.variables, {**graph.edges, **changed})
+
+
+def _is_tiers(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(tier, list) and all(isinstance(name, str) for name in tier) for tier in value
+    )
+
+
+def effect_of(moments: Moments, question: Mapping[str, Any]) -> Effect:
+    """Fit the question's graph and return its effect."""
+    graph = graph_of(question)
+    for name in graph.variables:
+        if name not in moments.names:
+            raise AlldagsError(f"{name!r} is no column of the table")
+    posterior = fit(moments, graph, rng=SEED)
+    return posterior.effect(str(question.get("treatment")), str(question.get("outcome")))
+
+
+def answer(moments: Moments, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer in words and pictures.
+
+    Parameters
+    ----------
+    moments
+        Of the table.
+    question
+        ``tiers`` (lists of names), ``probability`` of all edges from tier to tier, ``edges`` (exceptions, each a
+        cause, an effect and a probability), ``treatment`` and ``outcome``.
+    """
+    effect = effect_of(moments, question)
+    report = effect_report(effect, checks=False)
+    summary, shown = report.summary, clipped(report)
+    facts = {edge.pair: edge for edge in report.edges}
+    roles = {effect.treatment: "treatment", effect.outcome: "outcome"}
+    picture, width = graph_svg(shown, roles, {pair: edge_label(facts[pair], summary) for pair in shown.edges})
+    return {
+        "sentence": words.sentence(summary),
+        "rows": [list(row) for row in words.rows(summary)],
+        "remarks": words.remarks(summary),
+        "notes": list(summary.notes),
+        "graph": picture,
+        "width": width,
+        "effect": effect_svg(summary, report.draws),
+        "folded": len(report.edges) - len(shown.edges),
+        "mean": summary.mean,
+    }
+
+
+def export(moments: Moments, question: Mapping[str, Any], kind: str, table: str) -> tuple[str, str]:
+    """Return the name and the text of a file to keep: ``graph``, ``python`` or ``report``.
+
+    Parameters
+    ----------
+    moments, question
+        As for `answer`.
+    kind
+        What to write.
+    table
+        Name of the table's file.
+    """
+    if kind == "graph":
+        return "graph.toml", format_graph(graph_of(question), "toml")
+    if kind == "python":
+        return "effect.py", python_lines(question, table)
+    if kind == "report":
+        return "report.html", report_html(effect_report(effect_of(moments, question)))
+    raise AlldagsError(f"there is nothing called {kind!r} to export")
+
+
+def python_lines(question: Mapping[str, Any], table: str) -> str:
+    """Return Python that asks the same question of the same file."""
+    graph_of(question)  # raises where it is none
+    tiers = [tier for tier in question["tiers"] if tier]
+    lines = [
+        "import alldags as ad",
+        "",
+        f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question['probability']!r})",
+    ]
+    for cause, effect, probability in question.get("edges", []):
+        lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
+    return "\n".join(
+        [
+            *lines,
+            f"posterior = ad.fit({table!r}, graph, rng={SEED})",
+            f"effect = posterior.effect(treatment={question['treatment']!r}, outcome={question['outcome']!r})",
+            "print(effect)",
+            "",
+        ]
+    )
+
+
+def parsed(body: bytes) -> Mapping[str, Any]:
+    """Return a question that was sent."""
+    try:
+        question = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise AlldagsError(f"a question must be JSON: {error}") from error
+    if not isinstance(question, dict):
+        raise AlldagsError(f"a question must be an object, got {type(question).__name__}")
+    return question

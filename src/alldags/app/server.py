@@ -1,0 +1,151 @@
+"""The server behind the page: this computer only, and only who was given the address.
+
+It listens on the loopback address. The address of the page holds a random token, without which every request is
+refused; so is one whose ``Host`` is not this server's, as with a name that was made to point here (DNS rebinding), and
+one that another page sent.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from typing import Any
+
+from alldags.app.answer import answer, export, parsed
+from alldags.app.page import Page, page
+from alldags.app.study import Study
+from alldags.errors import AlldagsError
+
+LOOPBACK = "127.0.0.1"
+MOST_BYTES = 2_000_000  # of a question
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one study; `address` is where its page is.
+
+    Parameters
+    ----------
+    study
+        The table and the first question.
+    port
+        Where to listen; 0 for any free one.
+
+    Examples
+    --------
+    >>> from alldags.app.server import Server
+    >>> from alldags.app.study import Study, first_question
+    >>> import alldags as ad, numpy as np
+    >>> moments = ad.Moments.from_table(np.random.default_rng(0).normal(size=(50, 2)), names=["x", "y"])
+    >>> with Server(Study("xy.csv", moments, first_question(("x", "y"), None, None, None), ())) as server:
+    ...     server.address.startswith("http://127.0.0.1:")
+    True
+    """
+
+    daemon_threads = True
+
+    def __init__(self, study: Study, port: int = 0) -> None:
+        self.study = study
+        self.token = secrets.token_urlsafe(24)
+        self.page: Page = page(study)
+        self.busy = Lock()  # one answer at a time: they would only slow each other down
+        super().__init__((LOOPBACK, port), Handler)
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What a request may call this server."""
+        return frozenset(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: Server
+    server_version = "alldags"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """Send the page."""
+        self._serve({"": self._page})
+
+    def do_POST(self) -> None:
+        """Answer a question, or write a file to keep."""
+        kinds = {f"export/{kind}": partial(self._export, kind) for kind in ("graph", "python", "report")}
+        self._serve({"answer": self._answer, **kinds})
+
+    def _serve(self, routes: dict[str, Any]) -> None:
+        refusal = self._refusal()
+        if refusal is not None:
+            self._send(refusal, "text/plain", refusal.phrase)
+            return
+        route = routes.get(self.path.removeprefix(f"/{self.server.token}/"))
+        if route is None:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
+            return
+        route()
+
+    def _refusal(self) -> HTTPStatus | None:
+        """Return why a request is not for us, or None."""
+        origin = self.headers.get("Origin")
+        if self.headers.get("Host") not in self.server.hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST
+        if origin is not None and origin.removeprefix("http://") not in self.server.hosts:
+            return HTTPStatus.FORBIDDEN
+        token = self.path.split("/")[1] if self.path.count("/") >= 2 else ""
+        return None if secrets.compare_digest(token.encode(), self.server.token.encode()) else HTTPStatus.FORBIDDEN
+
+    def _page(self) -> None:
+        self._send(HTTPStatus.OK, "text/html", self.server.page.html)
+
+    def _answer(self) -> None:
+        self._reply(lambda question: answer(self.server.study.moments, question))
+
+    def _export(self, kind: str) -> None:
+        study = self.server.study
+        self._reply(
+            lambda question: dict(zip(("name", "text"), export(study.moments, question, kind, study.name), strict=True))
+        )
+
+    def _reply(self, make: Any) -> None:
+        """Send what `make` makes of the question that was sent, or what is wrong with it."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MOST_BYTES:
+            self.close_connection = True  # the body stays unread
+            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "text/plain", "no length, or too long")
+            return
+        body = self.rfile.read(int(length))
+        try:
+            with self.server.busy:
+                start = time.perf_counter()
+                reply = make(parsed(body))
+                reply["milliseconds"] = round(1000 * (time.perf_counter() - start))
+        except AlldagsError as error:
+            reply = {"error": str(error)}
+        self._send(HTTPStatus.OK, "application/json", json.dumps(reply))
+
+    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", self.server.page.policy)
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing: the terminal is for the person who started the page."""

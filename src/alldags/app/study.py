@@ -1,0 +1,123 @@
+"""The table that a page is about, and the graph it begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from alldags.data.files import read_table
+from alldags.data.moments import Moments
+from alldags.data.source import open_source
+from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.io import read_graph
+
+DEFAULT_PROBABILITY = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A table read once, as moments, and the first question about it.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    moments
+        Of all columns that can be used.
+    question
+        The first question, in the form that `alldags.app.answer.answer` takes.
+    left_out
+        Columns that are no numbers, or miss values.
+    """
+
+    name: str
+    moments: Moments
+    question: Mapping[str, Any]
+    left_out: tuple[str, ...]
+
+
+def open_study(
+    path: Path, graph: Path | None = None, treatment: str | None = None, outcome: str | None = None
+) -> Study:
+    """Read a table and, if there is one, a graph.
+
+    Without a graph the last column is the outcome, the one before it the treatment, and all others come first.
+    """
+    table = read_table(path)
+    names, left_out = usable_columns(table)
+    if len(names) < 2:
+        raise DataError(f"{path.name!r} has {len(names)} columns of numbers without gaps; a page needs two")
+    candidate = None if graph is None else read_graph(graph)
+    if candidate is not None:
+        _check_graph(candidate, names)
+    moments = Moments.from_table(table, names)
+    question = first_question(names, candidate, treatment, outcome)
+    return Study(path.name, moments, question, left_out)
+
+
+def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
+    for name in graph.variables:
+        if name not in names:
+            raise DataError(f"{name!r} of the graph is no column of numbers{did_you_mean(name, names)}")
+    if graph.blocks:
+        raise GraphError(
+            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open in the graph; the page has columns in an "
+            "order: leave one direction of each pair"
+        )
+    if graph.hidden:
+        pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
+        raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
+
+
+def usable_columns(table: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns that can be used, and of those that cannot."""
+    source = open_source(table)
+    used, unused = [], []
+    for name in source.columns:
+        try:
+            source.moments((name,))
+        except AlldagsError:
+            unused.append(name)
+        else:
+            used.append(name)
+    return tuple(used), tuple(unused)
+
+
+def first_question(
+    names: tuple[str, ...], graph: CandidateGraph | None, treatment: str | None, outcome: str | None
+) -> dict[str, Any]:
+    """Return the question that the page begins with."""
+    known = names if graph is None else graph.variables
+    for role, name in (("treatment", treatment), ("outcome", outcome)):
+        if name is not None and name not in known:
+            raise AlldagsError(f"the {role} {name!r} is not there{did_you_mean(name, known)}")
+    last = outcome or next(name for name in reversed(known) if name != treatment)
+    first = treatment or next(name for name in reversed(known) if name != last)
+    if first == last:
+        raise AlldagsError(f"treatment and outcome are both {first!r}; choose two different variables")
+    if graph is None:
+        before = [name for name in names if name not in (first, last)]
+        tiers = [tier for tier in (before, [first], [last]) if tier]
+        return {"tiers": tiers, "edges": [], "unused": [], **_rest(first, last)}
+    tiers = [list(tier) for tier in graph.tiers()]
+    unused = [name for name in names if name not in graph.variables]
+    return {"tiers": tiers, "edges": _exceptions(graph, tiers), "unused": unused, **_rest(first, last)}
+
+
+def _rest(treatment: str, outcome: str) -> dict[str, Any]:
+    return {"probability": DEFAULT_PROBABILITY, "treatment": treatment, "outcome": outcome}
+
+
+def _exceptions(graph: CandidateGraph, tiers: list[list[str]]) -> list[list[Any]]:
+    """Return the edges whose probability is not that of all others; 0 for those that are no candidates."""
+    found = []
+    for place, later in enumerate(tiers):
+        for cause in (name for tier in tiers[:place] for name in tier):
+            for effect in later:
+                probability = graph.edges.get((cause, effect), 0.0)
+                if probability != DEFAULT_PROBABILITY:
+                    found.append([cause, effect, probability])
+    return found

@@ -1,0 +1,1 @@
+"""Compiled loops for blocks of variables whose order is open."""

@@ -1,0 +1,194 @@
+"""`effect.plots` and `posterior.plots`: one picture a method, ``ax=`` in, axes out. All need the extra ``plot``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags import checks
+from alldags.errors import AlldagsError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from alldags.results.effect import Effect
+    from alldags.results.posterior import Posterior
+
+_FAN_LEVELS = (0.95, 0.8, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class EffectPlots:
+    """Pictures of one effect; obtained as `Effect.plots`.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> effect.plots.paths().get_xlabel()
+    'effect of smoking on risk'
+    """
+
+    effect: Effect
+
+    def paths(self, limit: int = 8, ax: Axes | None = None) -> Axes:
+        """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
+        from alldags.show.plots.paths import plot_paths
+
+        return self._told(plot_paths(self._plain.summary(), self._plain.paths(limit), ax))
+
+    def influence(self, limit: int = 10, ax: Axes | None = None) -> Axes:
+        """Draw the effect without and with each uncertain edge, the most informative edge on top."""
+        from alldags.show.plots.tornado import plot_influence
+
+        limit = checks.whole("limit", limit, least=1)
+        return self._told(plot_influence(self._plain.summary(), self._plain.edge_influence(), limit, ax))
+
+    @property
+    def _plain(self) -> Effect:
+        """The effect without hidden common causes in the graph, which is what paths and edges account for."""
+        return self.effect._without_hidden
+
+    def _told(self, ax: Axes) -> Axes:
+        """Say that a picture leaves out the graph's hidden common causes, if it does."""
+        if self._plain is not self.effect:
+            ax.set_title("were there no hidden common cause", fontsize="small", loc="left")
+        return ax
+
+    def spread(self, others: Sequence[Effect] = (), ax: Axes | None = None) -> Axes:
+        """Draw how much of the variance comes from not knowing the graph, and the coefficients; of others, too."""
+        from alldags.show.plots.spread import plot_spread
+
+        return plot_spread([effect.summary() for effect in (self.effect, *others)], ax)
+
+    def do(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the outcome of a new unit over values that the treatment is set to.
+
+        By default 15 values within two standard deviations of the treatment's mean.
+        """
+        from alldags.show.plots.fan import plot_fan
+
+        chosen = self._values() if values is None else [checks.finite("a value of the treatment", x) for x in values]
+        found = [self.effect.do(x) for x in chosen]
+        ends = {level: np.array([outcome.interval(level) for outcome in found]) for level in _FAN_LEVELS}
+        names = self.effect.treatment, self.effect.outcome
+        means = np.array([outcome.mean for outcome in found])
+        fans = [(level, low_high[:, 0], low_high[:, 1]) for level, low_high in ends.items()]
+        return plot_fan(names, np.array(chosen), means, fans, ax)
+
+    def _values(self) -> list[float]:
+        data = self.effect.posterior._data
+        place = data.pooled.index[self.effect.treatment]
+        centre = float(data.pooled.mean[place] * data.scale[place])
+        sd = float(data.scale[place]) * math.sqrt(float(data.pooled.scatter[place, place]) / data.pooled.rows)
+        return [float(x) for x in np.linspace(centre - 2 * sd, centre + 2 * sd, 15)]
+
+    def compared(self, others: Mapping[str, Effect], name: str = "this", ax: Axes | None = None) -> Axes:
+        """Draw this effect above others of the same question, such as those of other engines or priors.
+
+        Parameters
+        ----------
+        others
+            ``{name: effect}``.
+        name
+            Of this effect.
+        ax
+            Matplotlib axes to draw on; by default a new figure.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effects = {
+        ...     engine: ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")
+        ...     for engine in ("exact", "k2", "full")
+        ... }
+        >>> ax = effects.pop("exact").plots.compared(effects, name="exact")
+        >>> [text.get_text() for text in ax.get_yticklabels()]
+        ['exact', 'k2', 'full']
+        """
+        from alldags.show.plots.forest import ForestRow, plot_forest
+
+        named = {name: self.effect, **others}
+        for label, other in others.items():
+            if (other.treatment, other.outcome) != (self.effect.treatment, self.effect.outcome):
+                raise AlldagsError(
+                    f"{label!r} is the effect of {other.treatment!r} on {other.outcome!r}, not of "
+                    f"{self.effect.treatment!r} on {self.effect.outcome!r}; compare effects of the same question"
+                )
+        rows = [ForestRow(label, effect.mean, *effect.interval(), no_effect(effect)) for label, effect in named.items()]
+        return plot_forest(rows, f"effect of {self.effect.treatment} on {self.effect.outcome}", ax=ax)
+
+
+def no_effect(effect: Effect) -> float | None:
+    """Return the probability of no effect; one that was sampled is not known to be 0."""
+    found = effect.probability_no_path
+    return max(found, 1e-9) if found is not None and effect.probability_no_path_error else found
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorPlots:
+    """Pictures of a posterior; obtained as `Posterior.plots`.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> ax = ad.fit(study.table, study.graph, rng=0).plots.effects_on("risk")
+    >>> ax.get_xlabel()
+    'total effect on risk'
+    """
+
+    posterior: Posterior
+
+    def effects_on(self, outcome: str, level: float = 0.95, link: float | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the effects of all that may act on `outcome`, as a forest."""
+        from alldags.show.plots.forest import ForestRow, plot_forest
+
+        table = self.posterior.effects_on(outcome, level=level, link=link)
+        rows = [
+            ForestRow(row["treatment"], row["mean"], row["low"], row["high"], row["probability_no_effect"])
+            for row in table.rows()
+        ]
+        return plot_forest(rows, f"total effect on {outcome}", level, ax)
+
+    def edges(self, ax: Axes | None = None) -> Axes:
+        """Draw the probability of every candidate edge as a map, row = cause, column = effect."""
+        from alldags.show.plots.heat import plot_heat
+
+        table = self.posterior.edge_probabilities()
+        name = "posterior" if "posterior" in table.columns else "shrinkage"
+        order = self.posterior._models.heaviest.graph.order
+        place = {variable: i for i, variable in enumerate(order)}
+        matrix = np.full((len(order), len(order)), np.nan)
+        for row in table.rows():
+            matrix[place[row["cause"]], place[row["effect"]]] = row[name]
+        return plot_heat(order, matrix, "posterior probability" if name == "posterior" else "share that survives", ax)
+
+    def prior(self, limit: int = 25, ax: Axes | None = None) -> Axes:
+        """Draw each edge's probability before and after the data, those that moved most on top."""
+        from alldags.show.plots.beliefs import plot_beliefs
+
+        return plot_beliefs(self.posterior.edge_probabilities(), checks.whole("limit", limit, least=1), ax)
+
+    def traces(self, child: str, limit: int = 4, ax: Sequence[Axes] | None = None) -> list[Axes]:
+        """Draw the chains of a sampled regression: batch means of its largest coefficients, one line a chain."""
+        from alldags.show.plots.traces import plot_traces
+
+        limit = checks.whole("limit", limit, least=1)
+        node = self.posterior._models.heaviest.node(child)
+        trace = getattr(node.diagnostics, "trace", None)
+        if trace is None or not trace.size:
+            raise AlldagsError(
+                f"the regression of {child!r} was computed by {node.diagnostics.engine!r} and has no chains to draw; "
+                "chains come from engine='mcmc'"
+            )
+        data = self.posterior._data
+        units = np.array([data.unit(parent, child) for parent in node.parents])
+        largest = np.argsort(-np.abs(node.mean * units), kind="stable")[:limit]
+        return plot_traces([node.parents[i] for i in largest], (trace * units)[:, :, largest], child, ax)

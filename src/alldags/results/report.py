@@ -1,0 +1,220 @@
+"""From an `Effect` to the `Report` that its HTML is made from."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
+from alldags.graph.edges import Edge
+from alldags.graph.io import format_graph
+from alldags.nodes.build import ALMOST_CERTAIN
+from alldags.priors.prior import Prior
+from alldags.priors.words import prior_words
+from alldags.results.summarize import computed_line
+from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
+from alldags.show.sensitivity import hidden_sentence, whole_share
+from alldags.show.summary import EffectSummary
+from alldags.show.table import Table
+from alldags.show.words import amount, percent
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+_MOST_PATHS = 8
+_MOST_MEDIATORS = 12
+_MOST_INFLUENCES = 80  # edges whose influence is looked for
+_MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
+
+
+def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, checks: bool = True) -> Report:
+    """Write down all that a report on an effect says.
+
+    Parameters
+    ----------
+    effect
+        The answer.
+    level
+        Of the interval.
+    command
+        The command line that asked for it; empty if none did.
+    checks
+        Whether to make the checks, too.
+    """
+    summary = effect.summary(level)
+    graph = effect._models.heaviest.graph
+    return Report(
+        summary=summary,
+        draws=effect.sample.draws,
+        variables=graph.variables,
+        tiers=graph.tiers(),
+        edges=tuple(_edge_facts(effect)),
+        several=len(effect._models.items) > 1,
+        paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path else (),
+        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS],
+        regressions=_regressions(effect, summary),
+        origin=_origin(effect),
+        graph_file=("TOML", format_graph(graph, "toml")),
+        python=_python(effect),
+        prior=prior_words(effect.posterior._models.items[0].prior),
+        version=_version("alldags"),
+        plain_mean=effect._plain_mean,
+        hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
+        least_absent=1.0 - ALMOST_CERTAIN,
+        command=command,
+        checks=_checks(effect, summary) if checks else (),
+    )
+
+
+# -- checks ----------------------------------------------------------------------------------------------------------
+
+
+def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Return the checks that are quick to make: each is a part of the report."""
+    return _hidden_cause(effect, summary)
+
+
+def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Say how strong a hidden common cause would have to be, and what one as strong as a covariate would do."""
+    if summary.hidden is None:
+        return ()
+    columns = ("as strong as", "share of what is left of treatment", "of outcome", "effect")
+    rows = tuple(
+        (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
+        for row in effect.sensitivity().benchmarks().rows()
+    )
+    said = (hidden_sentence(summary.hidden), "The data do not say whether there is such a cause.")
+    return (Section("If something is unmeasured", said, columns if rows else (), rows),)
+
+
+def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
+    mean, low, high = (amount(summary, row[name]) for name in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------
+
+
+def _edge_facts(effect: Effect) -> list[EdgeFacts]:
+    """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
+    influences = {(item.cause, item.effect): item for item in edge_influences(effect._totals, _MOST_INFLUENCES) or []}
+    edges = effect._models.heaviest.graph.edges
+    return [_influential(effect, influences[edge]) if edge in influences else _plain(effect, edge) for edge in edges]
+
+
+def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
+    unit, sd, p = effect._unit, effect._plain_sd, item.posterior
+    present, absent = unit * item.mean_present, unit * item.mean_absent
+    known = math.isfinite(sd) and sd > 0 and 0 < p < 1
+    return EdgeFacts(
+        item.cause,
+        item.effect,
+        prior=item.prior,
+        posterior=p,
+        raised=item.raised,
+        present=present,
+        absent=absent,
+        removed=p * (1 - p) * (present - absent) ** 2 / sd**2 if known else 0.0,
+        flips_at=item.sign_flip_prior,
+        moves=item.moves and len(effect._models.items) == 1,
+    )
+
+
+def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
+    """Return an edge that does not bear on the effect: certain, or into a variable before the treatment."""
+    models = effect._models
+    prior = models.prior_average(lambda model: edge_prior(model, edge)) if _is_fitted(effect, edge[1]) else None
+    if prior is None:
+        return EdgeFacts(*edge, prior=models.heaviest.graph.edges[edge], posterior=None)
+    found = models.average(lambda model: edge_probability(model, edge))
+    return EdgeFacts(*edge, prior=prior, posterior=None if math.isnan(found) else found)
+
+
+def _is_fitted(effect: Effect, child: str) -> bool:
+    """Tell whether a variable's causes are known, or cheap enough to look for."""
+    reached = {name for total in effect._totals.items for name in total.span.reached}
+    return child in reached or child == effect.treatment or len(effect.posterior.variables) <= _MOST_FITS
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _facts(table: Table, name: str) -> tuple[PathFacts, ...]:
+    return tuple(PathFacts(row[name], row["mean"], row["sd"], row.get("probability")) for row in table.rows())
+
+
+def _regressions(effect: Effect, summary: EffectSummary) -> tuple[RegressionFacts, ...]:
+    explained = {item.name: max(item.r2, 0.0) for item in summary.explained}
+    nodes = {node.problem.child: node for total in effect._totals.items for node in total.nodes()}
+    return tuple(
+        RegressionFacts(
+            name=child,
+            candidates=len(node.parents),
+            computed=computed_line([node.diagnostics.engine]).removeprefix("1 regression "),
+            r2=explained.get(child),
+            reliable=node.diagnostics.is_reliable,
+        )
+        for child, node in nodes.items()
+    )
+
+
+# -- origin ----------------------------------------------------------------------------------------------------------
+
+
+def _origin(effect: Effect) -> tuple[tuple[str, str], ...]:
+    posterior = effect.posterior
+    packages = ", ".join(f"{name} {found}" for name in ("numpy", "scipy", "numba") if (found := _version(name)))
+    return (
+        ("rows", f"{posterior.rows:,.0f}"),
+        ("prior", _prior(effect)),
+        ("engine", posterior.engine),
+        ("seed", _seed(effect) or "not a single number"),
+        ("alldags", _version("alldags")),
+        ("Python", f"{platform.python_version()} with {packages}"),
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _seed(effect: Effect) -> str:
+    """Return the whole number that gives these draws again, or an empty string if no single one does."""
+    seed = effect.posterior._seed
+    return str(seed.entropy) if isinstance(seed.entropy, int) and len(seed.spawn_key) == 1 else ""
+
+
+def _prior(effect: Effect) -> str:
+    """Return the prior as Python, by its name if it has one; a value that nodes share is one of several."""
+    models = effect.posterior._models.items
+    prior = models[0].prior
+    named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
+    found = next(
+        (name for name, one in named.items() if one == prior), re.sub(r"\b([A-Z]\w+)\(", r"ad.\1(", repr(prior))
+    )
+    return found if len(models) == len(effect.posterior.graphs) else f"{found}  # one of {len(models)} shared values"
+
+
+def _python(effect: Effect) -> str:
+    posterior = effect.posterior
+    options = [f", engine={posterior.engine!r}" if posterior.engine != "auto" else ""]
+    options += [f", rng={_seed(effect)}" if _seed(effect) else ""]
+    graphs = "graph" if len(posterior.graphs) == 1 else "[graph, ...]"
+    return "\n".join(
+        [
+            "import alldags as ad",
+            "",
+            'graph = ad.read_graph("graph.toml")  # the candidate graph below',
+            f"prior = {_prior(effect)}",
+            "# and, if you gave them: missing=, weights=, cluster=, interventions=, graph_weights=",
+            f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
+            f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
+            "print(effect)",
+        ]
+    )
