@@ -248,7 +248,7 @@ def _python(effect: Effect) -> str:
             "",
             'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
-            "# and, if you gave them: missing=, weights=, cluster=, interventions=, graph_weights=",
+            "# and, if you gave them: families=, missing=, weights=, cluster=, interventions=",
             f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
             f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
             "print(effect)",
