@@ -222,7 +222,7 @@ def test_questions_that_cannot_be_answered(posterior, call, message):
         ({"engine": "exakt"}, "did you mean 'exact'"),
         ({"graph_weights": [0.5, 0.5]}, "1 candidate graphs need 1 graph_weights, got 2"),
         ({"graph": []}, "list of candidate graphs is empty"),
-        ({"graph": ["a"]}, "must be a CandidateGraph or a list of them, got str"),
+        ({"graph": ["a"]}, "which is not a known graph format"),
     ],
 )
 def test_fits_that_cannot_be_made(study, options, message):

@@ -70,6 +70,10 @@ class FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
 
+    def changed(self, graph: CandidateGraph | None = None, prior: Prior | None = None) -> FittedGraph:
+        """Return the model of the same data with another graph or prior, without a link."""
+        return FittedGraph(graph or self.graph, prior or self.prior, self.data, self._store, tied=self._tied)
+
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
         return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied)

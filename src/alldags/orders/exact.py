@@ -136,6 +136,7 @@ class ExactBlock:
     def __init__(self, problem: BlockProblem, progress: bool = False) -> None:
         self.problem = problem
         self.progress = progress
+        self._log_weights: dict[tuple[int, bytes], float] = {}
 
     # -- tables and sums -----------------------------------------------------------------------------------------------
 
@@ -246,8 +247,16 @@ class ExactBlock:
             mask = present[node.place, j]
             if mask.sum() != present[:, j].sum() or (node.problem.certain & ~mask).any():
                 return 0.0
-            total += summarize_set(node.system, mask, node.problem.certain).log_weight
+            total += self._log_weight(j, mask)
         return math.exp(total)
+
+    def _log_weight(self, variable: int, mask: BoolArray) -> float:
+        """Return the log weight of one parent set; kept, because graphs share most of theirs."""
+        key = variable, mask.tobytes()
+        if key not in self._log_weights:
+            node = self._nodes[variable]
+            self._log_weights[key] = summarize_set(node.system, mask, node.problem.certain).log_weight
+        return self._log_weights[key]
 
     # -- effects -------------------------------------------------------------------------------------------------------
 

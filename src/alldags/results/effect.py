@@ -29,6 +29,7 @@ from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
+from alldags.results.stability import stability
 from alldags.results.summarize import summarize
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
@@ -551,6 +552,21 @@ class Effect:
         from alldags.results.sensitivity import Sensitivity
 
         return Sensitivity(self._without_hidden, hits, draws)
+
+    def stability(self) -> Table:
+        """Return the answer under other edge probabilities, slabs, and without the link; a note if it turns.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
+        >>> table["variant"][:3]
+        ['as fitted', 'edge odds a third', 'edge odds 3 times']
+        >>> table.note
+        ''
+        """
+        return stability(self)
 
     @cached_property
     def regression(self) -> Regression | None:

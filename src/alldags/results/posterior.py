@@ -457,7 +457,10 @@ class Posterior:
 
     def _on(self, data: Sequence[WorkingData]) -> Posterior:
         """Return the posterior of the same models on other data."""
-        models = on_other_data(self._models, data, self._store)
+        return self._of(on_other_data(self._models, data, self._store))
+
+    def _of(self, models: Mixture[FittedGraph]) -> Posterior:
+        """Return the posterior of other models, with the same nodes where they have the same."""
         return Posterior(models, self._store, self._seed, self._notes)
 
     def _prepare(self) -> None:

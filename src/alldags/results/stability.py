@@ -1,0 +1,85 @@
+"""`Effect.stability`: the answer under other edge probabilities, slabs, and without the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from alldags.errors import AlldagsError
+from alldags.models.fitted import FittedGraph
+from alldags.priors.prior import Prior
+from alldags.show.table import Table
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+    from alldags.results.posterior import Posterior
+
+_ODDS = (1 / 3, 3.0)
+_SLABS = (0.1, 1.0, 10.0)
+
+
+def stability(effect: Effect) -> Table:
+    """Return one row a variant: mean, interval, probability of no effect; a note if the answer turns."""
+    rows = [("as fitted", effect)]
+    rows += [(name, posterior.effect(effect.treatment, effect.outcome)) for name, posterior in _variants(effect)]
+    ends = [found.interval(0.95) for _, found in rows]
+    sides = {_side(low, high) for low, high in ends}
+    columns: dict[str, list[Any]] = {
+        "variant": [name for name, _ in rows],
+        "mean": [found.mean for _, found in rows],
+        "low": [low for low, _ in ends],
+        "high": [high for _, high in ends],
+        "probability_no_path": [found.probability_no_path for _, found in rows],
+    }
+    return Table(columns, _note(sides) if len(sides) > 1 else "")
+
+
+def _side(low: float, high: float) -> str:
+    """Return on which side of zero an interval lies."""
+    if low > 0.0:
+        return "above"
+    return "below" if high < 0.0 else "around"
+
+
+def _note(sides: set[str]) -> str:
+    if {"above", "below"} <= sides:
+        return "the sign of the effect depends on the prior: do not report one of these alone"
+    return "whether the 95% interval holds zero depends on the prior: say so where you report it"
+
+
+def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
+    posterior = effect.posterior
+    prior = posterior._models.items[0].prior
+    if prior.coefficients is not None:
+        raise AlldagsError("stability varies edge probabilities and slabs, which scale mixtures do not have")
+    if prior.edges is None and all(graph.is_ordered for graph in posterior.graphs):
+        for factor in _ODDS:
+            words = f"edge odds {'3 times' if factor > 1 else 'a third'}"
+            yield words, _changed(posterior, partial(_with_edge_odds, factor))
+    for value in _SLABS:
+        if (prior.slab, prior.slab_variance) != (None, value):
+            fixed = replace(prior, slab=None, slab_variance=value)
+            yield f"slab variance {value:g}", _with_prior(posterior, fixed)
+    if prior.slab is None and replace(prior, slab_variance=None).slab is not None:
+        yield "slab learned", _with_prior(posterior, replace(prior, slab_variance=None))
+    if posterior._link:
+        yield "without the link", _with_prior(posterior, replace(prior, link=0.0))
+
+
+def _with_prior(posterior: Posterior, prior: Prior) -> Posterior:
+    return _changed(posterior, lambda model: model.changed(prior=prior))
+
+
+def _changed(posterior: Posterior, change: Callable[[FittedGraph], FittedGraph]) -> Posterior:
+    models = posterior._models
+    items = [change(model) for model in models.items]
+    return posterior._of(models.of(items, models.weights.prior, models.weights.tables))
+
+
+def _with_edge_odds(factor: float, model: FittedGraph) -> FittedGraph:
+    """Return the model with the odds of every uncertain edge multiplied."""
+    edges = model.graph.edges.items()
+    changed = {edge: p if p == 1.0 else factor * p / (1.0 - p + factor * p) for edge, p in edges}
+    return model.changed(graph=replace(model.graph, edges=changed))
