@@ -213,3 +213,9 @@ def test_hidden_causes_and_sensitivity_are_about_straight_lines(table):
     assert effect.summary().hidden is None
     with pytest.raises(ad.AlldagsError, match="hidden common causes and yes/no"):
         ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), families={"death": "bernoulli"})
+
+
+def test_open_directions_are_about_straight_lines(table):
+    graph = GRAPH.without_edge("age", "dose").with_pair("age", "dose", 0.4, 0.4)
+    with pytest.raises(ad.AlldagsError, match="open directions and yes/no"):
+        ad.fit(table, graph, families={"death": "bernoulli"})

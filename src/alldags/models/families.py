@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -75,12 +75,10 @@ def with_families(
     named = _named(families, graphs[0].variables)
     children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
     chosen = {name: family for name, family in named.items() if family is not None and name in children}
-    closed = {name for graph in graphs for block in graph.blocks for name in block}
-    _check_blocks(chosen, closed)
     reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs)
     if chosen and reason is not None:
         raise reason
-    looks = () if families == "normal" else [name for name in children if name not in named and name not in closed]
+    looks = () if families == "normal" else [name for name in children if name not in named]
     looks = [name for name in looks if _may_be_yes_no(table.moments, name)]
     if looks and isinstance(reason, DataError):
         return data, _lines_note(looks, str(reason))
@@ -96,22 +94,13 @@ def with_families(
 def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> DataError | None:
     """Return why these rows can go into straight lines only; None if they need not."""
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
-    if options := (*table.options, *hidden):
+    open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
+    if options := (*table.options, *hidden, *open_):
         return DataError(
             f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; leave one of them out, "
             "or use families='normal'"
         )
     return None
-
-
-def _check_blocks(chosen: Iterable[str], blocks: Collection[str]) -> None:
-    """Refuse families of variables whose order is open."""
-    for name in chosen:
-        if name in blocks:
-            raise GraphError(
-                f"the order of {name!r} and others is open, and there only straight lines are averaged over; leave it "
-                "out of families=, or leave out one direction"
-            )
 
 
 def _named(families: Any, variables: Sequence[str]) -> dict[str, AnyFamily | None]:
