@@ -75,7 +75,24 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
 
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
-    return _hidden_cause(effect, summary)
+    return (*_hidden_cause(effect, summary), *_stability(effect, summary))
+
+
+def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Show the answer under other priors, where all regressions are quick."""
+    scale_mixture = effect.posterior._models.items[0].prior.coefficients is not None
+    if not summary.has_path or scale_mixture or set(effect.engines_used.values()) != {"exact"}:
+        return ()
+    table = effect.stability()
+    rows = tuple(
+        (row["variant"], _interval(summary, row), _no_effect(row["probability_no_path"])) for row in table.rows()
+    )
+    said = table.note or "The answer does not turn with edge probabilities, slab or link."
+    return (Section("With other priors", (said[0].upper() + said[1:],), ("prior", "effect", "no effect"), rows),)
+
+
+def _no_effect(probability: float | None) -> str:
+    return "-" if probability is None else percent(probability)
 
 
 def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
