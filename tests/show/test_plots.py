@@ -135,6 +135,15 @@ def test_paths_and_edges_leave_out_hidden_common_causes_and_say_so(effect):
     assert effect.plots.paths().get_title(loc="left") == ""
 
 
+def test_paths_of_a_difference_of_risks_are_refused():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    y = (rng.random(200) < 1 / (1 + np.exp(-x))).astype(float)
+    effect = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
+    with pytest.raises(AlldagsError, match="the effect on 'y' is a difference of risks, to which paths do not add up"):
+        effect.plots.paths()
+
+
 def test_influence_shows_both_means(effect):
     ax = effect.plots.influence(limit=3)
     table = list(effect.edge_influence().rows())[:3]

@@ -253,6 +253,32 @@ def test_rows_that_count_differently(kind):
     assert bool(page.all("input")) == (kind != "impute")  # several completed tables: no edge moves alone
 
 
+def test_differences_of_risks():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    z = 0.6 * x + rng.normal(size=300)
+    y = (rng.random(300) < 1 / (1 + np.exp(-z))).astype(float)
+    effect = ad.fit({"x": x, "z": z, "y": y}, ad.CandidateGraph.from_order(["x", "z", "y"]), rng=0).effect("x", "y")
+    page = page_of(effect)
+    assert not page.all("input")
+    table = {(row["cause"], row["effect"]): row for row in effect.edge_influence().rows()}
+    edge = page.data()["edges"][0]
+    assert edge["present"] == table[edge["cause"], edge["effect"]]["effect_if_present"]
+    assert abs(edge["present"]) < 1
+    assert "do not add up to a difference of risks" in " ".join(next(e.text for e in page.all("main")).split())
+
+
+def test_open_directions():
+    graph = STUDY.graph.with_pair("tar", "exercise", 0.3, 0.3)
+    effect = ad.fit(STUDY.table, graph, rng=0).effect("tar", "risk")
+    report = effect_report(effect)
+    table = {(row["cause"], row["effect"]): row["variance_removed"] for row in effect.edge_influence().rows()}
+    found = {edge.pair: edge.removed for edge in report.influences}
+    assert len(found) >= 12
+    assert found == pytest.approx({pair: table[pair] for pair in found}, abs=1e-12)
+    assert not any(edge.moves for edge in report.influences if set(edge.pair) == {"tar", "exercise"})
+
+
 def test_no_path_at_all():
     study = ad.datasets.example()
     page = page_of(ad.fit(study.table, study.graph).effect("risk", "smoking"))

@@ -56,7 +56,7 @@ def effect_of(moments: Moments, question: Mapping[str, Any]) -> Effect:
     for name in graph.variables:
         if name not in moments.names:
             raise AlldagsError(f"{name!r} is no column of the table")
-    posterior = fit(moments, graph, rng=SEED)
+    posterior = fit(moments, graph, families="normal", rng=SEED)  # moments hold no rows to be yes or no
     return posterior.effect(str(question.get("treatment")), str(question.get("outcome")))
 
 
@@ -125,7 +125,7 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
     return "\n".join(
         [
             *lines,
-            f"posterior = ad.fit({table!r}, graph, rng={SEED})",
+            f'posterior = ad.fit({table!r}, graph, families="normal", rng={SEED})',
             f"effect = posterior.effect(treatment={question['treatment']!r}, outcome={question['outcome']!r})",
             "print(effect)",
             "",

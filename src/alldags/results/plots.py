@@ -38,7 +38,14 @@ class EffectPlots:
 
     def paths(self, limit: int = 8, ax: Axes | None = None) -> Axes:
         """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
+        from alldags.results.report import is_risk
         from alldags.show.plots.paths import plot_paths
+
+        if is_risk(self.effect):
+            raise AlldagsError(
+                f"the effect on {self.effect.outcome!r} is a difference of risks, to which paths do not add up; "
+                "effect.paths() lists them on the scales of the regressions"
+            )
 
         return self._told(plot_paths(self._plain.summary(), self._plain.paths(limit), ax))
 

@@ -62,6 +62,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         prior=prior_words(effect.posterior._models.items[0].prior),
         version=_version("alldags"),
         plain_mean=effect._plain_mean,
+        adds_up=not is_risk(effect),
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
@@ -74,7 +75,24 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
 
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
-    return _hidden_cause(effect, summary)
+    return (*_hidden_cause(effect, summary), *_stability(effect, summary))
+
+
+def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Show the answer under other priors, where all regressions are quick."""
+    scale_mixture = effect.posterior._models.items[0].prior.coefficients is not None
+    if not summary.has_path or scale_mixture or set(effect.engines_used.values()) != {"exact"}:
+        return ()
+    table = effect.stability()
+    rows = tuple(
+        (row["variant"], _interval(summary, row), _no_effect(row["probability_no_path"])) for row in table.rows()
+    )
+    said = table.note or "The answer does not turn with edge probabilities, slab or link."
+    return (Section("With other priors", (said[0].upper() + said[1:],), ("prior", "effect", "no effect"), rows),)
+
+
+def _no_effect(probability: float | None) -> str:
+    return "-" if probability is None else percent(probability)
 
 
 def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
@@ -100,9 +118,37 @@ def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
 
 def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
-    influences = {(item.cause, item.effect): item for item in edge_influences(effect._totals, _MOST_INFLUENCES) or []}
-    edges = effect._models.heaviest.graph.edges
-    return [_influential(effect, influences[edge]) if edge in influences else _plain(effect, edge) for edge in edges]
+    found = _risk_influences(effect) if is_risk(effect) else _linear_influences(effect)
+    return [found.get(edge) or _plain(effect, edge) for edge in effect._models.heaviest.graph.edges]
+
+
+def is_risk(effect: Effect) -> bool:
+    """Tell whether an effect is a difference of risks, to which paths and edges do not add up."""
+    from alldags.results.risk import RiskEffect
+
+    return isinstance(effect, RiskEffect)
+
+
+def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
+    found = edge_influences(effect._totals, _MOST_INFLUENCES) or []
+    return {(item.cause, item.effect): _influential(effect, item) for item in found}
+
+
+def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
+    """Return what the effect's own table says of each edge; there is no closed form to move one."""
+    return {
+        (row["cause"], row["effect"]): EdgeFacts(
+            row["cause"],
+            row["effect"],
+            prior=row["prior"],
+            posterior=row["posterior"],
+            present=row["effect_if_present"],
+            absent=row["effect_if_absent"],
+            removed=row["variance_removed"],
+            flips_at=row["sign_flips_at"],
+        )
+        for row in effect.edge_influence().rows()
+    }
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
@@ -117,10 +163,17 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         raised=item.raised,
         present=present,
         absent=absent,
-        removed=p * (1 - p) * (present - absent) ** 2 / sd**2 if known else 0.0,
+        removed=_removed(item, unit, sd) if known else 0.0,
         flips_at=item.sign_flip_prior,
         moves=item.moves and len(effect._models.items) == 1,
     )
+
+
+def _removed(item: EdgeInfluence, unit: float, sd: float) -> float:
+    """Return the share of the variance that knowing an edge, or the state of an open pair, would remove."""
+    if item.reverse:
+        return unit**2 * item.spread / sd**2
+    return item.posterior * (1 - item.posterior) * (unit * (item.mean_present - item.mean_absent) / sd) ** 2
 
 
 def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
@@ -212,7 +265,7 @@ def _python(effect: Effect) -> str:
             "",
             'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
-            "# and, if you gave them: missing=, weights=, cluster=, interventions=, graph_weights=",
+            "# and, if you gave them: families=, missing=, weights=, cluster=, interventions=",
             f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
             f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
             "print(effect)",

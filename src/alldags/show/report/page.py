@@ -84,7 +84,7 @@ def report_html(report: Report) -> str:
             rows=words.rows(summary),
             remarks=words.remarks(summary),
             spread=texts.spread_words(summary),
-            paths=_bars(report.paths, adds_up=True),
+            paths=_bars(report.paths, adds_up=report.adds_up),
             mediators=_bars(report.mediators, adds_up=False),
             study_next=texts.study_next(report),
             sliders=[(i, edge) for i, edge in enumerate(sliders)],

@@ -131,6 +131,8 @@ class Report:
         Lines of Python that compute the answer again.
     plain_mean
         Mean of the effect without hidden common causes in the graph: what paths and edges account for.
+    adds_up
+        Whether the paths add up to it; not for differences of risks, where paths are on the scale of the regressions.
     hidden
         The graph's hidden common causes, in words.
     prior
@@ -158,6 +160,7 @@ class Report:
     graph_file: tuple[str, str]
     python: str
     plain_mean: float = 0.0
+    adds_up: bool = True
     hidden: tuple[str, ...] = ()
     prior: str = ""
     version: str = ""
