@@ -395,7 +395,9 @@ def test_mistakes(format: str, text: str, message: str) -> None:
 
 
 def test_mistakes_around_files(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"ending '.xlsx', .*known: .toml, .csv, .dot, .gml, .json, .dagitty, .gv"):
+    with pytest.raises(
+        GraphError, match=r"ending '.xlsx', .*known: .toml, .csv, .dot, .*, .lavaan, .bnlearn, .gv"
+    ):
         read_graph("graph.xlsx")
     with pytest.raises(GraphError, match="ending ''"):
         write_graph(ad.CandidateGraph(("a",), {}), tmp_path / "graph")

@@ -35,8 +35,8 @@ def effect(study):
         ({"graph_weights": 0.5}, "graph_weights must be a list of 1 numbers, got 0.5"),
         ({"graph_weights": ["a"]}, "weight must be a finite number, got 'a'"),
         ({"graph_weights": [1e308]}, "must be positive, got 1e.308"),
-        ({"graph": None}, "got NoneType; see CandidateGraph.from_edges"),
-        ({"graph": nx.DiGraph([("smoking", "risk")])}, "got DiGraph; see .* from_networkx"),
+        ({"graph": None}, "graph must be a CandidateGraph, a path, .* got NoneType"),
+        ({"graph": nx.DiGraph([(1, 2)])}, "the node 1 is not a string"),
     ],
 )
 def test_options(study, options, message):

@@ -14,7 +14,15 @@ import alldags as ad
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.sensitivity import SensitivitySummary
-from alldags.show.summary import Adjustment, EffectSummary, Explained, GivenEffect, LeastSquares, OpenDirection
+from alldags.show.summary import (
+    Adjustment,
+    EffectSummary,
+    Explained,
+    GivenEffect,
+    LeastSquares,
+    NotNormal,
+    OpenDirection,
+)
 from alldags.show.words import effect_text
 
 FILE = Path(__file__).with_suffix(".json")
@@ -71,6 +79,7 @@ def record(entry: dict) -> EffectSummary:
     if fields["hidden"] is not None:
         fields["hidden"] = replace(fields["hidden"], hits=tuple(fields["hidden"].hits))
     fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
+    fields["not_normal"] = tuple(NotNormal(**item) for item in fields["not_normal"])
     fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])
     return EffectSummary(**fields)
 

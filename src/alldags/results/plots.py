@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.errors import AlldagsError
+from alldags.results.measures import is_risk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,6 @@ class EffectPlots:
 
     def paths(self, limit: int = 8, ax: Axes | None = None) -> Axes:
         """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
-        from alldags.results.report import is_risk
         from alldags.show.plots.paths import plot_paths
 
         if is_risk(self.effect):

@@ -14,6 +14,7 @@ from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
+from alldags.results.measures import is_risk
 from alldags.results.summarize import computed_line
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
@@ -120,13 +121,6 @@ def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
     found = _risk_influences(effect) if is_risk(effect) else _linear_influences(effect)
     return [found.get(edge) or _plain(effect, edge) for edge in effect._models.heaviest.graph.edges]
-
-
-def is_risk(effect: Effect) -> bool:
-    """Tell whether an effect is a difference of risks, to which paths and edges do not add up."""
-    from alldags.results.risk import RiskEffect
-
-    return isinstance(effect, RiskEffect)
 
 
 def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
