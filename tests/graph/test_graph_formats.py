@@ -395,9 +395,7 @@ def test_mistakes(format: str, text: str, message: str) -> None:
 
 
 def test_mistakes_around_files(tmp_path: Path) -> None:
-    with pytest.raises(
-        GraphError, match=r"ending '.xlsx', .*known: .toml, .csv, .dot, .*, .lavaan, .bnlearn, .gv"
-    ):
+    with pytest.raises(GraphError, match=r"ending '.xlsx', .*known: .toml, .csv, .dot, .*, .lavaan, .bnlearn, .gv"):
         read_graph("graph.xlsx")
     with pytest.raises(GraphError, match="ending ''"):
         write_graph(ad.CandidateGraph(("a",), {}), tmp_path / "graph")
