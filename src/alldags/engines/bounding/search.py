@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 WIDTH = 13  # variables per block: wider ones spend their time on sets that do not matter, narrower ones on bounds
 _NARROWEST = 8
 _OVERFLOW = 1e200
-_PROBE, _PROBE_SHARE = (
-    30.0,
-    8,
-)  # a hopeless search is given up after a pass with a higher threshold and a part of the budget
+_PROBE, _PROBE_SHARE = 3000.0, 8  # threshold above, and share of the budget, of a pass that shows what is hopeless
 _TIGHTEN = 1e3  # a subtree this many times above the threshold gets a bound of its own
 _SMALLEST = 1e-280  # the thresholds end here
 

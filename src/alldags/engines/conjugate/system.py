@@ -70,6 +70,9 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     constant = setting.log_weight
     if problem.log_size is None:
         constant += float(np.log1p(-free_probability).sum())
+    certain = problem.k - problem.free
+    if noise.log_by_parents is not None:
+        constant += float(noise.log_by_parents[certain])  # what the certain parents add to every set
     return ConjugateSystem(
         precision=precision,
         shift=noise.precision * problem.cross,
@@ -77,7 +80,7 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
         log_size=_log_size(problem, noise.log_by_parents),
         log_constant=constant + noise.log_constant,
         has_determinant=setting.slab == "independent",
-        noise=noise_term(noise, problem.total, problem.k - problem.free),
+        noise=noise_term(noise, problem.total, certain),
         certain=problem.certain,
     )
 
@@ -85,7 +88,8 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
 def _log_size(problem: NodeProblem, by_parents: FloatArray | None) -> FloatArray:
     """Return what the number of uncertain parents present adds to the log weight, shape (free + 1,)."""
     prior = np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size
-    return prior if by_parents is None else prior + by_parents[problem.k - problem.free :]
+    certain = problem.k - problem.free
+    return prior if by_parents is None else prior + (by_parents[certain:] - by_parents[certain])
 
 
 def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatArray, float]:
