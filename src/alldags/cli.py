@@ -212,6 +212,7 @@ def effect(
     answer = posterior.effect(treatment, outcome)
     if report is not None:
         posterior.report(report, treatment, outcome, command=shlex.join(["alldags", *sys.argv[1:]]))
+        print(f"report written to {report}", file=sys.stderr)
     if as_json:
         more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
         _print_json(answer.to_dict() | more)

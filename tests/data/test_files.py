@@ -145,3 +145,12 @@ def test_paths(tmp_path):
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match="is a folder"):
         read_table(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(("sign", "words"), [(";", "semicolons"), ("\t", "tabs")])
+@pytest.mark.parametrize("read", [read_table, files.read_csv_plain])
+def test_other_separators_are_named(tmp_path, sign, words, read):
+    file = tmp_path / "study.csv"
+    file.write_text(f"age{sign}wage\n30{sign}5,5\n40{sign}6,5\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"is separated by {words}, not by commas; .*sep="):
+        read(file)

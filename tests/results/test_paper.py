@@ -144,3 +144,26 @@ def test_maketables_finds_what_it_asks_for(effect: ad.Effect) -> None:
     assert effect.__maketables_stat__("N") == 500
     assert effect.__maketables_stat__("r2") == pytest.approx(0.28, abs=0.02)
     assert effect.__maketables_stat__("unknown") is None
+
+
+def test_the_methods_paragraph_does_not_assume_what_was_left_open() -> None:
+    study = ad.datasets.example()
+    graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.5, None])
+    text = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").sentence("methods")
+    assert "The direction of 1 pair of variables was left open" in text
+    assert "Directions of all candidate edges" not in text
+
+
+def test_the_methods_paragraph_says_what_was_imputed() -> None:
+    study = ad.datasets.example()
+    table = {name: np.array(column, dtype=float) for name, column in study.table.items()}
+    table["tar"][:40] = np.nan
+    text = ad.fit(table, study.graph, missing="impute", imputations=5, rng=0).effect("smoking", "risk")
+    assert "Missing values were imputed 5 times" in text.sentence("methods")
+
+
+def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:
+    study = ad.datasets.example()
+    effect = ad.fit(study.table, study.graph, rng=0).effect("risk", "smoking")
+    assert not any("least squares" in note for note in effect.notes)
+    assert "Monte Carlo" not in str(effect)

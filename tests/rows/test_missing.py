@@ -290,3 +290,14 @@ def test_completed_tables_must_be_complete(rng, holes):
     found = ad.fit(ad.Imputed(moments), GRAPH).effect("x", "y")
     assert found.mean == pytest.approx(ad.fit(full, GRAPH, names=NAMES).effect("x", "y").mean, rel=1e-12)
     assert found.missing_information == pytest.approx(0.0, abs=1e-20)
+
+
+def test_influence_of_an_edge_that_is_surely_there_is_not_made_of_rounding():
+    study = ad.datasets.example()
+    table = {name: np.array(column, dtype=float) for name, column in study.table.items()}
+    table["income"][::9] = np.nan
+    effect = ad.fit(table, study.graph, missing="impute", imputations=4, rng=0).effect("smoking", "risk")
+    for row in effect.edge_influence().rows():
+        assert 0.0 <= row["posterior"] <= 1.0
+        for value in (row["effect_if_present"], row["effect_if_absent"]):
+            assert np.isnan(value) or abs(value - effect.mean) < 10 * effect.sd

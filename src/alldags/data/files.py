@@ -118,7 +118,7 @@ def _read_csv_arrow(file: Path) -> Any:
     _check_encoding(file)
     try:
         table = arrow_csv.read_csv(file)
-        table.column_names  # noqa: B018  - bytes that are not UTF-8 show only now
+        _check_separator(file, table.column_names)  # bytes that are not UTF-8 show only now
         return table
     except UnicodeDecodeError as error:
         raise _not_utf8(file) from error
@@ -127,6 +127,16 @@ def _read_csv_arrow(file: Path) -> Any:
             raise _empty(file) from error
         read_csv_plain(file)  # raises with the number of the line, where the fault is one of form
         raise DataError(f"cannot read {str(file)!r}: {error}") from error
+
+
+def _check_separator(file: Path, header: Sequence[str]) -> None:
+    """Refuse a header that is one column only because its names are separated by something else than commas."""
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and sign in header[0]:
+            raise DataError(
+                f"{str(file)!r} is separated by {name}, not by commas; save it with commas, or give the frame of "
+                f"pandas.read_csv(path, sep={sign!r})"
+            )
 
 
 def _check_encoding(file: Path) -> None:
@@ -190,6 +200,7 @@ def _csv_rows(file: Path) -> tuple[list[str], list[list[str]]]:
         header = next(_filled(lines), None)
         if header is None:
             raise _empty(file)
+        _check_separator(file, header)
         rows = []
         for row in _filled(lines):
             if len(row) != len(header):

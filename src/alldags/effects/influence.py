@@ -255,13 +255,14 @@ def _mixed(edge: Edge, parts: Mixture[ModelInfluence]) -> EdgeInfluence:
     if any(part.is_open(edge) for part in parts.items):
         return _mixed_both_ways(edge, parts)
     present, with_edge, without_edge = parts.average_array(lambda part: part.shares(edge)).tolist()
-    absent = 1 - present
+    present = min(present, 1.0)
+    absent = 1.0 - present
     return EdgeInfluence(
         *edge,
         prior=parts.prior_average(lambda part: edge_prior(part.total.model, edge)),
         posterior=present,
         mean_present=with_edge / present if present else math.nan,
-        mean_absent=without_edge / absent if absent else math.nan,
+        mean_absent=without_edge / absent if absent > _LEAST else math.nan,  # else nothing but rounding
         raised=parts.average(lambda part: edge_raised(part.total.model, edge)) if parts.weights.tables > 1 else 0.0,
     )
 

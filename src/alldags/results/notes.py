@@ -122,6 +122,8 @@ def _regression_note(effect: Effect) -> Iterator[str]:
     """Say that plain least squares contradicts the average: neither lies in the other's interval."""
     plain = effect.regression
     low, high = effect.interval(0.95)
+    if all(not total.span.variables for total in effect._totals.items):
+        return  # zero by assumption, whatever a regression says
     if plain is not None and not low <= plain.estimate <= high and not plain.low <= effect.mean <= plain.high:
         count = len(plain.covariates)
         yield (

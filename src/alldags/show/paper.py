@@ -76,8 +76,22 @@ def _model(summary: EffectSummary) -> str:
 
 def _how(summary: EffectSummary, prior: str) -> str:
     computed = f" Posterior computations: {summary.computed}." if summary.computed else ""
-    known = "Directions of all candidate edges, and the absence of unmeasured common causes, were assumed."
-    return f"{prior}{computed} {known}"
+    missing = ""
+    if summary.missing is not None:
+        times = summary.missing.imputations
+        missing = f" Missing values were imputed {times} times from an unstructured normal distribution."
+    return f"{prior}{missing}{computed} {_assumed(summary)}"
+
+
+def _assumed(summary: EffectSummary) -> str:
+    if not summary.open_pairs:
+        return "Directions of all candidate edges, and the absence of unmeasured common causes, were assumed."
+    count = len(summary.open_pairs)
+    return (
+        f"The direction of {count} pair{'s' if count > 1 else ''} of variables was left open, with the "
+        "score-equivalent prior and a fixed slab among them; other directions, and the absence of unmeasured common "
+        "causes, were assumed."
+    )
 
 
 def _found(summary: EffectSummary) -> str:

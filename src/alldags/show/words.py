@@ -39,6 +39,8 @@ def sentence(summary: EffectSummary) -> str:
 
 def rows(summary: EffectSummary) -> list[Row]:
     """Return the small table under the sentence, as pairs of a name and a value."""
+    if _zero_by_assumption(summary):
+        return [*_regression_rows(summary), *_origin_rows(summary)]
     return [row for part in _ROWS for row in part(summary)]
 
 
