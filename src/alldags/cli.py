@@ -424,7 +424,10 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names may hold what the terminal cannot show
     try:
-        _run()
+        try:
+            _run()
+        finally:
+            sys.stdout.flush()  # what cannot be written shows here, and not after the end
     except BrokenPipeError:  # the reader of our output has seen enough
         _discard_output()
         raise SystemExit(0) from None

@@ -214,6 +214,7 @@ def test_a_full_disk_is_one_line(folder):
         done = subprocess.run(
             [sys.executable, "-m", "alldags", "graph", "graph.toml"],
             stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder, check=False,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "alldags: [Errno 28] No space left on device\n"
