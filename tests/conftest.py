@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,15 @@ def scaled(calibrate_scale: int) -> Callable[[int], int]:
     from numba import config
 
     return lambda usual: max(2, usual // 40) if config.DISABLE_JIT else usual * calibrate_scale
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    """Close what a test has drawn, for matplotlib warns of many open figures."""
+    yield
+    plots = sys.modules.get("matplotlib.pyplot")
+    if plots is not None:
+        plots.close("all")
 
 
 @pytest.fixture

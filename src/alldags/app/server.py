@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import time
 from functools import partial
 from http import HTTPStatus
@@ -54,6 +55,11 @@ class Server(ThreadingHTTPServer):
         self.page: Page = page(study)
         self.busy = Lock()  # one answer at a time: they would only slow each other down
         super().__init__((LOOPBACK, port), Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that has gone away; report all else."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
