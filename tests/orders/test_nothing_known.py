@@ -60,3 +60,19 @@ def test_every_acyclic_graph_of_five_variables() -> None:
     assert asked.probability_no_path == pytest.approx(float(weight @ ~reached[:, 0, 3]), abs=1e-9)
     between = float(weight @ effects[:, 0, 3] ** 2) - asked.mean**2
     assert asked.sd_structure == pytest.approx(between**0.5, abs=1e-7)
+
+
+def test_an_experiment_decides_a_direction_that_rows_alone_leave_open() -> None:
+    rng = np.random.default_rng(0)
+    x, was_set = rng.normal(size=300), np.arange(300) >= 150
+    x[was_set] = rng.choice([-2.0, 2.0], 150)
+    y = 0.8 * x + rng.normal(size=300)
+    table = {"x": x, "y": y, "z": 0.7 * y + rng.normal(size=300)}
+    graph = ad.CandidateGraph.unordered(["x", "y", "z"], 0.5)
+    plain, told = (
+        ad.fit(table, graph, rng=0, **options).effect("x", "y")  # type: ignore[arg-type]
+        for options in ({}, {"interventions": {"x": was_set}})
+    )
+    assert plain.probability_reverse == pytest.approx(0.65, abs=0.1)
+    assert told.probability_reverse < 1e-6
+    assert abs(told.mean - 0.8) < 4 * told.sd
