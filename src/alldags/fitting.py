@@ -24,6 +24,7 @@ from alldags.graph.randomized import randomized_names, randomized_note, without_
 from alldags.models.components import fitted_mixture
 from alldags.models.families import Families, Opened, with_families
 from alldags.models.store import NodeStore
+from alldags.models.terms.wanted import with_terms
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
@@ -50,6 +51,7 @@ def fit(
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
     families: Families = "auto",
+    terms: Any = None,
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
@@ -87,6 +89,10 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
         is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
+    terms
+        Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
+        asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
+        "log(income)", "curve(age)"]}``. None: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -144,6 +150,7 @@ def fit(
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
     opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
+    data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     turned = _turned(graphs, prior)
