@@ -8,6 +8,7 @@ convergence is judged on what is asked. Modes are not searched for: chains start
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,13 +62,18 @@ class AskedPosterior(SampledPosterior):
     diagnostics: AskedDiagnostics
 
     @property
-    def _evidence(self) -> Evidence:  # type: ignore[override]
+    def _evidence(self) -> Evidence:
         if self._rough is None:
-            sample, rng = self._sample, np.random.default_rng(self._rng.bit_generator.seed_seq)
+            sample, rng = self._sample, deepcopy(self._rng)  # the same answer whenever it is asked for
             self._rough = evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng, ROUGH)
         return self._rough
 
     _rough: Evidence | None = None
+
+    def linear_error(self, weights: FloatArray) -> float:
+        """Return the Monte-Carlo standard error of ``weights @ mean`` between and within chains."""
+        combined = self._sample.recorded.trace[:, :, MEAN] @ np.asarray(weights, dtype=float)
+        return float(mean_errors(combined[:, :, None])[0])
 
     @property
     def evidence_limits(self) -> tuple[float, float]:
@@ -134,9 +140,7 @@ def _judged(seen: Seen, estimates: Estimates, asked: FloatArray, floor: float) -
     return float(np.nanmax(r_hat, initial=1.0)), float(np.max(mean_errors(traces) / np.sqrt(variance)))
 
 
-def _diagnostics(
-    systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float
-) -> AskedDiagnostics:
+def _diagnostics(systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float) -> AskedDiagnostics:
     plain = diagnose(seen, estimates, systems.certain, reach(systems), copies(systems))
     found = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
     agreed = r_hat <= 1.05 and error <= 4 * _ERROR
