@@ -21,13 +21,14 @@ from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import Seen, State, extend, posterior_target, stack_systems
 from alldags.engines.sampling.sample import Sample, copies, reach, warmed_up
 from alldags.kernels.sampler.chain import Systems
-from alldags.kernels.sampler.moves import MEAN
+from alldags.kernels.sampler.moves import MEAN, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
 
 _CHAINS = 4
 _R_HAT = 1.03  # of what is asked
 _ERROR = 0.05  # of its posterior standard deviation, wanted of its mean
+_CLIMB, _WARM_UPS = 5.0, 8  # nats by which chains still climb, and warm-ups at most
 _SIZES = (0.0, 5.0, 10.0, 15.0)  # columns in the sets that chains start from
 
 
@@ -105,7 +106,7 @@ def sample_asked(
     systems = stack_systems(problem)
     none = np.zeros((0, problem.k), dtype=bool)
     target = posterior_target(systems, 1, none, none)
-    states, dismissed = warmed_up(systems, _starts(problem, explorer), target, run.warm_up, generators)
+    states, dismissed = _climbed(systems, _starts(problem, explorer), target, run, generators)
     seen, goal = None, run.sweeps
     while True:
         done = 0 if seen is None else seen.sweeps
@@ -119,6 +120,20 @@ def sample_asked(
     sample = Sample(systems, target, nothing_found(problem.k), states, seen, run.warm_up, dismissed)
     diagnostics = _diagnostics(systems, seen, estimates, r_hat, error)
     return AskedPosterior(problem, sample, estimates, diagnostics, _no_refit, kept)
+
+
+def _climbed(
+    systems: Systems, states: tuple[State, ...], target: Target, run: Run, generators: list[np.random.Generator]
+) -> tuple[tuple[State, ...], int]:
+    """Return states after warm-up, which is repeated while the heaviest set that chains are at becomes much heavier."""
+    height, dismissed = -math.inf, 0
+    for _ in range(_WARM_UPS):
+        states, dismissed = warmed_up(systems, states, target, run.warm_up, generators)
+        top = max(state.log_weight for state in states)
+        if top < height + _CLIMB:
+            break
+        height = top
+    return states, dismissed
 
 
 def _starts(problem: NodeProblem, rng: np.random.Generator) -> tuple[State, ...]:
