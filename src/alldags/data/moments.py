@@ -53,8 +53,9 @@ class Moments(MomentsRecord):
         Parameters
         ----------
         table
-            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, a
-            two-dimensional array with `names`, or the path of a file that `read_table` reads.
+            A frame (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, a two-dimensional array with
+            `names`; a polars lazy frame, a DuckDB relation or anything else with Arrow batches; or the path of a file
+            that `read_table` reads, a pattern such as ``"part-*.parquet"``, or a folder.
         columns
             Names of the columns to use; all by default.
         names
@@ -86,3 +87,38 @@ class Moments(MomentsRecord):
         """
         found = covariance_moments(covariance, n, mean, names)
         return cls(found.n, found.mean, found.scatter, found.names)
+
+
+def read_moments(
+    table: Any,
+    columns: Iterable[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    drop_missing: bool = False,
+    n_jobs: int = -1,
+    progress: bool = True,
+) -> Moments:
+    r"""Read a table of any size once, and keep its moments: all that fitting straight lines needs of it.
+
+    Parameters
+    ----------
+    table, columns, names, drop_missing
+        As for `Moments.from_table`. Files, lazy frames and queries are read a part at a time, in constant memory.
+    n_jobs
+        Threads; by default one per processor. The result does not depend on it.
+    progress
+        Show a progress bar on a terminal when reading takes long.
+
+    Examples
+    --------
+    >>> import alldags as ad, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "part-1.csv").write_text("dose,score\n1,2.5\n2,4.5\n")
+    >>> _ = (folder / "part-2.csv").write_text("dose,score\n3,5\n")
+    >>> moments = ad.read_moments(folder / "part-*.csv")
+    >>> moments.n, moments.mean.tolist()
+    (3, [2.0, 4.0])
+    """
+    source = open_source(table, names)
+    found = source.moments(columns, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+    return Moments(found.n, found.mean, found.scatter, found.names)
