@@ -5,60 +5,49 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from importlib.util import find_spec
+from operator import add
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from alldags.data.arrays import MappingSource
 from alldags.data.arrow import pyarrow
-from alldags.data.bad_values import Tally
-from alldags.data.columns import Columns, Reader, refuse_names
+from alldags.data.columns import refuse_names
 from alldags.data.csv_plain import empty, read_csv_plain
 from alldags.data.csv_stream import csv_stream
 from alldags.data.dialect import find_dialect
 from alldags.data.frames import FrameSource
 from alldags.data.parquet import feather_stream, parquet_stream
-from alldags.data.record import MomentsRecord
+from alldags.data.record import MomentsSource
+from alldags.data.storage import ENDINGS, load_moments
 from alldags.data.stream import Batches, Stream, StreamSource, collected
 from alldags.errors import DataError, MissingExtraError, did_you_mean
 
+AnySource: TypeAlias = StreamSource | MappingSource | FrameSource | MomentsSource
 
-class FileSource:
-    """A file, a pattern such as ``"part-*.parquet"``, or a folder; opened now, read when something is asked."""
 
-    def __init__(self, table: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
-        refuse_names(names)
-        self._source = _open(table, TextOptions())
-        self.columns = self._source.columns
-        self.notes = self._source.notes
+class Files:
+    """Paths as a way in: of a file, a pattern such as ``"part-*.parquet"``, or a folder."""
 
     @staticmethod
     def takes(table: object) -> bool:
         """Is this the path of a file?"""
         return isinstance(table, str | os.PathLike)
 
-    def moments(
-        self,
-        variables: Iterable[str] | None = None,
-        *,
-        drop_missing: bool = False,
-        n_jobs: int = 1,
-        progress: bool = False,
-    ) -> MomentsRecord:
-        return self._source.moments(variables, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
-
-    def tally(self, variables: Iterable[str]) -> Tally:
-        return self._source.tally(variables)
-
-    def labels(self, name: str) -> Reader:
-        return self._source.labels(name)
-
-    def numbers(self, variables: Iterable[str] | None = None) -> Columns:
-        return self._source.numbers(variables)
+    def __call__(self, table: str | os.PathLike[str], names: Sequence[str] | None = None, /) -> AnySource:
+        """Open it; its rows are read when something is asked."""
+        refuse_names(names)
+        files = list_files(table)
+        if format_of(files[0].path).name == "moments":
+            return MomentsSource(reduce(add, (load_moments(file.path) for file in files)))
+        opened = _opened(files, TextOptions())
+        if isinstance(opened, Stream):
+            return StreamSource(opened)
+        return MappingSource(opened) if isinstance(opened, Mapping) else FrameSource(opened)
 
 
 @dataclass(frozen=True)
@@ -110,15 +99,10 @@ def read_table(
     [2.5, 4.5]
     """
     files = list_files(path)
+    if format_of(files[0].path).name == "moments":
+        raise DataError(f"{str(path)!r} holds moments and no rows; use Moments.load")
     opened = _opened(files, TextOptions(separator, decimal, encoding))
     return collected(opened) if isinstance(opened, Stream) else opened
-
-
-def _open(path: str | os.PathLike[str], options: TextOptions) -> StreamSource | MappingSource | FrameSource:
-    opened = _opened(list_files(path), options)
-    if isinstance(opened, Stream):
-        return StreamSource(opened)
-    return MappingSource(opened) if isinstance(opened, Mapping) else FrameSource(opened)
 
 
 def _opened(files: Sequence[PartFile], options: TextOptions) -> Any:
@@ -188,6 +172,7 @@ _FORMATS = (
         partial(_no_options, feather_stream),
         partial(_no_options, partial(_by_polars, "Feather", "read_ipc")),
     ),
+    Format("moments", ENDINGS, partial(_no_options, load_moments), partial(_no_options, load_moments)),
 )
 
 

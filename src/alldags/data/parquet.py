@@ -13,6 +13,7 @@ from alldags.data.stream import Batches, Stream
 from alldags.errors import DataError
 
 _PART_VALUES = 2**22  # decoded at a time (32 MB)
+_BUFFER_BYTES = 2**23  # read ahead, over all columns
 
 
 def parquet_stream(file: Path) -> Stream:
@@ -42,8 +43,9 @@ def _row_groups(file: Path, metadata: Any, names: Sequence[str]) -> list[Batches
 
 def _row_group(file: Path, metadata: Any, names: Sequence[str], place: int) -> Iterator[Any]:
     size = max(1024, min(PART_ROWS, _PART_VALUES // len(names)))
+    buffer = max(2**12, min(2**17, _BUFFER_BYTES // len(names)))  # a row group as a whole may be larger than memory
     parquet = pyarrow("pyarrow.parquet")
-    with parquet.ParquetFile(str(file), metadata=metadata, buffer_size=2**20) as opened:
+    with parquet.ParquetFile(str(file), metadata=metadata, buffer_size=buffer, pre_buffer=False) as opened:
         yield from opened.iter_batches(size, row_groups=[place], columns=list(names), use_threads=False)
 
 

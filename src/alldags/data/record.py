@@ -39,9 +39,9 @@ class MomentsRecord:
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, MomentsRecord):
             return NotImplemented
-        if self.names != other.names:
+        if set(self.names) != set(other.names):
             raise DataError(f"cannot merge moments of different columns: {self.names} and {other.names}")
-        return merge(self, other)
+        return merge(self, other if self.names == other.names else other.select(self.names))
 
     def __radd__(self, other: object) -> Self:
         return self if other == 0 else NotImplemented  # so that sum() works

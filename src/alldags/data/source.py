@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.bad_values import Tally
 from alldags.data.columns import Columns, Reader
-from alldags.data.files import FileSource
+from alldags.data.files import Files
 from alldags.data.frames import FrameSource
 from alldags.data.lazy import LazySource
 from alldags.data.record import MomentsRecord, MomentsSource
@@ -68,7 +68,7 @@ class WayIn(Protocol):
 
 
 # The first that takes a table opens it; frames are recognised by narwhals alone, so they come last.
-_WAYS_IN: tuple[WayIn, ...] = (MomentsSource, ArraySource, MappingSource, FileSource, LazySource, FrameSource)
+_WAYS_IN: tuple[WayIn, ...] = (MomentsSource, ArraySource, MappingSource, Files(), LazySource, FrameSource)
 
 
 def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
