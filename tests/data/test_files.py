@@ -127,7 +127,7 @@ def test_paths(tmp_path):
         read_table(tmp_path / "trail.csv")
     with pytest.raises(DataError, match="there is no file"):
         read_table(tmp_path / "nowhere" / "t.csv")
-    with pytest.raises(DataError, match=r"format of 't\.doc'; the name must end in \.csv, .* \.parquet or \.feather"):
+    with pytest.raises(DataError, match=r"format of 't\.doc'; the name must end in \.csv, .* \.parquet, \.feather"):
         read_table("t.doc")
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match="has no CSV, Parquet or Feather file in it"):

@@ -23,6 +23,8 @@ from alldags.data.dialect import find_dialect
 from alldags.data.frames import FrameSource
 from alldags.data.parquet import feather_stream, parquet_stream
 from alldags.data.record import MomentsSource
+from alldags.data.sheets import READERS, excel_stream, statistics_stream
+from alldags.data.sqlite import sqlite_stream
 from alldags.data.storage import ENDINGS, load_moments
 from alldags.data.stream import Batches, Stream, StreamSource, collected
 from alldags.errors import DataError, MissingExtraError, did_you_mean
@@ -75,8 +77,10 @@ def read_table(
     ----------
     path
         A file whose name ends in ``.csv``, ``.tsv`` or ``.txt`` (also with ``.gz``), ``.parquet`` (or ``.pq``), or
-        ``.feather`` (or ``.arrow``); a pattern such as ``"part-*.parquet"``; or a folder of such files, where
-        ``year=2024`` in the name of a folder is a column. Text files have a header line, and nothing, ``NA``, ``NaN``
+        ``.feather`` (or ``.arrow``); ``.xlsx`` (extra ``excel``); ``.dta``, ``.sav`` or ``.sas7bdat`` (extra
+        ``stata``); ``.sqlite`` or ``.db``. Of several sheets or tables one is named ``"study.xlsx::second"``. Or a
+        pattern such as ``"part-*.parquet"``, or a folder of such files, where ``year=2024`` in the name of a folder is
+        a column. Text files have a header line, and nothing, ``NA``, ``NaN``
         or ``null`` where a value is missing; they are read by pyarrow if it is installed, otherwise by the standard
         library, which is slower.
     separator, decimal, encoding
@@ -109,10 +113,10 @@ def _opened(files: Sequence[PartFile], options: TextOptions) -> Any:
     """Return a stream, or the table itself where pyarrow is not installed."""
     form = format_of(files[0].path)
     if find_spec("pyarrow"):
-        return joined([with_keys(form.stream(file.path, options), file.keys) for file in files], files)
+        return joined([with_keys(form.stream(file, options), file.keys) for file in files], files)
     if len(files) > 1 or files[0].keys:
         pyarrow()  # raises, naming the extra
-    return form.plain(files[0].path, options)
+    return form.plain(files[0], options)
 
 
 # -- formats -----------------------------------------------------------------------------------------------------------
@@ -123,26 +127,35 @@ class Format(NamedTuple):
 
     name: str
     endings: tuple[str, ...]
-    stream: Callable[[Path, TextOptions], Stream]
-    plain: Callable[[Path, TextOptions], Any]
+    stream: Callable[[PartFile, TextOptions], Stream]
+    plain: Callable[[PartFile, TextOptions], Any]
 
 
 def _dialect(file: Path, options: TextOptions) -> Any:
     return find_dialect(file, options.separator, options.decimal, options.encoding)
 
 
-def _stream_text(file: Path, options: TextOptions) -> Stream:
-    return csv_stream(file, _dialect(file, options))
+def _stream_text(file: PartFile, options: TextOptions) -> Stream:
+    return csv_stream(file.path, _dialect(file.path, options))
 
 
-def _plain_text(file: Path, options: TextOptions) -> Any:
-    return read_csv_plain(file, _dialect(file, options))
+def _plain_text(file: PartFile, options: TextOptions) -> Any:
+    return read_csv_plain(file.path, _dialect(file.path, options))
 
 
-def _no_options(opener: Callable[[Path], Any], file: Path, options: TextOptions) -> Any:
+def _no_options(opener: Callable[[Path], Any], file: PartFile, options: TextOptions) -> Any:
     if options != TextOptions():
-        raise DataError(f"separator=, decimal= and encoding= are for text files; {file.name!r} is none")
-    return opener(file)
+        raise DataError(f"separator=, decimal= and encoding= are for text files; {file.path.name!r} is none")
+    return opener(file.path)
+
+
+def _inside(opener: Callable[[Path, str | None], Any], file: PartFile, options: TextOptions) -> Any:
+    """Open what may have several tables in it."""
+    return _no_options(lambda path: opener(path, file.table), file, options)
+
+
+def _needs_pyarrow(file: Path) -> Any:  # noqa: ARG001
+    return pyarrow()  # raises, naming the extra
 
 
 def _by_polars(name: str, function: str, file: Path) -> Any:
@@ -172,6 +185,14 @@ _FORMATS = (
         partial(_no_options, feather_stream),
         partial(_no_options, partial(_by_polars, "Feather", "read_ipc")),
     ),
+    Format("Excel", (".xlsx", ".xlsm"), partial(_inside, excel_stream), partial(_no_options, _needs_pyarrow)),
+    Format("statistics", tuple(READERS), partial(_no_options, statistics_stream), partial(_no_options, _needs_pyarrow)),
+    Format(
+        "SQLite",
+        (".sqlite", ".sqlite3", ".db"),
+        partial(_inside, sqlite_stream),
+        partial(_no_options, _needs_pyarrow),
+    ),
     Format("moments", ENDINGS, partial(_no_options, load_moments), partial(_no_options, load_moments)),
 )
 
@@ -185,8 +206,8 @@ def format_of(file: Path) -> Format:
     form = _format(file)
     if form is None:
         raise DataError(
-            f"cannot tell the format of {file.name!r}; the name must end in .csv, .tsv, .txt (also with .gz), .parquet "
-            "or .feather"
+            f"cannot tell the format of {file.name!r}; the name must end in .csv, .tsv or .txt (also with .gz), "
+            ".parquet, .feather, .xlsx, .dta, .sav, .sqlite, or, for moments, .json or .npz"
         )
     return form
 
@@ -196,27 +217,35 @@ def format_of(file: Path) -> Format:
 
 @dataclass(frozen=True)
 class PartFile:
-    """A file, and what the names of its folders say of all its rows."""
+    """A file, what the names of its folders say of all its rows, and which table in it is meant."""
 
     path: Path
     keys: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None
 
 
 def list_files(path: str | os.PathLike[str]) -> list[PartFile]:
     """Return the file of this name, those that the pattern names, or those in the folder; sorted, at least one."""
-    file = Path(path)
+    file, table = _split(path)
     if file.is_dir():
         found = _in_folder(file)
-    elif not file.exists() and any(sign in str(path) for sign in "*?["):
-        found = _matching(str(path))
+    elif not file.exists() and any(sign in str(file) for sign in "*?["):
+        found = [replace(part, table=table) for part in _matching(str(file))]
     else:
         format_of(file)
         _check_exists(file)
-        found = [PartFile(file)]
+        found = [PartFile(file, table=table)]
     for part in found:
         if part.path.stat().st_size == 0:
             raise empty(part.path)
     return found
+
+
+def _split(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
+    """Return a path, and the name after ``::`` of a table or sheet in it."""
+    whole = Path(path)
+    before, sign, table = str(path).rpartition("::")
+    return (Path(before), table) if sign and not whole.exists() else (whole, None)
 
 
 def _check_exists(file: Path) -> None:
