@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alldags import checks
+from alldags.data.columns import refuse_names
 from alldags.data.covariance import covariance_moments
+from alldags.data.pushdown import pushed_down
 from alldags.data.record import MomentsRecord
 from alldags.data.source import open_source
 from alldags.data.storage import load_moments, save_moments
@@ -126,6 +129,7 @@ def read_moments(
     drop_missing: bool = False,
     n_jobs: int = -1,
     progress: bool = True,
+    push_down: bool = False,
 ) -> Moments:
     r"""Read a table of any size once, and keep its moments: all that fitting straight lines needs of it.
 
@@ -137,6 +141,10 @@ def read_moments(
         Threads; by default one per processor. The result does not depend on it.
     progress
         Show a progress bar on a terminal when reading takes long.
+    push_down
+        For a table behind a query engine (DuckDB, Ibis, SQLFrame) whose rows must not leave it: let the engine add up
+        the products, so that only aggregates leave. Slower than reading the rows: its cost grows with the square of the
+        number of columns.
 
     Examples
     --------
@@ -148,6 +156,10 @@ def read_moments(
     >>> moments.n, moments.mean.tolist()
     (3, [2.0, 4.0])
     """
-    source = open_source(table, names)
-    found = source.moments(columns, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+    if checks.flag("push_down", push_down):
+        refuse_names(names)
+        found = pushed_down(table, columns, drop_missing=drop_missing)
+    else:
+        source = open_source(table, names)
+        found = source.moments(columns, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
     return Moments(found.n, found.mean, found.scatter, found.names)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.bad_values import Tally
 from alldags.data.columns import Columns, Reader
+from alldags.data.distributed import DistributedSource
 from alldags.data.files import Files
 from alldags.data.frames import FrameSource
 from alldags.data.lazy import LazySource
@@ -68,7 +69,15 @@ class WayIn(Protocol):
 
 
 # The first that takes a table opens it; frames are recognised by narwhals alone, so they come last.
-_WAYS_IN: tuple[WayIn, ...] = (MomentsSource, ArraySource, MappingSource, Files(), LazySource, FrameSource)
+_WAYS_IN: tuple[WayIn, ...] = (
+    MomentsSource,
+    ArraySource,
+    MappingSource,
+    Files(),
+    DistributedSource,
+    LazySource,
+    FrameSource,
+)
 
 
 def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
@@ -78,7 +87,7 @@ def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
     ----------
     table
         A frame that narwhals knows (pandas, polars, pyarrow, ...), a polars lazy frame, a DuckDB relation or anything
-        else with Arrow batches, a mapping from names to 1-d arrays, an array of shape (rows, columns) with `names`,
+        else with Arrow batches, a frame of Dask or Spark, a mapping from names to 1-d arrays, an array of shape (rows, columns) with `names`,
         the path of a file (or a pattern, or a folder) that `alldags.read_table` reads, or `Moments`.
     names
         Column names of an array.
