@@ -77,7 +77,7 @@ def test_rows_of_a_dask_frame_are_brought_here_when_they_are_needed(cluster):
 
 def test_a_column_that_is_not_a_number(cluster):
     table = frame().assign(site="x")
-    with pytest.raises(DataError, match="column 'site' has dtype .*, which is not a number"):
+    with pytest.raises(DataError, match=r"column 'site' has dtype .*, which is not a number"):
         ad.read_moments(dd.from_pandas(table, npartitions=3))
 
 
@@ -90,7 +90,7 @@ def fails_on_one(part: pd.DataFrame) -> pd.DataFrame:
 def test_a_query_that_fails_half_way(cluster):
     lazy = dd.from_pandas(frame(), npartitions=4)
     broken = lazy.map_partitions(fails_on_one, meta=lazy._meta)
-    with pytest.raises(DataError, match="reading the Dask frame failed: .*the disk is gone"):
+    with pytest.raises(DataError, match=r"reading the Dask frame failed: .*the disk is gone"):
         ad.read_moments(broken)
 
 
@@ -131,7 +131,7 @@ def test_workers_that_die_again_and_again_are_one_clear_error():
         Client(local),
     ):
         lazy = dd.from_pandas(frame(), npartitions=2)
-        with pytest.raises(DataError, match="reading the Dask frame failed: .*worker"):
+        with pytest.raises(DataError, match=r"reading the Dask frame failed: .*worker"):
             ad.read_moments(lazy.map_partitions(always_dies, meta=lazy._meta))
 
 
@@ -157,3 +157,36 @@ def test_sums_survive_the_journey_as_bytes():
 def test_unknown_columns_are_named(cluster):
     with pytest.raises(DataError, match="column 'scores' is not in the data; did you mean 'score'"):
         open_source(dd.from_pandas(frame(), npartitions=2)).moments(["scores"])
+
+
+# -- nodes on a cluster, through joblib --------------------------------------------------------------------------------
+
+
+def imported_store() -> bool:
+    import sys
+
+    return "alldags.models.store" in sys.modules
+
+
+def test_nodes_are_fitted_on_the_cluster_that_joblib_names(cluster):
+    from joblib import parallel_config
+
+    table = frame(rows=300)
+    graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
+    want = ad.fit(table, graph, rng=3).effect("dose", "score")
+    with parallel_config("dask", wait_for_workers_timeout=60):
+        got = ad.fit(table, graph, rng=3, n_jobs=-1).effect("dose", "score")
+    assert (got.mean, got.sd) == (want.mean, want.sd)
+    assert any(cluster.run(imported_store).values())  # the work was really done over there
+
+
+def test_yes_no_children_stay_here(cluster):
+    from joblib import parallel_config
+
+    table = frame(rows=300)
+    table["died"] = (table["score"] > 0).astype(float)
+    graph = ad.CandidateGraph.from_order(["age", "dose", "died"])
+    want = ad.fit(table, graph, rng=3).effect("dose", "died")
+    with parallel_config("dask", wait_for_workers_timeout=60):
+        got = ad.fit(table, graph, rng=3, n_jobs=-1).effect("dose", "died")
+    assert got.mean == want.mean

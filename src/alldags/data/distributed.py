@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
+from importlib import import_module
 from io import BytesIO
 from operator import add
 from typing import Any
@@ -11,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from alldags.data.accumulate import PART_ROWS, check_work
-from alldags.data.arrow import batch_numbers, is_number
+from alldags.data.arrow import batch_numbers, is_number, pyarrow
 from alldags.data.bad_values import Tally
 from alldags.data.columns import Columns, Reader, check_names, choose_names, not_numbers, refuse_names
 from alldags.data.frames import FrameSource
 from alldags.data.record import MomentsRecord
 from alldags.data.sums import Block, Sums, checked, sum_blocks
-from alldags.errors import AlldagsError, DataError
+from alldags.errors import AlldagsError, DataError, require
 
 _BRANCHES = 8  # sums that one task of the tree joins
 
 
 class DistributedSource:
-    """A frame of Dask or Spark: moments are added up where the rows are; rows are brought here only if they are needed."""
+    """A frame of Dask or Spark: added up where the rows are; rows are brought here only if they are needed."""
 
     notes: tuple[str, ...] = ()
 
@@ -106,8 +107,7 @@ def _reason(error: Exception) -> str:
 
 
 def _sum_dask(frame: Any, names: tuple[str, ...], drop_missing: bool) -> Sums:
-    from dask import delayed
-
+    delayed: Any = require("dask", "dask").delayed  # type: ignore[attr-defined]
     parts = [delayed(sum_frame)(part, names, drop_missing) for part in frame[list(names)].to_delayed()]
     while len(parts) > 1:
         parts = [delayed(join)(parts[i : i + _BRANCHES]) for i in range(0, len(parts), _BRANCHES)]
@@ -146,7 +146,8 @@ def _compute(frame: Any) -> Any:
 
 def _sum_spark(frame: Any, names: tuple[str, ...], drop_missing: bool) -> Sums:
     """Send the function to the partitions; each sends back one row of bytes."""
-    chosen = _select(frame, names)
+    plain = [f"c{place}" for place in range(len(names))]  # Spark reads names once more there, without the quotes
+    chosen = _select(frame, names).toDF(*plain)
     rows = chosen.mapInArrow(partial(_sum_partition, names, drop_missing), "place int, sums binary").collect()
     found = sorted((row["place"], bytes(row["sums"])) for row in rows)
     parts = [unpacked(data, names) for _, data in found]
@@ -160,11 +161,9 @@ def _select(frame: Any, names: Sequence[str]) -> Any:
 
 def _sum_partition(names: tuple[str, ...], drop_missing: bool, batches: Iterable[Any]) -> Iterator[Any]:
     """Add up the Arrow batches of one partition; runs on a worker."""
-    import pyarrow as pa
-    from pyspark import TaskContext
-
+    pa, spark = pyarrow(), import_module("pyspark")
     sums = sum_blocks(_checked_blocks(batches, names), names, drop_missing)
-    task = TaskContext.get()
+    task = spark.TaskContext.get()
     place = 0 if task is None else task.partitionId()
     fields = [("place", pa.int32()), ("sums", pa.binary())]
     yield pa.RecordBatch.from_arrays(
@@ -173,7 +172,8 @@ def _sum_partition(names: tuple[str, ...], drop_missing: bool, batches: Iterable
 
 
 def _checked_blocks(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[Block]:
-    for batch in batches:
+    for sent in batches:
+        batch = sent.rename_columns(list(names))
         for name in names:
             dtype = batch.schema.field(name).type
             if not is_number(dtype):

@@ -87,8 +87,9 @@ def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
     ----------
     table
         A frame that narwhals knows (pandas, polars, pyarrow, ...), a polars lazy frame, a DuckDB relation or anything
-        else with Arrow batches, a frame of Dask or Spark, a mapping from names to 1-d arrays, an array of shape (rows, columns) with `names`,
-        the path of a file (or a pattern, or a folder) that `alldags.read_table` reads, or `Moments`.
+        else with Arrow batches, a frame of Dask or Spark, a mapping from names to 1-d arrays, an array of shape (rows,
+        columns) with `names`, the path of a file (or a pattern, or a folder) that `alldags.read_table` reads, or
+        `Moments`.
     names
         Column names of an array.
 
