@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.data.imputed import Imputed
 from alldags.data.reading import Missing, RowOptions, read_tables
-from alldags.data.source import open_source
+from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.auto import Auto
@@ -142,7 +143,7 @@ def fit(
     scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
     data = [working_rows(part, prior, variables, scale) for part in parts]
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
-    opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
+    opened = Opened(partial(_opened, table, names), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
@@ -150,7 +151,12 @@ def fit(
     models = fitted_mixture(graphs, shares, prior, data, store, turned)
     notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior, turned))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
-    return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
+    return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters, opened)
+
+
+def _opened(table: Any, names: Sequence[str] | None) -> Source:
+    """Open a table again; of several completed ones, the first."""
+    return table.sources[0] if isinstance(table, Imputed) else open_source(table, names)
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

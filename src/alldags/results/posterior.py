@@ -23,15 +23,18 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
 from alldags.models.components import on_other_data
+from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
+from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
+from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
 from alldags.typing import FloatArray
 
@@ -60,6 +63,8 @@ class Posterior:
         What the user should know about how the data were read.
     clusters
         The rows by cluster, to resample; None if rows are independent.
+    table
+        Where the rows can be read again; None if they cannot.
 
     Examples
     --------
@@ -76,12 +81,14 @@ class Posterior:
         seed: np.random.SeedSequence,
         notes: tuple[str, ...],
         clusters: Clusters | None = None,
+        table: Opened | None = None,
     ) -> None:
         self._models = models
         self._store = store
         self._seed = seed
         self._notes = notes
         self._clusters = clusters
+        self._table = table
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}
@@ -262,7 +269,7 @@ class Posterior:
 
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
-        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters)
+        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters, self._table)
         plain._has_link = False
         return plain
 
@@ -378,6 +385,20 @@ class Posterior:
         likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
         return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
 
+    def checks(self, treatment: str | None = None, outcome: str | None = None) -> Checks:
+        """Return what the data show of the assumptions: residuals, outlying rows, independences, overlap.
+
+        Everything, or with `treatment` and `outcome` what that effect needs. Rows are read again, a batch at a time.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> print(ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk").sentence())
+        24 checks: nothing that needs a look.
+        """
+        return check_posterior(self, treatment, outcome)
+
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
         table = self.edge_probabilities()
@@ -461,7 +482,7 @@ class Posterior:
 
     def _of(self, models: Mixture[FittedGraph]) -> Posterior:
         """Return the posterior of other models, with the same nodes where they have the same."""
-        return Posterior(models, self._store, self._seed, self._notes)
+        return Posterior(models, self._store, self._seed, self._notes, table=self._table)
 
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)
