@@ -22,8 +22,8 @@ FOLDER = Path(__file__).parent / "results"
 FIRST_SEED = 90_000
 NAMES = ("a", "b", "c", "d", "x", "m", "y")
 EDGES = {
-    ("a", "x"): 0.5, ("b", "x"): 0.5, ("c", "x"): 0.5, ("x", "m"): 0.5, ("a", "m"): 0.5, ("x", "y"): 0.5, ("m", "y"): 0.5,
-    ("a", "y"): 0.5, ("b", "y"): 0.5, ("d", "y"): 0.5,
+    ("a", "x"): 0.5, ("b", "x"): 0.5, ("c", "x"): 0.5, ("x", "m"): 0.5, ("a", "m"): 0.5, ("x", "y"): 0.5,
+    ("m", "y"): 0.5, ("a", "y"): 0.5, ("b", "y"): 0.5, ("d", "y"): 0.5,
 }  # fmt: skip
 GRAPH = ad.CandidateGraph.from_edges(EDGES)
 
@@ -43,7 +43,11 @@ class World:
         first = rng.exponential(size=(count, 4)) - 1.0 if self.skewed else rng.standard_normal((count, 4))
         a, b, c, d = first.T
         x = 0.5 * a + 0.4 * b + 0.3 * c
-        x = x + rng.standard_normal(count) if not self.yes_no_treatment else (rng.logistic(size=count) < x).astype(float)
+        x = (
+            x + rng.standard_normal(count)
+            if not self.yes_no_treatment
+            else (rng.logistic(size=count) < x).astype(float)
+        )
         m = 0.7 * x + 0.4 * a + self._extra(count, rng, "c acts on m", 0.4 * c) + rng.standard_normal(count)
         y = 0.5 * x + 0.5 * m + 0.4 * a - 0.5 * d + self._extra(count, rng, "y bends with a", 0.3 * a**2)
         if self.yes_no_outcome:
@@ -96,4 +100,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=400)
     sets = parser.parse_args().sets
-    write_text(FOLDER / "checks.md", f"# Checks: how often something is found ({sets} data sets a row)\n\n{table(sets)}")
+    write_text(
+        FOLDER / "checks.md", f"# Checks: how often something is found ({sets} data sets a row)\n\n{table(sets)}"
+    )

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.data.batches import RowTable
-from alldags.data.record import MomentsSource
 from alldags.effects.checking.independences import Independence, implied_independences
 from alldags.effects.checking.moments import inflation, partial_correlations
 from alldags.effects.checking.overlap import Overlap, differences_of_moments, overlap
-from alldags.effects.checking.regression import Fitted, fit_rows, score_tests
-from alldags.effects.checking.residuals import Residuals, check_residuals, p_values
-from alldags.effects.checking.rows import Regressed
+from alldags.effects.checking.regression import fit_rows, score_tests
+from alldags.effects.checking.residuals import Residuals, p_values
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
-from alldags.graph.candidate import CandidateGraph
-from alldags.nodes.data import WorkingData
+from alldags.results.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.show.checks import KINDS, CheckLine, Checks
 from alldags.show.words import number, percent, whole_percent
 
 if TYPE_CHECKING:
+    from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
 
 LEVEL = 0.01  # p-value, times the number of checks of a kind, below which chance does not explain a finding
@@ -36,8 +32,7 @@ LARGE_INFLATION = 10.0
 LARGE_DIFFERENCE = 0.25  # standard deviations between the arms
 LARGE_OUTSIDE = 0.1  # share of rows without a row of the other arm that is alike
 LARGE_DISPERSION = 1.5
-_MOST_CAUSES = 50  # in one regression that is checked
-_ROWS_PER_CAUSE = 10
+_MOST_WORK = 2e8  # rows times squared columns of a propensity that is fitted only for a note
 
 
 def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | None) -> Checks:
@@ -58,7 +53,7 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
     checked = Checked(posterior.graphs, posterior._data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
     lines += _overlap_lines(checked)
-    left = [*([] if reason is None else [reason]), *checked.left_out, *_said_of_rows(posterior)]
+    left = [*([] if reason is None else [reason]), *checked.left_out, *said_of_rows(posterior)]
     return Checks(
         tuple(_flagged(lines)),
         0 if table is None else max((fit.rows for fit in checked.fits.values() if fit), default=0),
@@ -67,116 +62,10 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
     )
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
-def rows_of(posterior: Posterior) -> tuple[RowTable | None, str | None]:
-    """Return the complete rows behind a posterior; or None, and why there are none to look at."""
-    table, what = posterior._table, "residuals, outlying rows and the propensity"
-    if table is None:
-        return None, f"{what}: the rows were not kept"
-    if "interventions=" in table.options:
-        return None, f"{what}: in rows of experiments variables were set, which these checks do not know"
-    source = table.source()
-    if isinstance(source, MomentsSource):
-        return None, f"{what}: moments hold no rows; give the table itself"
-    return RowTable(source.numbers(posterior.variables)), None
-
-
-def _said_of_rows(posterior: Posterior) -> Iterator[str]:
-    """Say what the checks do not know of the rows."""
-    options = () if posterior._table is None else posterior._table.options
-    if "weights=" in options:
-        yield "weights of the rows: every row counts once"
-    if "cluster=" in options:
-        yield "clusters: rows are taken for independent, so that p-values are too small"
-    if "missing='impute'" in options or "imputed tables" in options:
-        yield "rows with missing values: checks of rows look at complete ones"
-
-
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """What is checked: graphs, data, and the effect that matters, if any."""
-
-    graphs: tuple[CandidateGraph, ...]
-    data: WorkingData
-    table: RowTable | None
-    treatment: str | None
-    outcome: str | None
-
-    @cached_property
-    def children(self) -> tuple[str, ...]:
-        """The variables whose regressions matter and that have candidate causes."""
-        names = self.graphs[0].variables
-        if self.treatment is not None and self.outcome is not None:
-            onward = set().union(
-                *(g.descendants(self.treatment) & (g.ancestors(self.outcome) | {self.outcome}) for g in self.graphs)
-            )
-            names = tuple(name for name in names if name in onward)
-        return tuple(name for name in names if self.all_causes(name) and self.data.knows(name))
-
-    def all_causes(self, child: str) -> tuple[str, ...]:
-        """Return every candidate cause of a variable, in any graph."""
-        found = {name for graph in self.graphs for name in graph.parents(child)}
-        return tuple(name for name in self.graphs[0].variables if name in found)
-
-    def causes(self, child: str) -> tuple[str, ...]:
-        """Return the causes that a regression of so many rows can hold, those that go with the child most first."""
-        found = self.all_causes(child)
-        most = int(min(_MOST_CAUSES, self.data.rows // _ROWS_PER_CAUSE))
-        if len(found) <= most:
-            return found
-        rows = self.data.of(child)
-        size = [abs(rows.scatter[rows.index[child], rows.index[n]]) / math.sqrt(rows.scatter[rows.index[n], rows.index[n]])
-                for n in found]  # fmt: skip
-        kept = {found[i] for i in np.argsort(-np.array(size))[:most]}
-        return tuple(name for name in found if name in kept)
-
-    def regressed(self, child: str, causes: Sequence[str]) -> Regressed | None:
-        """Return what a regression is checked on; None without rows."""
-        if self.table is None:
-            return None
-        family = self.data.families.get(child)
-        return Regressed(child, tuple(causes), self.table, *self._units, family and family.family)
-
-    @cached_property
-    def _units(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Mean and deviation of every variable, in the user's units."""
-        pooled, names = self.data.pooled, self.graphs[0].variables
-        center = {name: float(pooled.mean[pooled.index[name]] * self.data.scale_of(name)) for name in names}
-        return center, {name: self.data.deviation(name) or 1.0 for name in names}
-
-    @cached_property
-    def fits(self) -> dict[str, Fitted | None]:
-        """The regressions that matter, on the rows."""
-        made = {child: self.regressed(child, self.causes(child)) for child in self.children}
-        return {child: fit_rows(of) for child, of in made.items() if of is not None}
-
-    @cached_property
-    def residuals(self) -> dict[str, Residuals]:
-        """What the residuals of each regression show."""
-        return {child: check_residuals(fit) for child, fit in self.fits.items() if fit is not None}
-
-    @property
-    def left_out(self) -> Iterator[str]:
-        """Say what was not looked at."""
-        for child, fit in self.fits.items():
-            if fit is None:
-                yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"
-            elif len(fit.of.causes) < len(self.all_causes(child)):
-                count = len(self.all_causes(child))
-                yield f"all {count} causes of {child}: residuals are those of its {len(fit.of.causes)} closest ones"
-        if any(graph.hidden and graph.blocks for graph in self.graphs):
-            yield "independences: hidden common causes and open directions are in one graph"
-
-    def is_yes_no(self, name: str) -> bool:
-        """Tell whether a variable has the values 0 and 1 only, from rows or, without them, from moments."""
-        if self.table is not None:
-            return all(np.isin(block, (0.0, 1.0)).all() for block in self.table.batches([name]))
-        rows, place = self.data.pooled, self.data.pooled.index[name]
-        mean, scale = rows.mean[place] * self.data.scale_of(name), self.data.scale_of(name)
-        square = rows.scatter[place, place] * scale**2 / rows.rows + mean**2
-        return bool(0.0 < mean < 1.0 and abs(square - mean) < 1e-9)
+def checks_work(posterior: Posterior, treatment: str, outcome: str) -> float:
+    """Return rows times squared numbers of causes of the regressions that checks of one effect look at."""
+    checked = Checked(posterior.graphs, posterior._data, None, treatment, outcome)
+    return float(posterior.rows) * sum((1 + len(checked.causes(child))) ** 2 for child in checked.children)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -196,7 +85,9 @@ def _flagged(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
 def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
     for child, found in checked.residuals.items():
         for item in found.curvature:
-            bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace("  ", " ")
+            bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace(
+                "  ", " "
+            )
             yield CheckLine(
                 "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
                 item.p_value, item.share >= LARGE_SHARE,
@@ -218,7 +109,8 @@ def _noise_lines(child: str, found: Residuals) -> Iterator[CheckLine]:
         yield CheckLine(
             "even noise", child, "its family", "variance over the mean count", found.dispersion, math.nan,
             found.dispersion > LARGE_DISPERSION,
-            f"{child} varies {number(found.dispersion)} times as much as counts with its mean do: intervals are too narrow",
+            f"{child} varies {number(found.dispersion)} times as much as counts with its mean do: intervals are too "
+            "narrow",
         )  # fmt: skip
     if found.outliers:
         worst = found.outliers[0]
@@ -226,8 +118,8 @@ def _noise_lines(child: str, found: Residuals) -> Iterator[CheckLine]:
             "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
             found.outlier_p, True,
             f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
-            f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for the "
-            "largest of all rows): look whether it is right, and whether the answer is the same without it",
+            f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
+            "the largest of all rows): look whether it is right, and whether the answer is the same without it",
         )  # fmt: skip
 
 
@@ -269,7 +161,7 @@ def _score_independences(
 ) -> dict[Independence, tuple[float, float]]:
     """Test whether other variables belong in the regression of a child that is not normal."""
     of = checked.regressed(child, given)
-    fitted = None if of is None or len(given) * _ROWS_PER_CAUSE > checked.data.rows else fit_rows(of)
+    fitted = None if of is None or len(given) * ROWS_PER_CAUSE > checked.data.rows else fit_rows(of)
     if fitted is None:
         return {}
     found = score_tests(fitted, lambda batch, _: batch.others, tuple(item.other for item in items))
@@ -293,8 +185,8 @@ def _independence_line(item: Independence, size: float, p: float, first: bool) -
     return CheckLine(
         "independences", f"{item.child} and {item.other}", ", ".join(item.given), "partial correlation", size, p,
         abs(size) >= LARGE_CORRELATION,
-        f"every candidate graph says that {item.child} and {item.other} are independent{given}, but their correlation is "
-        f"then {size:.2f} ({_p(p)}): {meaning}",
+        f"every candidate graph says that {item.child} and {item.other} are independent{given}, but their correlation "
+        f"is then {size:.2f} ({_p(p)}): {meaning}",
     )  # fmt: skip
 
 
@@ -351,8 +243,8 @@ def _balance_lines(
         where = "higher" if gap > 0 else "lower"
         yield CheckLine(
             "balance", treatment, name, "standardised mean difference", gap, p, abs(gap) >= LARGE_DIFFERENCE,
-            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: the answer "
-            "rests on adjusting for it",
+            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: the "
+            "answer rests on adjusting for it",
         )  # fmt: skip
 
 
@@ -381,10 +273,33 @@ def is_extrapolated(found: Overlap) -> bool:
 def extrapolation(found: Overlap) -> str:
     """Say for how many rows there is none of the other arm that is alike."""
     return (
-        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows ({whole_percent(found.treated_outside)} "
-        f"of those with {found.treatment} = 1, {whole_percent(found.untreated_outside)} of those with 0) lie outside the "
-        f"other arm's range of the fitted propensity, where only straight lines say what {found.treatment} would have done"
+        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
+        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = 1, "
+        f"{whole_percent(found.untreated_outside)} of those with 0) lie outside the other arm's range of the "
+        f"fitted propensity, where only the model says what {found.treatment} does"
     )
+
+
+def extrapolation_note(effect: Effect) -> Iterator[str]:
+    """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
+    posterior, treatment = effect.posterior, effect.treatment
+    covariates = adjustment_set(posterior.graphs, treatment, effect.outcome)
+    work = posterior.rows * (1 + len(covariates)) ** 2
+    if posterior._table is None or not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
+        return
+    table, _ = rows_of(posterior, (treatment, *covariates))
+    if table is None:
+        return
+    checked = Checked(posterior.graphs, posterior._data, table, treatment, effect.outcome)
+    of = checked.regressed(treatment, covariates)
+    if of is not None and checked.is_yes_no(treatment):
+        found = overlap(of)
+        if is_extrapolated(found):
+            yield extrapolation(found)
+
+
+def _may_be_yes_no(posterior: Posterior, name: str) -> bool:
+    return Checked(posterior.graphs, posterior._data, None, None, None).is_yes_no(name)
 
 
 def _p(value: float) -> str:
@@ -394,5 +309,3 @@ def _p(value: float) -> str:
 def _listed(names: Sequence[str], most: int = 6) -> str:
     more = f" and {len(names) - most + 1} more" if len(names) > most else ""
     return ", ".join(names if not more else names[: most - 1]) + more
-
-

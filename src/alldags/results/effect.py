@@ -27,6 +27,7 @@ from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
+from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
 from alldags.results.stability import stability
@@ -567,6 +568,19 @@ class Effect:
         ''
         """
         return stability(self)
+
+    def placebo(self, permutations: int = 20, rng: RandomSource = None) -> Placebo:
+        """Return what becomes of the effect when the treatment's values are dealt out anew among the rows.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> placebo = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").placebo(19, rng=1)
+        >>> placebo.p_value, max(map(abs, placebo.means)) < 0.3
+        (0.05, True)
+        """
+        return placebo(self, permutations, rng)
 
     @cached_property
     def regression(self) -> Regression | None:

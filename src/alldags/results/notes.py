@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from alldags.effects.sampled import sampled_orders
 from alldags.nodes.posterior import NodePosterior
+from alldags.results.checks import extrapolation_note
 from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
 
@@ -86,6 +87,7 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _straight_note(effect) if effect.measure else _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
+    yield from extrapolation_note(effect)
     yield from row_notes(effect)
 
 

@@ -395,7 +395,7 @@ class Posterior:
         >>> import alldags as ad
         >>> study = ad.datasets.example()
         >>> print(ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk").sentence())
-        24 checks: nothing that needs a look.
+        35 checks: nothing that needs a look.
         """
         return check_posterior(self, treatment, outcome)
 

@@ -127,17 +127,17 @@ class Checks:
         parts = [self.sentence(), ""] if self.lines else [self.sentence()]
         if self.lines:
             parts += [text_table(["check", "made", "to look at"], self.overview())]
-        parts += [fill(printable(f"- {text}"), width, subsequent_indent="  ") for text in self._shown()]
+        parts += [fill(printable(f"- {text}"), width, subsequent_indent="  ") for text in self.texts()]
         parts += [fill(printable(f"not looked at: {text}"), width) for text in self.not_made]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        found = "".join(f"<li>{escape(text)}</li>" for text in self._shown())
+        found = "".join(f"<li>{escape(text)}</li>" for text in self.texts())
         left = "".join(f"<p><small>not looked at: {escape(text)}</small></p>" for text in self.not_made)
         table = html_table(["check", "made", "to look at"], self.overview())
         return f"<div><p>{escape(self.sentence())}</p>{table}{f'<ul>{found}</ul>' if found else ''}{left}</div>"
 
-    def _shown(self) -> list[str]:
+    def texts(self) -> list[str]:
         """Return the findings that are printed: a few of each kind, the largest first."""
         texts = []
         for kind in KINDS:

@@ -1,14 +1,15 @@
 """Independences that every candidate graph implies.
 
-Given all its candidate causes, a variable is independent of whatever else comes before it: that holds in the graph with all
-candidate edges, and leaving out edges takes no independence away. Where an order is open it holds for the group as a whole.
-With several candidate graphs only what holds in each of them is kept.
+Given all its candidate causes, a variable is independent of whatever else comes before it: that holds in the graph with
+all candidate edges, and leaving out edges takes no independence away. Where an order is open it holds for the group
+as a whole. With several candidate graphs only what holds in each of them is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 
@@ -45,7 +46,7 @@ def implied_independences(graphs: Sequence[CandidateGraph]) -> tuple[Independenc
     >>> from alldags.effects.checking.independences import implied_independences
     >>> graph = ad.CandidateGraph.from_edges({("x", "m"): 0.5, ("m", "y"): 1.0, ("z", "y"): 0.5})
     >>> [str(item) for item in implied_independences([graph])]
-    ['y and x given m, z', 'z and x', 'z and m']
+    ['y and x given m, z', 'm and z given x', 'z and x']
     """
     found = list(_of_one(graphs[0]))
     for graph in graphs[1:]:
@@ -63,7 +64,7 @@ def _of_one(graph: CandidateGraph) -> Iterator[Independence]:
     if graph.hidden and graph.blocks:
         return
     seen: set[frozenset[str]] = set()
-    for child in graph.variables:
+    for child in reversed(graph.order):  # the later of two is regressed on the causes it has
         group = set(graph.component(child)) | {child}
         causes = {name for member in group for name in graph.parents(member)} - group
         after = set().union(*(graph.descendants(member) for member in group)) | group
@@ -87,7 +88,7 @@ def _holds(graph: CandidateGraph, item: Independence) -> bool:
 
 def _separated(graph: CandidateGraph, item: Independence) -> bool:
     """Tell whether two variables are separated with all candidate edges and hidden causes there."""
-    drawn: nx.DiGraph[object] = nx.DiGraph()
+    drawn: nx.DiGraph[Any] = nx.DiGraph()
     drawn.add_nodes_from(graph.variables)
     drawn.add_edges_from(graph.edges)
     for pair in graph.hidden:

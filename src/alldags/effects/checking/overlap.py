@@ -62,9 +62,7 @@ def overlap(of: Regressed) -> Overlap:
     mean = arms[:, 1] / counts[:, None]
     variance = np.maximum(arms[:, 2] / counts[:, None] - mean**2, 0.0)
     gaps = _over(mean[1] - mean[0], np.sqrt(variance.mean(axis=0)))[1:]
-    return Overlap(
-        of.child, of.causes, int(counts[1]), int(counts[0]), outside[1], outside[0], tuple(gaps.tolist())
-    )
+    return Overlap(of.child, of.causes, int(counts[1]), int(counts[0]), outside[1], outside[0], tuple(gaps.tolist()))
 
 
 def differences_of_moments(data: ChildData, treatment: str, covariates: tuple[str, ...]) -> tuple[float, ...]:

@@ -1,12 +1,12 @@
 """A regression fitted to rows in batches, and score tests of what it leaves out.
 
-With ``e = y - mean``, ``w`` the variance of a row (1 for a normal child) and ``Z`` the rows of ones and causes, a further
-column q is tested through the part of it that Z does not explain, ``r = q - Z (Z'WZ)^-1 Z'Wq``::
+With ``e = y - mean``, ``w`` the variance of a row (1 for a normal child) and ``Z`` the rows of ones and causes, a
+further column q is tested through the part of it that Z does not explain, ``r = q - Z (Z'WZ)^-1 Z'Wq``::
 
     T = (sum e r)^2 / sum e^2 r^2
 
-which is about chi-squared with one degree of freedom where q does not belong in the regression, whatever the variances of
-the rows are: unequal noise is not taken for a bent line.
+which is about chi-squared with one degree of freedom where q does not belong in the regression, whatever the variances
+of the rows are: unequal noise is not taken for a bent line.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from alldags.typing import FloatArray
 _RIDGE = 1e-2  # prior precision in units of one row: enough to keep separated rows finite, too little to show
 _ITERATIONS = 60
 _STEP = 1e-8
+_SINGULAR = 1e-10
 _INSIDE = 1e-8  # share of a column that the regression must leave unexplained for it to be tested
 
 Extra: TypeAlias = Callable[[RegressedBatch, FloatArray], FloatArray]
@@ -102,15 +103,21 @@ def fit_rows(of: Regressed) -> Fitted | None:
     for _ in range(_ITERATIONS):
         if here.rows <= len(point) + 1 or here.variances == 0.0:
             return None
-        step = np.linalg.solve(here.information, here.gradient)
+        inverse = _inverse(here.information)
+        step = inverse @ here.gradient
         if np.abs(step).max() <= _STEP * (1.0 + np.abs(point).max()):
-            return Fitted(of, point, np.linalg.inv(here.information), here.rows, here.squares / here.variances)
+            return Fitted(of, point, inverse, here.rows, here.squares / here.variances)
         there = _expanded(of, point + share * step)
         if there.value >= here.value - 1e-9 * abs(here.value):
             point, here, share = point + share * step, there, min(1.0, 2.0 * share)
         else:
             share /= 2.0
     return None
+
+
+def _inverse(information: FloatArray) -> FloatArray:
+    """Return the inverse; where causes are copies of each other, that of least size."""
+    return np.asarray(np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True), dtype=np.float64)
 
 
 def _start(of: Regressed) -> float:
@@ -188,7 +195,8 @@ def score_tests(fitted: Fitted, extra: Extra, others: tuple[str, ...] = ()) -> T
 
 def _crossed(fitted: Fitted, extra: Extra, others: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
     """Return ``Z'WQ``, shape (1 + k, q), and the diagonal of ``Q'WQ`` about the mean, shape (q,)."""
-    crossed, own, sums, weight = 0.0, 0.0, 0.0, 0.0
+    crossed = own = sums = np.zeros(())
+    weight = 0.0
     for batch in fitted.of.batches(others):
         eta = fitted.predictor(batch)
         variance = fitted.residuals(batch, eta)[1]

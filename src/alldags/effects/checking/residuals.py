@@ -37,7 +37,7 @@ class Curvature:
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """A row that stands out: its place among the rows read, its residual in standard deviations, and the child's value."""
+    """A row that stands out: its place among the rows read, its residual in deviations, and the child's value."""
 
     row: int
     residual: float
@@ -197,5 +197,3 @@ def _bins(fitted: Fitted) -> tuple[tuple[float, ...], ...]:
     count, mean, residual, square = sums[:, sums[0] > 1]
     error = np.sqrt(np.maximum(square / count - (residual / count) ** 2, 0.0) / count)
     return tuple(tuple(values.tolist()) for values in (mean / count, residual / count, error))
-
-
