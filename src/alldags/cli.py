@@ -188,6 +188,7 @@ def effect(
     treatment: str,
     outcome: str,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
+    checks: Annotated[bool, Parameter(negative="")] = False,
     options: FitOptions,
     report: Path | None = None,
     as_json: Json = False,
@@ -205,6 +206,8 @@ def effect(
     sensitivity
         Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
         as a measured covariate, and the effect over a grid of strengths.
+    checks
+        Say, too, what the data show of the assumptions: residuals, outlying rows, independences, overlap.
     report
         Write a report, too: one .html file that needs nothing else.
     """
@@ -215,11 +218,14 @@ def effect(
         print(f"report written to {report}", file=sys.stderr)
     if as_json:
         more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
-        _print_json(answer.to_dict() | more)
+        found = {"checks": posterior.checks(treatment, outcome).to_dict()} if checks else {}
+        _print_json(answer.to_dict() | more | found)
     else:
         print(answer)
         if sensitivity:
             print(f"\n{answer.sensitivity().text()}")
+        if checks:
+            print(f"\n{posterior.checks(treatment, outcome)}")
 
 
 @app.command
@@ -318,6 +324,12 @@ def _draw(candidate: CandidateGraph, target: Path) -> None:
     from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
+
+
+@app.command
+def schema() -> None:
+    """Print the JSON Schema of everything that --json prints."""
+    print(json.dumps(alldags.json_schema(), indent=1))
 
 
 @app.command(name="app")

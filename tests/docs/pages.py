@@ -27,6 +27,7 @@ PAGES = (
     "docs/how-to/yes-no.md",
     "docs/how-to/unmeasured.md",
     "docs/how-to/checks.md",
+    "docs/how-to/save.md",
 )
 DATA_PAGES = (
     "docs/how-to/experiments.md",

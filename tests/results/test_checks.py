@@ -136,6 +136,16 @@ def test_counts_that_vary_too_much_are_found():
     assert "times as much as counts" in found[0].words
 
 
+def test_counts_with_an_offset_are_checked():
+    rng = np.random.default_rng(0)
+    years, a = rng.uniform(0.5, 5.0, 400), rng.standard_normal(400)
+    table = {"a": a, "log_years": np.log(years), "visits": rng.poisson(years * np.exp(0.5 * a)).astype(float)}
+    graph = ad.CandidateGraph.from_edges({("a", "visits"): 0.5})
+    posterior = ad.fit(table, graph, families={"visits": ad.Poisson(offset="log_years")}, rng=0)
+    assert posterior.checks().ok
+    assert len(posterior.effect("a", "visits").placebo(2, rng=0).means) == 2
+
+
 # -- public data -------------------------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,9 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    return RowTable(source.numbers(names or posterior.variables)), None
+    offsets = {rows.family.offset for rows in posterior._data.families.values()} - {None}
+    wanted = (*posterior.variables, *(name for name in offsets if name is not None))
+    return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 
 def said_of_rows(posterior: Posterior) -> Iterator[str]:

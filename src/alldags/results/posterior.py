@@ -41,6 +41,8 @@ from alldags.typing import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.results.recipe import Recipe
+
 
 _MOST_GRAPHS = 1_000_000
 
@@ -65,6 +67,8 @@ class Posterior:
         The rows by cluster, to resample; None if rows are independent.
     table
         Where the rows can be read again; None if they cannot.
+    recipe
+        What it was made from, to save it; None for one that was derived from another.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Posterior:
         notes: tuple[str, ...],
         clusters: Clusters | None = None,
         table: Opened | None = None,
+        recipe: Recipe | None = None,
     ) -> None:
         self._models = models
         self._store = store
@@ -89,6 +94,7 @@ class Posterior:
         self._notes = notes
         self._clusters = clusters
         self._table = table
+        self._recipe = recipe
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}
@@ -444,6 +450,31 @@ class Posterior:
         from alldags.show.report.page import report_html
 
         write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
+
+    def save(self, target: str | os.PathLike[str]) -> None:
+        """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
+
+        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds. If
+        outcomes are yes/no or counts, the rows of all variables are in it, too; otherwise no row is.
+
+        Parameters
+        ----------
+        target
+            The file, such as ``study.npz``. It appears complete or not at all.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, rng=0)
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "study.npz"
+        >>> posterior.save(target)
+        >>> ad.load(target).effect("smoking", "risk").mean == posterior.effect("smoking", "risk").mean
+        True
+        """
+        from alldags.results.saving import save_posterior
+
+        save_posterior(self, target)
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "
