@@ -11,13 +11,14 @@ import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
 from alldags.errors import AlldagsError
-from alldags.text import printable, shortened
+from alldags.text import line_width, printable, shortened
 
 if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
@@ -444,7 +445,7 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = _with_options(" ".join(str(error).split()))
+        message = _with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except MemoryError:
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
@@ -452,8 +453,25 @@ def main() -> None:
         _end("interrupted", 130)
 
 
+_FORGOTTEN = {
+    "--graph": "the file that says which causes are possible, such as --graph graph.toml; the smallest has one line: "
+    'tiers = [["age", "sex"], ["smoking"], ["risk"]]',
+    "--treatment": "the name of the cause, such as --treatment smoking",
+    "--outcome": "the name of the effect, such as --outcome risk",
+}
+
+
+def _forgotten(error: Exception) -> str:
+    """Say what an option that was left out is for; empty for other errors."""
+    if not isinstance(error, MissingArgumentError) or error.argument is None:
+        return ""
+    name = error.argument.name
+    return f"{name} is missing: {_FORGOTTEN[name]}" if name in _FORGOTTEN else ""
+
+
 def _end(message: str, code: int) -> NoReturn:
-    print(f"alldags: {message}", file=sys.stderr)
+    text = f"alldags: {message}"
+    print(fill(text, line_width(), break_long_words=False) if sys.stderr.isatty() else text, file=sys.stderr)
     _discard_output()
     raise SystemExit(code) from None
 

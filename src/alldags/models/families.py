@@ -164,14 +164,36 @@ def _is_yes_no(source: Source, name: str) -> bool:
 
 def _no_rows_note(names: Sequence[str]) -> tuple[str, ...]:
     listed = ", ".join(names)
-    return (
+    text = (
         f"{listed} may be yes/no: risks need the rows, so straight lines were used; give the table instead of its "
-        "moments, or say families='normal'",
+        "moments, or say families='normal'"
     )
+    return (NoteAbout(text, names),)
+
+
+class NoteAbout(str):
+    """A note that matters only to effects that run through one of some variables.
+
+    Parameters
+    ----------
+    text
+        The note.
+    about
+        The variables.
+    """
+
+    about: frozenset[str]
+    __slots__ = ("about",)
+
+    def __new__(cls, text: str, about: Iterable[str] = ()) -> NoteAbout:
+        """Make the note."""
+        note = super().__new__(cls, text)
+        note.about = frozenset(about)
+        return note
 
 
 def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
-    return (f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}",)
+    return (NoteAbout(f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}", names),)
 
 
 def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data: WorkingData) -> dict[str, FamilyRows]:

@@ -442,7 +442,8 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        return tables.influence_table(self._totals, self._unit, self._plain_sd)
+        found = tables.influence_table(self._totals, self._unit, self._plain_sd)
+        return replace(found, note=tables.LINKED) if self.posterior._link and len(found) else found
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.

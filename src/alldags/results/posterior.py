@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +37,7 @@ from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
 from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
+from alldags.text import shortened
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -199,7 +201,7 @@ class Posterior:
         """
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
-                raise AlldagsError(f"the {role} {name!r} is not in the graph{did_you_mean(name, self.variables)}")
+                raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         check_over(over)
@@ -209,6 +211,14 @@ class Posterior:
             return RiskEffect(self, treatment, outcome, over)
         effect = Effect(self, treatment, outcome)
         return effect if self._clusters is None else clustered(effect, self._clusters)
+
+    def _where(self, name: str) -> str:
+        """Say where a name that is not in the graph may have come from."""
+        columns = () if self._table is None else self._table.source().columns
+        if name in columns:
+            return ", but it is a column of the table: add it to the graph, with its possible causes"
+        listed = shortened(", ".join(map(repr, self.variables)), 200)
+        return did_you_mean(name, self.variables) or f"; it has {listed}"
 
     def _is_pushed(self, treatment: str, outcome: str) -> bool:
         """Whether a node on the way from treatment to outcome is not normal."""
@@ -328,7 +338,8 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        return tables.edges_table(self._models, self.edges)
+        found = tables.edges_table(self._models, self.edges)
+        return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""
@@ -449,6 +460,11 @@ class Posterior:
         from alldags.results.report import effect_report
         from alldags.show.report.page import report_html
 
+        ending = os.path.splitext(os.fspath(target))[1]
+        if ending.lower() not in ("", ".html", ".htm"):
+            raise AlldagsError(
+                f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
+            )
         write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
 
     def save(self, target: str | os.PathLike[str]) -> None:

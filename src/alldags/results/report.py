@@ -179,6 +179,8 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         removed=_removed(item, unit, sd) if known else 0.0,
         flips_at=item.sign_flip_prior,
         moves=item.moves and len(effect._models.items) == 1,
+        reverse=item.reverse,
+        turned=unit * item.mean_reverse if item.reverse else math.nan,
     )
 
 

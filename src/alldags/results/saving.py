@@ -26,6 +26,7 @@ from alldags.data.rows import RowGroup, RowGroups
 from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
+from alldags.models.families import NoteAbout
 from alldags.results.recipe import Recipe
 from alldags.typing import FloatArray
 
@@ -116,7 +117,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "prior": _plain(recipe.prior, "the prior"),
         "engine": _plain(recipe.engine, "the engine"),
         "seeds": [_seed(seed) for seed in recipe.seeds],
-        "notes": list(recipe.notes),
+        "notes": [[note, sorted(note.about) if isinstance(note, NoteAbout) else None] for note in recipe.notes],
         "clustered": recipe.clustered,
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
@@ -136,7 +137,7 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         engine=_made(header["engine"]),
         parts=tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"])),
         seeds=(first, second, third),
-        notes=tuple(header["notes"]),
+        notes=tuple(text if about is None else NoteAbout(text, about) for text, about in header["notes"]),
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
         rows=None if table is None else RowTable(table),

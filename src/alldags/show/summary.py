@@ -276,6 +276,8 @@ class EffectSummary:
     probability_reverse, probability_neither
         Where both are possible: posterior probabilities that the outcome acts on the treatment, and that neither acts
         on the other, between 0 and 1; otherwise None.
+    either_side
+        Variables that may act on the treatment or be acted on by it: confounders in some graphs only.
     open_pairs
         Pairs of variables whose direction was left open where the effect runs, that of treatment and outcome first,
         then those that the data decide least.
@@ -344,4 +346,5 @@ class EffectSummary:
     probability_reverse: float | None = None
     probability_neither: float | None = None
     open_pairs: tuple[OpenDirection, ...] = ()
+    either_side: tuple[str, ...] = ()
     sd_direction: float | None = None
