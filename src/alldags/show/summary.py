@@ -276,11 +276,11 @@ class EffectSummary:
     probability_reverse, probability_neither
         Where both are possible: posterior probabilities that the outcome acts on the treatment, and that neither acts
         on the other, between 0 and 1; otherwise None.
-    either_side
-        Variables that may act on the treatment or be acted on by it: confounders in some graphs only.
     open_pairs
         Pairs of variables whose direction was left open where the effect runs, that of treatment and outcome first,
         then those that the data decide least.
+    either_side
+        Variables that may act on the treatment or be acted on by it: confounders in some graphs only.
     sd_direction
         The part of `sd_structure` that comes from directions which no number of observational rows can tell, in units
         of the effect; None where every direction is known.
