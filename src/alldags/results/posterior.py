@@ -32,6 +32,7 @@ from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
+from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -359,7 +360,7 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        found = tables.edges_table(self._models, self.edges)
+        found = with_term_edges(self, tables.edges_table(self._models, self.edges))
         return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
