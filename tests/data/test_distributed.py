@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ def frame(offset: float = 0.0, rows: int = 2000) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def cluster():
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local,
         Client(local) as client,
     ):
@@ -122,17 +124,10 @@ def test_a_worker_killed_during_the_reduction_changes_nothing(cluster, tmp_path)
     assert relative_error(got, table) < 1e-12
 
 
-def test_workers_that_die_again_and_again_are_one_clear_error():
-    import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local,
-        Client(local),
-    ):
-        lazy = dd.from_pandas(frame(), npartitions=2)
-        with pytest.raises(DataError, match=r"reading the Dask frame failed: .*worker"):
-            ad.read_moments(lazy.map_partitions(always_dies, meta=lazy._meta))
+def test_workers_that_die_again_and_again_are_one_clear_error(cluster):
+    lazy = dd.from_pandas(frame(), npartitions=2)
+    with pytest.raises(DataError, match=r"reading the Dask frame failed: .*worker"):
+        ad.read_moments(lazy.map_partitions(always_dies, meta=lazy._meta))
 
 
 def test_partitions_without_rows_or_with_one():
