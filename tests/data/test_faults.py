@@ -159,5 +159,5 @@ def test_rows_that_do_not_fit_into_memory(monkeypatch):
     monkeypatch.setattr(stream, "free_memory", lambda: 1e5)
     lazy = pl.LazyFrame({"a": np.arange(50_000.0)})
     assert open_source(lazy).moments().n == 50_000  # one pass needs no more
-    with pytest.raises(DataError, match="the rows of the polars query do not fit into memory; .* Parquet file"):
+    with pytest.raises(DataError, match=r"the rows of the polars query do not fit into memory; .* Parquet file"):
         open_source(lazy).numbers()

@@ -40,6 +40,7 @@ def test_moments_against_long_double(engine, offset):
     np.testing.assert_allclose(got.mean, exact.mean(axis=1).astype(float), rtol=1e-15, atol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # inside Ibis
 def test_ibis_quotes_names_for_its_backend(tmp_path):
     import ibis
 
@@ -79,7 +80,10 @@ def test_truth_values_decimals_and_whole_numbers():
         (pl.LazyFrame({"a": [None, None]}, schema={"a": pl.Float64}), r"missing values in column 'a' \(2\)"),
         (pl.LazyFrame({"a": [1.0, float("inf")]}), r"infinite values in column 'a' \(1\)"),
         (pl.LazyFrame({"a": [1.0, 1e200]}), "squares overflow"),
-        (duckdb.sql("select error('no more') as a, 1.0 as b"), "could not be computed where the table is: .*no more"),
+        (
+            duckdb.sql("select error('no more')::double as a, 1.0 as b"),
+            "could not be computed where the table is: .*no more",
+        ),
     ],
 )
 def test_mistakes_are_named(given, match):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import gzip
 import io
@@ -84,7 +85,7 @@ def find_dialect(
     if lines and (said := re.fullmatch(r"sep=(.)", lines[0].strip('\ufeff \r\n"') or "")):
         separator, skip, lines = separator or said[1], 1, lines[1:]  # as spreadsheets have it
     sign = separator or _separator(file, lines)
-    rows = list(csv.reader(lines, delimiter=sign))
+    rows = _rows(lines, sign)
     return Dialect(sign, decimal or _decimal(file, rows, skip), found, skip, notes)
 
 
@@ -205,7 +206,16 @@ def _separator(file: Path, lines: Sequence[str]) -> str:
 
 
 def _field_counts(lines: Sequence[str], sign: str) -> list[int]:
-    return [len(row) for row in csv.reader(lines, delimiter=sign) if row]
+    return [len(row) for row in _rows(lines, sign) if row] or [1]
+
+
+def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
+    """Return the fields of lines, as far as the standard library reads them: it refuses very long ones."""
+    rows = []
+    with contextlib.suppress(csv.Error):
+        for row in csv.reader(lines, delimiter=sign):
+            rows.append(row)  # noqa: PERF402  - what came before the error is kept
+    return rows
 
 
 # -- decimal sign ----------------------------------------------------------------------------------------------------

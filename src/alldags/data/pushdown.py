@@ -55,7 +55,8 @@ def pushed_down(table: Any, columns: Iterable[str] | None, *, drop_missing: bool
         names = choose_names(check_names(schema.names()), columns)
         check_work(len(names), 1)
         truth = {name for name in names if _is_truth(name, schema[name])}
-        return checked(_sums(_numbers(frame, names, truth), names, drop_missing), drop_missing)
+        numbers = _numbers(frame, names, truth)
+        return checked(_sums(_told_apart(numbers, names), names, drop_missing), drop_missing)
     except AlldagsError:
         raise
     except Exception as error:  # each engine has its own
@@ -84,10 +85,10 @@ def _is_truth(name: str, dtype: Any) -> bool:
 
 
 def _numbers(frame: nw.LazyFrame[Any], names: tuple[str, ...], truth: Collection[str]) -> nw.LazyFrame[Any]:
-    """Return the columns as floating point numbers, NaN as null; not every engine makes numbers of truth values."""
+    """Return the columns as floating point numbers, which not every engine makes of truth values by itself."""
     import narwhals.stable.v2 as nw
 
-    numbers = frame.select(
+    return frame.select(
         *(
             nw.when(~nw.col(name).is_null()).then(_one_if(nw.col(name)).cast(nw.Float64)).alias(name)
             if name in truth
@@ -95,6 +96,16 @@ def _numbers(frame: nw.LazyFrame[Any], names: tuple[str, ...], truth: Collection
             for name in names
         )
     )
+
+
+def _told_apart(numbers: nw.LazyFrame[Any], names: tuple[str, ...]) -> nw.LazyFrame[Any]:
+    """Return the columns with null in place of NaN, where the engine has NaN."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        numbers.select(nw.col(names[0]).is_nan()).head(1).select(nw.len()).collect()
+    except Exception:  # each engine has its own way to say that there is no such thing
+        return numbers
     return numbers.with_columns(*(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in names))
 
 
