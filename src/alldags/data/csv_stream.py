@@ -29,10 +29,16 @@ def csv_stream(file: Path, dialect: Dialect) -> Stream:
         schema,
         partial(_pieces, file, dialect, types),
         f"the file {str(file)!r}",
+        expected=None if first is None else _about(file, first.num_rows),
         same_order=True,
         refuse=partial(_refused, file, dialect, first),
         notes=dialect.notes,
     )
+
+
+def _about(file: Path, rows: int) -> int:
+    """Return about how many rows a file has, from those of its first block; too few if it is compressed."""
+    return max(rows, round(rows * file.stat().st_size / _BLOCK_BYTES))
 
 
 def _opened(file: Path, dialect: Dialect, types: dict[str, Any], names: Sequence[str] | None = None) -> Any:
