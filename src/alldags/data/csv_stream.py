@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -122,9 +123,12 @@ def _not_utf8(file: Path, error: Exception) -> DataError:
 
 
 def _not_a_number(file: Path, name: str, line: int, text: str) -> DataError:
+    comma = re.fullmatch(r"[+-]?\d+,\d+", text.strip())
+    fix = (
+        "for decimal commas, read_table(path, decimal=',')" if comma else "leave the cell empty if the value is missing"
+    )
     return DataError(
-        f"column {name!r} of {str(file)!r} is not all numbers: line {line} has {text!r}; correct it, or leave the cell "
-        "empty if the value is missing"
+        f"column {name!r} of {str(file)!r} is not all numbers: line {line} has {text!r}; correct it, or, {fix}"
     )
 
 
