@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.files import read_table
     from alldags.data.imputed import Imputed
-    from alldags.data.moments import Moments
+    from alldags.data.moments import Moments, read_moments
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.fitting import fit, load
@@ -65,6 +65,7 @@ _HOME = {
     "load": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
+    "read_moments": "alldags.data.moments",
     "read_table": "alldags.data.files",
     "write_graph": "alldags.graph.io",
 }
@@ -102,6 +103,7 @@ __all__ = [
     "load",
     "parse_graph",
     "read_graph",
+    "read_moments",
     "read_table",
     "write_graph",
 ]

@@ -66,8 +66,9 @@ def fit(
     Parameters
     ----------
     table
-        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
-        CSV, Parquet or Feather file, `Moments`, or `Imputed` tables. Columns that are not in the graph are ignored.
+        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`; a polars lazy
+        frame, a DuckDB relation or anything else with Arrow batches; the path of a file, a pattern such as
+        ``"part-*.parquet"`` or a folder; `Moments`; or `Imputed` tables. Columns that are not in the graph are ignored.
     graph
         The candidate graph, or what stands for one: the path of a graph file, a text such as ``"y ~ x + m"``, tiers, a
         dictionary of possible causes, a networkx graph; or a list of several, weighed by their evidence.
@@ -137,7 +138,7 @@ def fit(
         block_prior(prior)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs)
+    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
     parts = [part.forget(lots) for part in tables.parts]
     data = working_tables(parts, prior, variables)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
