@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ from alldags.priors.equivalent import block_prior, unsuited_to_blocks
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters, clusters_note
+from alldags.results.data_notes import table_notes
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 
@@ -143,12 +145,15 @@ def fit(
     data = [working_rows(part, prior, variables, scale) for part in parts]
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
     opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
+    data[0] = replace(data[0], seen=tables.seen)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
     turned = _turned(graphs, prior)
     models = fitted_mixture(graphs, shares, prior, data, store, turned)
-    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior, turned))
+    suspicions = () if data[0].seen is None else table_notes(data[0].seen, graphs)
+    said_of_data = (*tables.notes, *suspicions, *randomized_note(lots))
+    notes = (*said_of_data, *family_notes, *_direction_notes(graphs, prior, turned))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
     return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
 

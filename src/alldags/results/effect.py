@@ -26,6 +26,7 @@ from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
+from alldags.results.data_notes import range_note
 from alldags.results.notes import effect_notes
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
@@ -457,9 +458,10 @@ class Effect:
         draws_size = checks.whole("draws_size", draws_size, least=1)
         edges = sum(len(model.graph.edges) for model in self._models.items)
         check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
-        return outcomes.outcome_distribution(
+        found = outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
+        return replace(found, notes=range_note(self.posterior._data.seen, self.treatment, [x]))
 
     def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.
