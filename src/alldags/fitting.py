@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.data.levels import code_words, coded_columns
 from alldags.data.reading import Missing, RowOptions, read_tables
-from alldags.data.source import open_source
+from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.auto import Auto
@@ -22,6 +23,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.components import components
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
+from alldags.models.categories import check_categories
 from alldags.models.components import fitted_mixture
 from alldags.models.families import Families, Opened, with_families
 from alldags.models.store import NodeStore
@@ -141,10 +143,13 @@ def fit(
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs)
     parts = [part.forget(lots) for part in tables.parts]
-    scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
-    data = [working_rows(part, prior, variables, scale) for part in parts]
-    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
-    opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
+    columns = coded_columns(variables, tables.levels)
+    scale = common_scale(parts, prior, columns) if len(parts) > 1 else None
+    categories = {name: one.columns for name, one in tables.levels.items() if one.is_category}
+    data = [replace(working_rows(part, prior, columns, scale), categories=categories) for part in parts]
+    check_categories(categories, graphs, made)
+    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
+    opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
     data[0] = replace(data[0], seen=tables.seen)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
@@ -156,6 +161,11 @@ def fit(
     notes = (*said_of_data, *family_notes, *_direction_notes(graphs, prior, turned))
     clusters = None if cluster is None else Clusters(parts, cluster_seed)
     return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
+
+
+def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
+    """Open the table, its words as numbers."""
+    return code_words(open_source(table, names), variables)[0]
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

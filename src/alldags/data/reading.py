@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -16,6 +16,7 @@ from alldags.data.columns import check_names, columns_of, refuse_names
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
+from alldags.data.levels import Levels, code_words, coded_columns, levels_note
 from alldags.data.missing import Holes, read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
@@ -109,11 +110,14 @@ class Tables:
         What the user should know about how the data were read.
     outside
         What columns outside the graph have to do with those in it.
+    levels
+        Of the columns of words and truth values.
     """
 
     parts: tuple[RowGroups, ...]
     notes: tuple[str, ...] = field(default=())
     outside: Outside | None = None
+    levels: Mapping[str, Levels] = field(default_factory=dict)
 
     @property
     def seen(self) -> Seen | None:
@@ -121,7 +125,7 @@ class Tables:
         whole = self.parts[0].without()
         if whole is None:
             return None
-        return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside)
+        return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside, self.levels)
 
 
 def read_tables(
@@ -149,14 +153,28 @@ def read_tables(
     """
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
-    source = open_source(table, names)
+    source, levels = code_words(open_source(table, names), variables)
+    _check_categories(levels, options)
+    columns = coded_columns(variables, levels)
     if options.missing == "impute":
-        found = _imputed_here(source, variables, options, rng, n_jobs)
+        found = _imputed_here(source, columns, options, rng, n_jobs)
     else:
-        found = _as_it_is(source, variables, options, n_jobs)
-    used = (*variables, *options.columns)
-    notes = (*_matrix_note(source), *ignored_columns_note(source, used), *found.notes)
-    return Tables(found.parts, notes, look_outside(source, variables, used))
+        found = _as_it_is(source, columns, options, n_jobs)
+    used = (*columns, *options.columns)
+    notes = (*_matrix_note(source), *ignored_columns_note(source, used), *levels_note(levels), *found.notes)
+    return Tables(found.parts, notes, look_outside(source, columns, used), levels)
+
+
+def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None:
+    """Refuse, by name, what a category cannot be combined with."""
+    names = [name for name, one in levels.items() if one.is_category]
+    if names and options.missing == "impute":
+        raise DataError(
+            f"missing='impute' draws numbers, and {names[0]!r} is a category: use missing='drop', or 0/1 columns for "
+            "its levels"
+        )
+    if names and isinstance(options.interventions, Mapping) and set(names) & set(options.interventions):
+        raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
 
 
 def _matrix_note(source: Source) -> tuple[str, ...]:

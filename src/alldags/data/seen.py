@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +11,19 @@ from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.columns import Columns
 from alldags.data.files import FileSource
 from alldags.data.frames import FrameSource
+from alldags.data.levels import CodedSource, Levels
 from alldags.data.record import MomentsRecord, MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError
 from alldags.typing import FloatArray
 
-_IN_MEMORY = (ArraySource, MappingSource, FileSource, FrameSource)  # whose rows can be looked at here and there
+_IN_MEMORY = (
+    ArraySource,
+    MappingSource,
+    FileSource,
+    FrameSource,
+    CodedSource,
+)  # whose rows can be looked at here and there
 _STRETCHES, _STRETCH_ROWS = 16, 1024  # of rows that are looked at of columns outside the graph
 _MOST_OUTSIDE = 64  # such columns
 
@@ -53,10 +60,13 @@ class Seen:
         Of all rows, in the user's units, with their profile where rows were seen.
     outside
         What columns outside the graph have to do with those in it; None if there are none.
+    levels
+        Of columns of words and truth values.
     """
 
     moments: MomentsRecord
-    outside: Outside | None = field(default=None)
+    outside: Outside | None = None
+    levels: Mapping[str, Levels] = field(default_factory=dict)
 
     def place(self, name: str) -> int:
         """Return the position of a variable."""

@@ -48,10 +48,7 @@ def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]
 def effect_data_notes(effect: Effect) -> Iterator[str]:
     """Return the notes on the columns that one effect is about."""
     if not any(total.span.variables for total in effect._totals.items):
-        yield (
-            f"no candidate path leads from {effect.treatment} to {effect.outcome}: add the edges that are possible, or "
-            "exchange the two"
-        )
+        yield f"no candidate path leads from {effect.treatment} to {effect.outcome}: if one is possible, add its edges"
         return
     seen = effect.posterior._data.seen
     if effect.measure:
@@ -193,7 +190,8 @@ def _row_notes(seen: Seen) -> Iterator[str]:
     moments, profile = seen.moments, seen.moments.profile
     if profile is None:
         return
-    coded = _codes(seen)
+    seen = Seen(moments.select(_numbers(seen)))
+    moments, coded = seen.moments, _codes(seen)
     if coded:
         yield f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}"
     heavy = _heavy_cells(seen)
@@ -206,6 +204,12 @@ def _row_notes(seen: Seen) -> Iterator[str]:
             f"{_listed(ids)} look{'s' if len(ids) == 1 else ''} like a row number or an identifier: leave it out of "
             "the graph, unless the order of rows matters"
         )
+
+
+def _numbers(seen: Seen) -> list[str]:
+    """Return the columns that are numbers in the table, too."""
+    made = {column for one in seen.levels.values() for column in one.columns}
+    return [name for name in seen.moments.names if name not in made]
 
 
 def _codes(seen: Seen) -> dict[str, str]:
