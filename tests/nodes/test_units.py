@@ -247,3 +247,10 @@ def test_very_many_categories_are_refused_by_name():
     many = {f"c{i}": rng.choice(list("uvw"), ROWS) for i in range(11)} | {"y": rng.standard_normal(ROWS)}
     with pytest.raises(EngineError, match="'y' has 11 uncertain candidate causes that are categories, more than 10"):
         ad.fit(many, ad.CandidateGraph.from_tiers([list(many)[:-1], ["y"]]), rng=0).edge_probabilities()
+
+
+def test_a_saved_posterior_knows_its_categories(tmp_path):
+    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior.save(tmp_path / "study.npz")
+    one, other = (each.effect("x", "y") for each in (posterior, ad.load(tmp_path / "study.npz")))
+    assert (one.mean, one.sd, one.notes) == (other.mean, other.sd, other.notes)

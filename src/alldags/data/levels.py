@@ -11,15 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
 from alldags.data.accumulate import PART_ROWS, checked_moments
+from alldags.data.arrays import ArraySource, MappingSource
+from alldags.data.bad_values import Tally, tally_columns
 from alldags.data.columns import Column, Columns, NotNumbersError, Reader, dates, too_many_levels
+from alldags.data.frames import FrameSource
 from alldags.data.labels import is_nothing
-from alldags.data.record import MomentsRecord, MomentsSource
+from alldags.data.record import MomentsRecord
 from alldags.data.source import Source
+from alldags.data.stream import StreamSource
 from alldags.errors import DataError
 from alldags.typing import FloatArray
 
@@ -84,19 +88,37 @@ class Levels:
         return np.asarray(np.linalg.solve(factor, centred.T).T)
 
 
+class CountedSource(Source, Protocol):
+    """A source that knows its rows."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        ...
+
+
 class CodedSource:
     """A source whose columns of words are numbers."""
 
-    def __init__(self, source: Source, levels: Mapping[str, Levels]) -> None:
+    def __init__(self, source: CountedSource, levels: Mapping[str, Levels]) -> None:
         self._source = source
         self._coded = {column: (one, j) for one in levels.values() for j, column in enumerate(one.columns)}
         others = [name for name in source.columns if name not in levels]
         self.columns = (*others, *self._coded)
+        self.notes = source.notes
 
     def moments(
-        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,
+        n_jobs: int = 1,
+        progress: bool = False,  # noqa: ARG002  - columns of words are not read at a distance
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        return tally_columns(self.numbers(variables))
 
     def labels(self, name: str) -> Reader:
         return self._source.labels(name)
@@ -105,7 +127,12 @@ class CodedSource:
         chosen = self.columns if variables is None else tuple(variables)
         plain = [name for name in chosen if name not in self._coded]
         readers = dict(zip(plain, self._source.numbers(plain).readers, strict=True)) if plain else {}
-        return Columns(chosen, _rows(self._source), tuple(readers.get(name) or self._reader(name) for name in chosen))
+        return Columns(chosen, self.rows, tuple(readers.get(name) or self._reader(name) for name in chosen))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._source.rows
 
     def _reader(self, column: str) -> Reader:
         levels, j = self._coded[column]
@@ -143,24 +170,32 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
     >>> levels["smoker"].words, coded.numbers(["smoker"]).read(0, 4)[0].tolist()
     (('no', 'yes'), [1.0, 0.0, 1.0, nan])
     """
-    if isinstance(source, MomentsSource):
+    if not _can_be_read(source):
         return source, {}
-    words = _columns_of_words(source, [name for name in variables if name in source.columns])
-    levels = {name: _levels(source, name) for name in words}
-    truths = {name: Levels(name, (False, True), (0, 0)) for name in variables if _is_truth(source, name)}
+    known = [name for name in variables if name in source.columns]
+    levels = {name: _levels(source, name) for name in _columns_of_words(source, known)}
+    truths = {name: Levels(name, (False, True), (0, 0)) for name in known if _is_truth(source, name)}
     return (CodedSource(source, levels) if levels else source), truths | levels
 
 
+def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
+    """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
+    return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)
+
+
 def _columns_of_words(source: Source, names: Sequence[str]) -> list[str]:
+    if isinstance(source, StreamSource):
+        return [name for name in names if source.is_words(name)]
     try:
         if names:
             source.numbers(names)
     except NotNumbersError:
-        return [name for name in names if not _is_numbers(source, name)]
+        return [name for name in names if not is_numbers(source, name)]
     return []
 
 
-def _is_numbers(source: Source, name: str) -> bool:
+def is_numbers(source: Source, name: str) -> bool:
+    """Tell whether a column is made of numbers."""
     try:
         source.numbers([name])
     except NotNumbersError:
@@ -169,19 +204,20 @@ def _is_numbers(source: Source, name: str) -> bool:
 
 
 def _is_truth(source: Source, name: str) -> bool:
-    """Tell whether a column has truth values, by its first rows."""
-    if name not in source.columns:
-        return False
+    """Tell whether a column has truth values, by its type or its first rows."""
+    if isinstance(source, StreamSource):
+        return source.is_truth(name)
     first = [label for label in source.labels(name)(0, 8).tolist() if not is_nothing(label)]
     return bool(first) and all(isinstance(label, bool | np.bool_) for label in first)
 
 
-def _levels(source: Source, name: str) -> Levels:
+def _levels(source: CountedSource, name: str) -> Levels:
     """Read a column of words, and return its levels; an error if they are too many, or no words."""
-    counts, rows = _counted(source, name)
+    counts = _counted(source, name)
     total = sum(counts.values())
-    if len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)):
-        raise too_many_levels(name, list(counts), rows)
+    if len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)) or _mostly_numbers(counts):
+        _refuse(source, name)
+        raise too_many_levels(name, list(counts), source.rows)
     if len(counts) < 2:
         only = next(iter(counts), None)
         raise DataError(
@@ -191,12 +227,33 @@ def _levels(source: Source, name: str) -> Levels:
     return Levels(name, tuple(order), tuple(float(counts[label]) for label in order))
 
 
-def _counted(source: Source, name: str) -> tuple[Counter[Any], int]:
-    """Count the labels of a column, and the rows looked at: not all of them once there are too many labels."""
+def _mostly_numbers(counts: Iterable[Any]) -> bool:
+    """Tell whether most different words are numbers in writing: then the others are faults, not levels."""
+    words = [label for label in counts if isinstance(label, str)]
+    return sum(_is_written_number(word) for word in words) > len(words) / 2
+
+
+def _is_written_number(word: str) -> bool:
+    try:
+        float(word.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(source: Source, name: str) -> None:
+    """Raise what the source has to say of a column that is no numbers, if that is more than its type."""
+    if isinstance(source, StreamSource):
+        error = source.stream.refuse(name, source.stream.schema.field(name).type)
+        if not isinstance(error, NotNumbersError):
+            raise error
+
+
+def _counted(source: CountedSource, name: str) -> Counter[Any]:
+    """Count the labels of a column: not in all rows, once there are too many labels."""
     labels, counts = source.labels(name), Counter[Any]()
-    rows = _rows(source)
-    for start in range(0, rows, PART_ROWS):
-        part = labels(start, min(rows, start + PART_ROWS)).tolist()
+    for start in range(0, source.rows, PART_ROWS):
+        part = labels(start, min(source.rows, start + PART_ROWS)).tolist()
         counts.update(label for label in part if not is_nothing(label))
         if len(counts) > 20 * MOST_LEVELS:
             break
@@ -205,19 +262,7 @@ def _counted(source: Source, name: str) -> tuple[Counter[Any], int]:
             raise dates(name, type(label).__name__)
         if not isinstance(label, str | bool | int | float):
             source.numbers([name])  # says what it is
-    return counts, rows
-
-
-def _rows(source: Source) -> int:
-    """Return the number of rows, by a column that is read as it is."""
-    low, high = 0, 1
-    labels = source.labels(source.columns[0])
-    while len(labels(high - 1, high)):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if len(labels(middle - 1, middle)) else (low, middle)
-    return low
+    return counts
 
 
 def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]:
@@ -235,6 +280,11 @@ def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]
 def _agreement(word: str) -> int:
     plain = word.strip().lower()
     return (plain in _YES) - (plain in _NO)
+
+
+def categories_of(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each category."""
+    return {name: one.columns for name, one in levels.items() if one.is_category}
 
 
 def coded_columns(variables: Iterable[str], levels: Mapping[str, Levels]) -> tuple[str, ...]:
