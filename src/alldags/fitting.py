@@ -24,6 +24,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.families import Families, Opened, with_families
+from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
 from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
@@ -50,6 +51,7 @@ def fit(
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
     families: Families = "auto",
+    terms: Any = None,
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
@@ -88,6 +90,10 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
         is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
+    terms
+        Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
+        asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
+        "log(income)", "curve(age)"]}``. None: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -144,11 +150,12 @@ def fit(
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
     opened = Opened(partial(_opened, table, names), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
+    data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
     seeds = (node_seed, draw_seed, cluster_seed)
     notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    return assemble(with_rows(recipe, data[0]), data, opened, n_jobs, progress)
+    return assemble(with_rows(recipe, data[0], terms), data, opened, n_jobs, progress)
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:
@@ -177,15 +184,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     if written != version("alldags"):
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
         recipe = replace(recipe, notes=(*recipe.notes, note))
-    return assemble(recipe, table=_saved_rows(recipe), n_jobs=n_jobs, progress=progress)
-
-
-def _saved_rows(recipe: Recipe) -> Opened | None:
-    """Return the rows that were saved, if any."""
-    if recipe.rows is None:
-        return None
-    names, rows = recipe.rows.columns.names, recipe.rows
-    return Opened(lambda: open_source({name: rows.column(name) for name in names}), recipe.parts[0].without())
+    return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
 
 
 def _opened(table: Any, names: Sequence[str] | None) -> Source:

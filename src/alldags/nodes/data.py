@@ -11,6 +11,7 @@ import numpy as np
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.errors import DataError, did_you_mean
+from alldags.nodes.curved import CurvedRows
 from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -69,6 +70,8 @@ class WorkingData:
         Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
     families
         Rows of the children that are not normal.
+    curved
+        Children that may have curves; None if there is none.
     """
 
     pooled: ChildData
@@ -76,6 +79,7 @@ class WorkingData:
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
     families: Mapping[str, FamilyRows] = field(default_factory=dict)
+    curved: CurvedRows | None = None
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""

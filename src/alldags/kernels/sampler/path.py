@@ -30,7 +30,7 @@ def greedy_path(
     weights[0] = chain.numbers[LOG_WEIGHT]
     heaviest, steps = 0, 0
     while steps - heaviest < patience:
-        best, chosen = -np.inf, -1
+        best, chosen = -np.inf, np.int64(-1)
         for v in range(left.shape[0]):
             if left[v] and not systems.certain[v]:
                 log_odds = log_odds_of(systems, chain, v)
