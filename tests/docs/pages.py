@@ -28,6 +28,7 @@ PAGES = (
     "docs/how-to/unmeasured.md",
     "docs/how-to/checks.md",
     "docs/how-to/save.md",
+    "docs/how-to/categories.md",
 )
 DATA_PAGES = (
     "docs/how-to/experiments.md",
