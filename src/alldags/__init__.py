@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from alldags.fitting import fit, load
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
+    from alldags.graph.terms import Terms
     from alldags.nodes.family import Bernoulli, Poisson
     from alldags.priors.edges import BetaBinomial, EqualEdges
     from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
@@ -58,6 +59,7 @@ _HOME = {
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
     "StudentT": "alldags.priors.mixtures",
+    "Terms": "alldags.graph.terms",
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
     "fit": "alldags.fitting",
@@ -93,6 +95,7 @@ __all__ = [
     "Prior",
     "Strength",
     "StudentT",
+    "Terms",
     "UnknownNoise",
     "ZellnerSiow",
     "__version__",

@@ -26,6 +26,7 @@ from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.categories import check_categories
 from alldags.models.families import Families, Opened, with_families
+from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
 from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
@@ -53,6 +54,7 @@ def fit(
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
     families: Families = "auto",
+    terms: Any = None,
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
@@ -91,6 +93,10 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
         is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
+    terms
+        Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
+        asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
+        "log(income)", "curve(age)"]}``. None: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -150,6 +156,7 @@ def fit(
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
     opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
+    data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))

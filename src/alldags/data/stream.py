@@ -43,6 +43,8 @@ class Stream:
         The data in a few words, for errors.
     count
         Returns the number of rows without reading them; None if that is not known.
+    expected
+        About how many rows there are, for a progress bar, where they are not counted.
     same_order
         Whether every reading gives the same rows in the same order, as files do; a query may not.
     refuse
@@ -55,6 +57,7 @@ class Stream:
     pieces: Callable[[Sequence[str]], Sequence[Batches]]
     what: str
     count: Callable[[], int] | None = None
+    expected: int | None = None
     same_order: bool = False
     refuse: Callable[[str, Any], DataError] = not_numbers
     notes: tuple[str, ...] = field(default=())
@@ -82,7 +85,10 @@ class StreamSource:
             return self._collected.moments(chosen, drop_missing=drop_missing, n_jobs=n_jobs)
         if (chosen, drop_missing) not in self._passes:
             pieces = self._pieces(chosen)
-            found = sum_pieces(pieces, chosen, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+            expected = self.stream.expected or (None if self.stream.count is None else self.stream.count())
+            found = sum_pieces(
+                pieces, chosen, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress, rows=expected
+            )
             self._passes[chosen, drop_missing] = found
         return checked(self._passes[chosen, drop_missing], drop_missing)
 

@@ -123,7 +123,7 @@ class NodeStore:
     def block(self, key: BlockKey) -> BlockPosterior:
         """Return the posterior of one block."""
         if key not in self._blocks:
-            found = order_engine(self.engine, self._progress)(key.problem(), self._stream(key.terms[0].child))
+            found = order_engine(self.engine, self._progress)(key.problem(), self.stream(key.terms[0].child))
             self._blocks[key] = found
             for sentence in found.diagnostics.troubles:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)
@@ -184,14 +184,14 @@ class NodeStore:
     def _fit(self, key: NodeKey) -> NodePosterior:
         engine = key.engine or self.engine
         if key.child in key.data.families:
-            return _fit_family(key, engine, self._stream(key.child))
+            return _fit_family(key, engine, self.stream(key.child))
         if not key.data.categories.keys().isdisjoint((key.child, *key.terms.names)):
-            return _fit_categories(key, engine, self._stream(key.child))
-        posterior = engine(key.problem(), self._stream(key.child))
+            return _fit_categories(key, engine, self.stream(key.child))
+        posterior = engine(key.problem(), self.stream(key.child))
         posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
         return onto_parents(posterior)
 
-    def _stream(self, child: str) -> np.random.Generator:
+    def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
         key = (*self._seed.spawn_key, 0, self._place[child])
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))

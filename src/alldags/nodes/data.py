@@ -13,6 +13,7 @@ from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
+from alldags.nodes.curved import CurvedRows
 from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -71,6 +72,8 @@ class WorkingData:
         Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
     families
         Rows of the children that are not normal.
+    curved
+        Children that may have curves; None if there is none.
     categories
         The columns, among those of `pooled`, that stand for each variable that is a category.
     seen
@@ -82,6 +85,7 @@ class WorkingData:
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
     families: Mapping[str, FamilyRows] = field(default_factory=dict)
+    curved: CurvedRows | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
 

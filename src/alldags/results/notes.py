@@ -9,6 +9,7 @@ from alldags.effects.sampled import sampled_orders
 from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
 from alldags.results.checks import extrapolation_note
+from alldags.results.curves_worth import curves_note
 from alldags.results.data_notes import effect_data_notes
 from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
@@ -79,6 +80,7 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _slab_note(effect)
     yield from extrapolation_note(effect)
     yield from row_notes(effect)
+    yield from curves_note(effect)
     yield from effect_data_notes(effect)
 
 

@@ -33,6 +33,7 @@ from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
+from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -44,6 +45,7 @@ from alldags.typing import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.models.terms.node import TermNode
     from alldags.results.recipe import Recipe
 
 
@@ -101,6 +103,7 @@ class Posterior:
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}
+        self._curves: dict[tuple[str | None, str], TermNode] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -212,6 +215,10 @@ class Posterior:
             from alldags.results.risk import RiskEffect
 
             return RiskEffect(self, treatment, outcome, over)
+        if self._is_curved(treatment, outcome):
+            from alldags.results.curved import CurvedEffect
+
+            return CurvedEffect(self, treatment, outcome, over)
         effect = Effect(self, treatment, outcome)
         return effect if self._clusters is None else clustered(effect, self._clusters)
 
@@ -228,6 +235,21 @@ class Posterior:
         families = self._data.families
         spans = (Span.between(graph, treatment, outcome) for graph in self.graphs) if families else ()
         return any(name in families for span in spans for name in span.reached)
+
+    def _is_curved(self, treatment: str, outcome: str) -> bool:
+        """Whether a node on the way from treatment to outcome may have curves."""
+        curved = self._data.curved
+        if curved is None:
+            return False
+        return any(name in curved.terms for name in Span.between(self.graphs[0], treatment, outcome).reached)
+
+    def _term_node(self, treatment: str | None, child: str) -> TermNode:
+        """Return the regression of a child on derived columns, for questions about one treatment."""
+        if (treatment, child) not in self._curves:
+            from alldags.results.curved import term_node
+
+            self._curves[treatment, child] = term_node(self, treatment, child)
+        return self._curves[treatment, child]
 
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
@@ -341,7 +363,7 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        found = tables.edges_table(self._models, self.edges)
+        found = with_term_edges(self, tables.edges_table(self._models, self.edges))
         return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:

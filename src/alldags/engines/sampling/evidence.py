@@ -36,6 +36,26 @@ class Evidence:
     rungs: int
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into an evidence.
+
+    Parameters
+    ----------
+    sets, thin
+        Sets stored in each chain of a rung, and sweeps between them.
+    apart
+        Nats of symmetrised divergence between neighbouring rungs.
+    """
+
+    sets: int = SETS
+    thin: int = THIN
+    apart: float = APART
+
+
+ROUGH = Effort(sets=60, thin=2, apart=4.0)  # to a tenth of a nat or so, to compare models that differ by several
+
+
 @dataclass(frozen=True, eq=False)
 class _Rung:
     """Values of ``log w - log r`` at states drawn at one beta, shape (D,), and some of these states."""
@@ -45,13 +65,20 @@ class _Rung:
     states: tuple[State, ...]
 
 
-def evidence(systems: Systems, target: Target, seen: Seen, inclusion: FloatArray, rng: np.random.Generator) -> Evidence:
+def evidence(
+    systems: Systems,
+    target: Target,
+    seen: Seen,
+    inclusion: FloatArray,
+    rng: np.random.Generator,
+    effort: Effort = Effort(),  # noqa: B008  - frozen
+) -> Evidence:
     """Return the log evidence from what chains on `target` have seen."""
     target = _with_reference(systems, target, seen, inclusion)
     sets, settings = np.concatenate(list(seen.sets)), seen.settings.reshape(-1)
     top = _rung(systems, target, 1.0, sets, settings)
-    bottom = _rung(systems, target, 0.0, *_reference_draws(systems, target, CHAINS * SETS, rng))
-    rungs = _ladder(systems, target, bottom, top, DEEPEST, rng)
+    bottom = _rung(systems, target, 0.0, *_reference_draws(systems, target, CHAINS * effort.sets, rng))
+    rungs = _ladder(systems, target, (bottom, top), DEEPEST, effort, rng)
     steps = list(pairwise(rungs))
     value = sum(bridge(low.values, high.values, high.beta - low.beta) for low, high in steps)
     error = max(_jackknife(steps, blocks) for blocks in BLOCKS)
@@ -89,23 +116,24 @@ def _rung(systems: Systems, target: Target, beta: float, sets: BoolArray, settin
 
 
 def _ladder(
-    systems: Systems, target: Target, low: _Rung, high: _Rung, depth: int, rng: np.random.Generator
+    systems: Systems, target: Target, ends: tuple[_Rung, _Rung], depth: int, effort: Effort, rng: np.random.Generator
 ) -> list[_Rung]:
-    """Return rungs from `low` to `high` that overlap."""
+    """Return rungs from the lower to the higher end that overlap."""
+    low, high = ends
     apart = (high.beta - low.beta) * float(high.values.mean() - low.values.mean())
-    if apart < APART or depth == 0:
+    if apart < effort.apart or depth == 0:
         return [low, high]
-    middle = _sampled(systems, target, 0.5 * (low.beta + high.beta), high.states, rng)
-    below = _ladder(systems, target, low, middle, depth - 1, rng)
-    return [*below[:-1], *_ladder(systems, target, middle, high, depth - 1, rng)]
+    middle = _sampled(systems, target, 0.5 * (low.beta + high.beta), high.states, effort, rng)
+    below = _ladder(systems, target, (low, middle), depth - 1, effort, rng)
+    return [*below[:-1], *_ladder(systems, target, (middle, high), depth - 1, effort, rng)]
 
 
 def _sampled(
-    systems: Systems, target: Target, beta: float, states: tuple[State, ...], rng: np.random.Generator
+    systems: Systems, target: Target, beta: float, states: tuple[State, ...], effort: Effort, rng: np.random.Generator
 ) -> _Rung:
     target, generators = target._replace(beta=beta), rng.spawn(len(states))
     states, _ = observe(systems, states, target, 1, WARM_UP, generators)
-    _, seen = observe(systems, states, target, SETS, THIN, generators)
+    _, seen = observe(systems, states, target, effort.sets, effort.thin, generators)
     return _rung(systems, target, beta, np.concatenate(list(seen.sets)), seen.settings.reshape(-1))
 
 

@@ -222,7 +222,8 @@ def warmed_up(
     states, _ = observe(systems, states, target, 1, max(sweeps // 2, 1), generators)
     states, seen = observe(systems, states, target, max(sweeps // 2, 1), 1, generators)
     upper = evidence_bounds(seen, systems.constant.size)
-    kept = np.flatnonzero(upper >= seen.log_weight.max() - DISMISSED)
+    least = min(float(seen.log_weight.max()) - DISMISSED, float(upper.max()))  # chains may still be climbing
+    kept = np.flatnonzero(upper >= least)
     out = [state if c in kept else states[kept[c % len(kept)]] for c, state in enumerate(states)]
     return tuple(out), len(states) - len(kept)
 

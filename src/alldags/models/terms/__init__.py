@@ -1,0 +1,1 @@
+"""Regressions on derived columns: curves, products, and effects that differ between rows."""
