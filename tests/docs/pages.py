@@ -30,6 +30,7 @@ PAGES = (
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",
     "docs/how-to/save.md",
+    "docs/how-to/categories.md",
 )
 DATA_PAGES = (
     "docs/how-to/experiments.md",
