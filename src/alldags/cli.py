@@ -80,6 +80,8 @@ class FitOptions:
     family
         Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
         without it; normal alone takes straight lines for all.
+    terms
+        auto: look for curves, and for effects that differ between rows.
     drop_missing
         Leave out rows with missing values: the same as --missing drop.
     seed
@@ -105,6 +107,7 @@ class FitOptions:
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    terms: Literal["auto"] | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
     n_jobs: int = 1
@@ -166,6 +169,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weight_kind=options.weight_kind,
         cluster=options.cluster,
         families=_families(options.family),
+        terms=options.terms,
         drop_missing=options.drop_missing,
         progress=options.progress,
     )

@@ -130,6 +130,33 @@ class StreamSource:
         first = self.columns[:1]
         return sum(batch.num_rows for opened in self.stream.pieces(first) for batch in guarded(self.stream, opened))
 
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows if self.stream.same_order else self._collected.rows
+
+    def is_words(self, name: str) -> bool:
+        """Tell whether a column is text, by its type."""
+        types, dtype = pyarrow("pyarrow.types"), self.stream.schema.field(name).type
+        inner = dtype.value_type if types.is_dictionary(dtype) else dtype
+        return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner))
+
+    def is_truth(self, name: str) -> bool:
+        """Tell whether a column has truth values, by its type."""
+        return bool(pyarrow("pyarrow.types").is_boolean(self.stream.schema.field(name).type))
+
+    def head(self, names: Sequence[str], rows: int) -> list[Column]:
+        """Return the first rows of some columns of numbers."""
+        blocks, found = [], 0
+        for block in _in_turn(self._pieces(tuple(names))):
+            blocks.append(block)
+            found += len(block[0])
+            if found >= rows:
+                break
+        if not blocks:
+            return [np.zeros(0) for _ in names]
+        return [np.concatenate(columns)[:rows] for columns in zip(*blocks, strict=True)]
+
     @cached_property
     def _collected(self) -> FrameSource:
         return FrameSource(collected(self.stream))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from alldags.data.levels import categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
@@ -24,10 +25,15 @@ from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe
 
 
-def working_tables(parts: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> list[WorkingData]:
-    """Return the data of each completed table, in units common to all."""
-    scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
-    return [working_rows(part, prior, variables, scale) for part in parts]
+def working_tables(
+    parts: Sequence[RowGroups],
+    prior: Prior,
+    columns: Sequence[str],
+    categories: Mapping[str, tuple[str, ...]] | None = None,
+) -> list[WorkingData]:
+    """Return the data of each completed table, in units common to all; `categories` have several of the columns."""
+    scale = common_scale(parts, prior, columns) if len(parts) > 1 else None
+    return [replace(working_rows(part, prior, columns, scale), categories=categories or {}) for part in parts]
 
 
 def assemble(
@@ -61,7 +67,10 @@ def assemble(
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:
-    data = working_tables(recipe.parts, recipe.prior, recipe.graphs[0].variables)
+    levels = {} if recipe.seen is None else recipe.seen.levels
+    columns = coded_columns(recipe.graphs[0].variables, levels)
+    data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
+    data[0] = replace(data[0], seen=recipe.seen)
     if recipe.rows is None or recipe.opened is None:
         return data
     data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))

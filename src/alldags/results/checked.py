@@ -44,7 +44,7 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
     offsets = {rows.family.offset for rows in posterior._data.families.values()} - {None}
-    wanted = (*posterior.variables, *(name for name in offsets if name is not None))
+    wanted = (*posterior._data.pooled.names, *(name for name in offsets if name is not None))
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 
@@ -107,7 +107,7 @@ class Checked:
     @cached_property
     def _units(self) -> tuple[dict[str, float], dict[str, float]]:
         """Mean and deviation of every variable, in the user's units."""
-        pooled, names = self.data.pooled, self.graphs[0].variables
+        pooled, names = self.data.pooled, self.data.pooled.names
         center = {name: float(pooled.mean[pooled.index[name]] * self.data.scale_of(name)) for name in names}
         return center, {name: self.data.deviation(name) or 1.0 for name in names}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from alldags.data.batches import RowTable
 from alldags.data.rows import RowGroups
+from alldags.data.seen import Seen
 from alldags.data.source import open_source
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
@@ -43,6 +44,8 @@ class Recipe:
         As given to `fit`: which children may have curves.
     rows
         The rows of all variables; None if all children are normal and straight.
+    seen
+        The table as it was read, for notes, and the levels of columns of words.
     """
 
     graphs: tuple[CandidateGraph, ...]
@@ -56,6 +59,7 @@ class Recipe:
     families: tuple[tuple[str, AnyFamily], ...] = ()
     terms: Any = None
     rows: RowTable | None = None
+    seen: Seen | None = None
 
     @property
     def opened(self) -> Opened | None:

@@ -292,6 +292,8 @@ class EffectSummary:
     >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
     >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
     ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
+    treatment_words, outcome_words
+        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     """
 
     treatment: str
@@ -348,3 +350,5 @@ class EffectSummary:
     open_pairs: tuple[OpenDirection, ...] = ()
     either_side: tuple[str, ...] = ()
     sd_direction: float | None = None
+    treatment_words: tuple[str, str] | None = None
+    outcome_words: tuple[str, str] | None = None

@@ -219,8 +219,8 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
     chosen = _drawn(weight, k, generator)
     if chosen != v:
         log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
-        for u in (v, chosen):
-            safe_flip(systems, chain, u)
+        for place in (v, chosen):
+            safe_flip(systems, chain, place)
         chain.numbers[LOG_WEIGHT] = log_weight
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2

@@ -36,7 +36,7 @@ def greedy_path(
                 log_odds = log_odds_of(systems, chain, v)
                 change = -log_odds if chain.present[v] else log_odds
                 if chosen < 0 or change > best:
-                    best, chosen = change, v
+                    best, chosen = change, np.int64(v)
         if chosen < 0:
             break
         left[chosen] = False
