@@ -60,7 +60,9 @@ def all_sets(design, child):
 
 def test_forward_pass_equals_the_sum_over_8192_graphs():
     t = two_nodes()
-    graph = ad.CandidateGraph.from_edges(dict.fromkeys(map(tuple, ["am", "bm", "xm", "ay", "by", "xy", "my", "ax"]), 0.5))
+    graph = ad.CandidateGraph.from_edges(
+        dict.fromkeys(map(tuple, ["am", "bm", "xm", "ay", "by", "xy", "my", "ax"]), 0.5)
+    )
     posterior = ad.fit(t, graph, prior=FIXED, terms={"m": M_TERMS, "y": Y_TERMS}, families="normal", rng=0)
     effect = posterior.effect("x", "y")
     assert effect._curves.is_straight
