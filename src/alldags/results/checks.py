@@ -142,6 +142,7 @@ def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:
 
 def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
     items = [item for item in implied_independences(checked.graphs) if checked.data.knows(item.child)]
+    items = [item for item in items if item.child not in checked.curved]
     if checked.outcome is not None:  # what else holds between its covariates does not change an effect
         items = [item for item in items if item.child in checked.children]
     for (child, given), group in groupby(items, key=lambda item: (item.child, item.given)):

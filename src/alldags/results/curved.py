@@ -18,8 +18,9 @@ from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.span import Span
 from alldags.errors import AlldagsError, DataError
 from alldags.models.terms.columns import RowValues
+from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.make import Rows
-from alldags.models.terms.node import TermNode, TermSpec, fit_term_node
+from alldags.models.terms.node import TermNode, TermSpec
 from alldags.results.contrast import Contrast
 from alldags.results.curved_notes import curved_notes
 from alldags.results.curved_tables import influence_of_terms
