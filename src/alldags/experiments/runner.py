@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One estimate of one method on one data set."""
+    """One estimate of one method on one data set; `pehe` is the root mean squared error of the rows' effects."""
 
     group: str
     replication: int
@@ -47,6 +47,7 @@ class Result:
     low: float = math.nan
     high: float = math.nan
     seconds: float = math.nan
+    pehe: float = math.nan
 
     @property
     def task(self) -> Task:

@@ -1,0 +1,79 @@
+"""Methods side by side on one setting: error of the average effect, intervals, effects of rows, time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from alldags.experiments.methods import METHODS, TERMS
+from alldags.experiments.runner import Result
+from alldags.experiments.summary import interval_quality, markdown, number, standard_error, with_error
+
+HEAD = (
+    *("method", "data sets", "mean squared error", "less that of curves", "median", "mean error"),
+    *("intervals that hold the truth", "their length", "root PEHE", "CPU seconds"),
+)
+LEGEND = (
+    "Error of the average effect over the rows used; ± standard error. Less that of curves: paired difference of "
+    "squared errors on the data sets both did, positive where curves are closer. Root PEHE: root mean squared error of "
+    "the effects of single rows, averaged over data sets. CPU seconds: median.\n"
+)
+
+
+def comparison_table(results: Sequence[Result], labels: dict[tuple[str, str], str] | None = None) -> str:
+    """Return a Markdown table with a line per prior and method; `labels` renames lines."""
+    lines = {key: _of(results, *key) for key in dict.fromkeys((r.prior, r.method) for r in _ordered(results))}
+    curves = {r.replication: r for r in lines.get(("default", TERMS), [])}
+    names = labels or {}
+    body = [[names.get(key, _label(*key)), *_cells(mine, curves, key[1] == TERMS)] for key, mine in lines.items()]
+    return markdown(HEAD, body)
+
+
+def _of(results: Sequence[Result], prior: str, method: str) -> list[Result]:
+    return [r for r in results if (r.prior, r.method) == (prior, method)]
+
+
+def _label(prior: str, method: str) -> str:
+    label = METHODS[method].label
+    return label if prior in ("none", "default") else f"{label}, {prior}"
+
+
+def _cells(everything: Sequence[Result], curves: dict[int, Result], is_curves: bool) -> list[str]:
+    found = [r for r in everything if math.isfinite(r.estimate)]
+    failed = f" ({len(everything) - len(found)} failed)" if len(found) < len(everything) else ""
+    if not found:
+        return [f"0{failed}", *("",) * (len(HEAD) - 2)]
+    errors = np.array([r.squared_error for r in found])
+    misses = np.array([r.estimate - r.truth for r in found])
+    covered, length = interval_quality(found)
+    return [
+        f"{len(found)}{failed}",
+        with_error(float(errors.mean()), standard_error(errors)),
+        "" if is_curves else _difference(found, curves),
+        number(float(np.median(errors))),
+        with_error(float(misses.mean()), standard_error(misses), sign=True),
+        "" if math.isnan(covered) else f"{100 * covered:.0f}%",
+        number(length),
+        _mean_pehe(found),
+        number(float(np.median([r.seconds for r in everything]))),
+    ]
+
+
+def _difference(found: Sequence[Result], curves: dict[int, Result]) -> str:
+    both = [r for r in found if r.replication in curves and math.isfinite(curves[r.replication].estimate)]
+    if not both:
+        return ""
+    paired = np.array([r.squared_error - curves[r.replication].squared_error for r in both])
+    return with_error(float(paired.mean()), standard_error(paired), sign=True)
+
+
+def _mean_pehe(found: Sequence[Result]) -> str:
+    have = [r.pehe for r in found if not math.isnan(r.pehe)]
+    return number(float(np.mean(have))) if have else ""
+
+
+def _ordered(results: Sequence[Result]) -> list[Result]:
+    position = {name: i for i, name in enumerate(METHODS)}
+    return sorted(results, key=lambda r: (r.prior == "none", position[r.method]))
