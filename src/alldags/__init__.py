@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from alldags import datasets, engines
     from alldags.data.files import read_table
     from alldags.data.imputed import Imputed
-    from alldags.data.moments import Moments
+    from alldags.data.moments import Moments, read_moments
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
-    from alldags.fitting import fit
+    from alldags.fitting import fit, load
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.graph.terms import Terms
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
+    from alldags.show.schema import json_schema
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
 _HOME = {
@@ -62,8 +63,11 @@ _HOME = {
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
     "fit": "alldags.fitting",
+    "json_schema": "alldags.show.schema",
+    "load": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
+    "read_moments": "alldags.data.moments",
     "read_table": "alldags.data.files",
     "write_graph": "alldags.graph.io",
 }
@@ -98,8 +102,11 @@ __all__ = [
     "datasets",
     "engines",
     "fit",
+    "json_schema",
+    "load",
     "parse_graph",
     "read_graph",
+    "read_moments",
     "read_table",
     "write_graph",
 ]

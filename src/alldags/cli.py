@@ -11,13 +11,14 @@ import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
 from alldags.errors import AlldagsError
-from alldags.text import printable, shortened
+from alldags.text import line_width, printable, shortened
 
 if TYPE_CHECKING:
     from alldags.graph.candidate import CandidateGraph
@@ -188,6 +189,7 @@ def effect(
     treatment: str,
     outcome: str,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
+    checks: Annotated[bool, Parameter(negative="")] = False,
     options: FitOptions,
     report: Path | None = None,
     as_json: Json = False,
@@ -205,6 +207,8 @@ def effect(
     sensitivity
         Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
         as a measured covariate, and the effect over a grid of strengths.
+    checks
+        Say, too, what the data show of the assumptions: residuals, outlying rows, independences, overlap.
     report
         Write a report, too: one .html file that needs nothing else.
     """
@@ -215,11 +219,14 @@ def effect(
         print(f"report written to {report}", file=sys.stderr)
     if as_json:
         more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
-        _print_json(answer.to_dict() | more)
+        found = {"checks": posterior.checks(treatment, outcome).to_dict()} if checks else {}
+        _print_json(answer.to_dict() | more | found)
     else:
         print(answer)
         if sensitivity:
             print(f"\n{answer.sensitivity().text()}")
+        if checks:
+            print(f"\n{posterior.checks(treatment, outcome)}")
 
 
 @app.command
@@ -318,6 +325,12 @@ def _draw(candidate: CandidateGraph, target: Path) -> None:
     from alldags.show.plots.save import save_figure
 
     save_figure(candidate.plot(), target)
+
+
+@app.command
+def schema() -> None:
+    """Print the JSON Schema of everything that --json prints."""
+    print(json.dumps(alldags.json_schema(), indent=1))
 
 
 @app.command(name="app")
@@ -432,7 +445,7 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = _with_options(" ".join(str(error).split()))
+        message = _with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except MemoryError:
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
@@ -440,8 +453,25 @@ def main() -> None:
         _end("interrupted", 130)
 
 
+_FORGOTTEN = {
+    "--graph": "the file that says which causes are possible, such as --graph graph.toml; the smallest has one line: "
+    'tiers = [["age", "sex"], ["smoking"], ["risk"]]',
+    "--treatment": "the name of the cause, such as --treatment smoking",
+    "--outcome": "the name of the effect, such as --outcome risk",
+}
+
+
+def _forgotten(error: Exception) -> str:
+    """Say what an option that was left out is for; empty for other errors."""
+    if not isinstance(error, MissingArgumentError) or error.argument is None:
+        return ""
+    name = error.argument.name
+    return f"{name} is missing: {_FORGOTTEN[name]}" if name in _FORGOTTEN else ""
+
+
 def _end(message: str, code: int) -> NoReturn:
-    print(f"alldags: {message}", file=sys.stderr)
+    text = f"alldags: {message}"
+    print(fill(text, line_width(), break_long_words=False) if sys.stderr.isatty() else text, file=sys.stderr)
     _discard_output()
     raise SystemExit(code) from None
 

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from alldags import checks
+from alldags.data.imputed import Imputed
 from alldags.data.reading import Missing, RowOptions, read_tables
-from alldags.data.source import open_source
+from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
-from alldags.engines.auto import Auto
 from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.components import components
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
-from alldags.models.components import fitted_mixture
 from alldags.models.families import Families, Opened, with_families
-from alldags.models.store import NodeStore
 from alldags.models.terms.wanted import with_terms
-from alldags.nodes.build import linear_terms
-from alldags.nodes.data import common_scale, working_rows
-from alldags.nodes.posterior import Engine, GraphEngine
+from alldags.nodes.posterior import Engine
 from alldags.orders.choose import order_engine
-from alldags.priors.equivalent import block_prior, unsuited_to_blocks
+from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
+from alldags.results.recipe import Recipe, assemble, turned, with_rows, working_tables
+from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
 
 _MOST_THREADS = 1024
@@ -68,8 +68,9 @@ def fit(
     Parameters
     ----------
     table
-        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`, the path of a
-        CSV, Parquet or Feather file, `Moments`, or `Imputed` tables. Columns that are not in the graph are ignored.
+        A data frame (pandas, polars, pyarrow, ...), a mapping of names to columns, an array with `names`; a polars lazy
+        frame, a DuckDB relation or anything else with Arrow batches; the path of a file, a pattern such as
+        ``"part-*.parquet"`` or a folder; `Moments`; or `Imputed` tables. Columns that are not in the graph are ignored.
     graph
         The candidate graph, or what stands for one: the path of a graph file, a text such as ``"y ~ x + m"``, tiers, a
         dictionary of possible causes, a networkx graph; or a list of several, weighed by their evidence.
@@ -143,21 +144,60 @@ def fit(
         block_prior(prior)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs)
+    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
     parts = [part.forget(lots) for part in tables.parts]
-    scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
-    data = [working_rows(part, prior, variables, scale) for part in parts]
+    data = working_tables(parts, prior, variables)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
-    opened = Opened(partial(open_source, table, names), parts[0].without(), policy == "drop", said)
+    opened = Opened(partial(_opened, table, names), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
-    searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
-    store = NodeStore(_planned(made, graphs), searcher, node_seed, variables, n_jobs, progress)
-    turned = _turned(graphs, prior)
-    models = fitted_mixture(graphs, shares, prior, data, store, turned)
-    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior, turned))
-    clusters = None if cluster is None else Clusters(parts, cluster_seed)
-    return Posterior(models, store, draw_seed, (*notes, *clusters_note(clusters)), clusters)
+    seeds = (node_seed, draw_seed, cluster_seed)
+    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
+    notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
+    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
+    return assemble(with_rows(recipe, data[0]), data, opened, n_jobs, progress)
+
+
+def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:
+    """Read a posterior that `Posterior.save` wrote; its answers are the same, to the last bit on the same versions.
+
+    Nodes are fitted when a question first needs them, as after `fit`. Nothing in the file is run.
+
+    Parameters
+    ----------
+    source
+        The file.
+    n_jobs, progress
+        As for `fit`.
+
+    Examples
+    --------
+    >>> import alldags as ad, pathlib, tempfile
+    >>> study = ad.datasets.example()
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "study.npz"
+    >>> ad.fit(study.table, study.graph, rng=0).save(target)
+    >>> ad.load(target)
+    Posterior(7 variables, 10^4.8 graphs averaged over, 500 rows, engine 'auto')
+    """
+    recipe, written = load_recipe(source)
+    _check_options(recipe.prior, n_jobs, False, progress)
+    if written != version("alldags"):
+        note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
+        recipe = replace(recipe, notes=(*recipe.notes, note))
+    return assemble(recipe, table=_saved_rows(recipe), n_jobs=n_jobs, progress=progress)
+
+
+def _saved_rows(recipe: Recipe) -> Opened | None:
+    """Return the rows that were saved, if any."""
+    if recipe.rows is None:
+        return None
+    names, rows = recipe.rows.columns.names, recipe.rows
+    return Opened(lambda: open_source({name: rows.column(name) for name in names}), recipe.parts[0].without())
+
+
+def _opened(table: Any, names: Sequence[str] | None) -> Source:
+    """Open a table again; of several completed ones, the first."""
+    return table.sources[0] if isinstance(table, Imputed) else open_source(table, names)
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:
@@ -167,38 +207,17 @@ def _missing(missing: Missing, drop_missing: bool) -> str:
     return "drop" if drop_missing else missing
 
 
-def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
-    """Return the engine with its budget shared out over the nodes of all graphs, whatever will be asked."""
-    if not isinstance(engine, GraphEngine):
-        return engine
-    nodes = {linear_terms(graph, child) for graph in graphs for child in graph.variables}
-    return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
-
-
-def _turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
-    """Return the variables between which several graphs have edges of different directions, or cycles together.
-
-    Their nodes have the prior under which graphs that data cannot tell apart tie; not if the noise is known, or if the
-    prior was chosen otherwise.
-    """
-    if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
-        return frozenset()
-    edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
-    return frozenset(name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group)
-
-
-def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior, turned: frozenset[str]) -> Iterator[str]:
+def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator[str]:
     """Say which regressions have another prior than asked for, or that the prior takes part in weighing directions."""
-    opened = [
-        name for name in graphs[0].variables if name in turned or any(name in b for g in graphs for b in g.blocks)
-    ]
+    moved = turned(graphs, prior)
+    opened = [name for name in graphs[0].variables if name in moved or any(name in b for g in graphs for b in g.blocks)]
     if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
         yield (
             f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: "
             "under this prior graphs that data cannot tell apart tie"
         )
     edges = {edge for graph in graphs for edge in graph.edges}
-    if not turned and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
+    if not moved and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
         yield (
             "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights "
             "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +58,23 @@ def _interrupt(threads: Iterable[int]) -> None:
     """Raise `KeyboardInterrupt` in other threads, too, as soon as each is back from compiled code."""
     for identity in threads:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identity), ctypes.py_object(KeyboardInterrupt))
+
+
+def on_a_cluster() -> bool:
+    """Has ``joblib.parallel_config`` named the machines of a cluster (Dask, Ray) to work on?"""
+    if "joblib" not in sys.modules:
+        return False
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return not type(backend).__module__.startswith("joblib._parallel_backends")  # those are of this machine
+
+
+def map_cluster(job: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Yield ``job(item)`` of each item, in order, computed where ``joblib.parallel_config`` says."""
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=-1, return_as="generator")(delayed(job)(item) for item in items)
 
 
 def map_processes(job: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None) -> Iterator[Result]:

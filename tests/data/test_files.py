@@ -105,19 +105,6 @@ def test_csv_out_of_form(tmp_path, reader, text, match):
         read_table(written(tmp_path, "t.csv", text))
 
 
-@pytest.mark.parametrize(
-    ("encoding", "message"),
-    [
-        ("latin-1", r"t\.csv' is not UTF-8 text; save it as UTF-8"),
-        ("utf-16", r"t\.csv' is not UTF-8 text but UTF-16; save it as UTF-8"),
-    ],
-)
-def test_other_encodings_are_named(tmp_path, reader, encoding, message):
-    (tmp_path / "t.csv").write_bytes("größe,b\n1,2\n3,4\n".encode(encoding))
-    with pytest.raises(DataError, match=message):
-        read_table(tmp_path / "t.csv")
-
-
 def test_repeated_header_names(tmp_path, reader):
     with pytest.raises(DataError, match=r"must be distinct; rename or drop: 'a' \(2 times\)"):
         Moments.from_table(read_table(written(tmp_path, "t.csv", "a,a\n1,2\n3,4\n")))
@@ -140,17 +127,8 @@ def test_paths(tmp_path):
         read_table(tmp_path / "trail.csv")
     with pytest.raises(DataError, match="there is no file"):
         read_table(tmp_path / "nowhere" / "t.csv")
-    with pytest.raises(DataError, match=r"format of 't\.xlsx'; the name must end in \.csv, .* \.parquet or \.feather"):
-        read_table("t.xlsx")
+    with pytest.raises(DataError, match=r"format of 't\.doc'; the name must end in \.csv, .* \.parquet, \.feather"):
+        read_table("t.doc")
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="has no CSV, Parquet or Feather file in it"):
         read_table(tmp_path / "d.csv")
-
-
-@pytest.mark.parametrize(("sign", "words"), [(";", "semicolons"), ("\t", "tabs")])
-@pytest.mark.parametrize("read", [read_table, files.read_csv_plain])
-def test_other_separators_are_named(tmp_path, sign, words, read):
-    file = tmp_path / "study.csv"
-    file.write_text(f"age{sign}wage\n30{sign}5,5\n40{sign}6,5\n", encoding="utf-8")
-    with pytest.raises(DataError, match=rf"is separated by {words}, not by commas; .*sep="):
-        read(file)

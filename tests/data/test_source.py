@@ -94,8 +94,8 @@ def test_fit_says_what_is_wrong_with_a_path(tmp_path):
     (tmp_path / "study.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"there is no file .*studi\.csv'; did you mean 'study\.csv'\?"):
         ad.fit(tmp_path / "studi.csv", GRAPH)
-    with pytest.raises(DataError, match=r"cannot tell the format of 'study\.sav'; the name must end in \.csv"):
-        ad.fit("study.sav", GRAPH)
+    with pytest.raises(DataError, match=r"cannot tell the format of 'study\.doc'; the name must end in \.csv"):
+        ad.fit("study.doc", GRAPH)
 
 
 def test_a_column_that_is_not_used_may_be_anything(tmp_path):

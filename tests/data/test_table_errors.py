@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -144,13 +143,6 @@ def test_too_few_complete_rows(make):
         Moments.from_table(frame, drop_missing=True)
     with fails(r"the table has 0 rows \(of 2\) without missing values; means"):
         Moments.from_table({"a": [np.nan, np.nan]}, drop_missing=True)
-
-
-def test_lazy_frames():
-    with fails(r"the table is lazy \(polars.LazyFrame\): call .collect\(\) first.*streaming comes later"):
-        Moments.from_table(pl.DataFrame({"a": [1, 2]}).lazy())
-    with fails(r"the table is lazy \(duckdb.DuckDBPyRelation\)"):
-        Moments.from_table(duckdb.sql("select 1 as a"))
 
 
 @pytest.mark.parametrize("thing", [[1, 2], pd.Series([1, 2]), None], ids=str)

@@ -26,11 +26,16 @@ PAGES = (
     "docs/how-to/unknown-order.md",
     "docs/how-to/yes-no.md",
     "docs/how-to/unmeasured.md",
+    "docs/how-to/checks.md",
+    "docs/how-to/save.md",
 )
 DATA_PAGES = (
     "docs/how-to/experiments.md",
     "docs/how-to/missing.md",
     "docs/how-to/weights-and-clusters.md",
+    "docs/tutorials/lalonde.md",
+    "docs/tutorials/magic-niab.md",
+    "docs/tutorials/twins.md",
 )  # public data
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")

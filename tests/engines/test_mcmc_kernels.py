@@ -12,8 +12,9 @@ import sampler_kernels as kernels
 from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.sampling.diagnostics import long_batches, mean_errors, plain_r_hat, split_r_hat
+from alldags.engines.sampling.estimates import group_r_hat
 from alldags.engines.sampling.explore import greedy_way
-from alldags.engines.sampling.run import State, flattened, observe, posterior_target, stack_systems
+from alldags.engines.sampling.run import Seen, State, flattened, observe, posterior_target, stack_systems
 from alldags.kernels.sampler import chain as sampler_chain
 from alldags.kernels.sampler import flip as sampler_flip
 from alldags.kernels.sampler.moves import INCLUSION, MEAN, SQUARE, Target
@@ -189,6 +190,11 @@ def test_sweeps_swaps_jumps_and_settings_keep_the_tempered_distribution(beta: fl
     states = (State(given.certain, 0),) * 4
     _, seen = observe(systems, states, target, 5000, 4, np.random.default_rng(2).spawn(4))
     assert seen.tally.jumps > 0
+    check_shares(seen, expected)
+
+
+def check_shares(seen: Seen, expected: dict[tuple[tuple[bool, ...], int], float]) -> None:
+    """Compare how often each set and setting was met in 20,000 draws with its probability."""
     counts = dict.fromkeys(expected, 0)
     for mask, setting in zip(np.concatenate(list(seen.sets)), seen.settings.reshape(-1), strict=True):
         counts[tuple(mask.tolist()), int(setting)] += 1
@@ -196,6 +202,44 @@ def test_sweeps_swaps_jumps_and_settings_keep_the_tempered_distribution(beta: fl
         # 20,000 draws four sweeps apart; the error is doubled for what is left of their memory
         error = 2 * np.sqrt(probability * (1 - probability) / 20_000) + 1e-4
         assert abs(counts[key] / 20_000 - probability) < 4.5 * error
+
+
+def with_copies(slab_variance: float) -> NodeProblem:
+    """Return a node whose first three parents are the same column, once with the other sign."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(40, 5))
+    x[:, 1], x[:, 2] = -x[:, 0], x[:, 0]
+    probability = np.array([0.5, 0.3, 0.6, 0.4, 1.0])
+    settings = tuple(Setting(value, UnknownNoise()) for value in (1.0, slab_variance))
+    return naive_mcmc.problem_of(
+        x, 0.3 * x[:, 0] + x[:, 3] + rng.normal(size=40), probability=probability, settings=settings
+    )
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.4])
+@pytest.mark.parametrize("slab_variance", [3.0, 1e7])
+def test_groups_of_copies_are_filled_and_emptied_as_often_as_they_should(beta: float, slab_variance: float) -> None:
+    given = with_copies(slab_variance)
+    systems = stack_systems(given)
+    assert systems.group.tolist() == [0, 0, 0, -1, -1]
+    assert systems.costly.tolist() == [[False] * 5, [slab_variance > 1e6] * 3 + [False] * 2]
+    reference = np.random.default_rng(11).normal(size=5)
+    target = flattened(systems, 1, beta)._replace(reference=reference)
+    _, seen = observe(systems, (State(given.certain, 0),) * 4, target, 5000, 4, np.random.default_rng(2).spawn(4))
+    assert seen.tally.jumps > 0
+    check_shares(seen, all_weights(given, target))
+
+
+def test_chains_that_disagree_on_how_many_copies_there_are_show_it() -> None:
+    rng = np.random.default_rng(0)
+    group, sets = np.array([0, 0, 0, -1]), rng.random((4, 200, 4)) < 0.5
+    sets[:2, :, :3] = False  # two chains never meet the group
+    trace = np.repeat(sets[:, :, None].astype(float), 4, axis=2)
+    seen = Seen(trace, np.zeros((4, 200)), np.zeros((4, 200)), sets, np.zeros((4, 200), dtype=np.int64))
+    assert group_r_hat(seen, group) > 1.3
+    alike = replace(seen, trace=trace[2:], sets=sets[2:])
+    assert group_r_hat(alike, group) < 1.05
+    assert group_r_hat(seen, np.full(4, -1)) == 1.0
 
 
 def test_what_is_averaged_over_both_ends_of_jumps_stays_right() -> None:

@@ -193,3 +193,24 @@ def test_the_evidence_does_not_depend_on_when_it_is_asked_for() -> None:
     node, other = (MCMC()(two_groups(), np.random.default_rng(0)) for _ in range(2))
     other.mean_given(0, present=False)
     assert node.log_evidence == other.log_evidence
+
+
+def copies_without_signal(copies: int = 14, n: int = 300) -> NodeProblem:
+    """Return a node with one cause and many copies of one column; about as many sets have none as have some of them."""
+    rng = np.random.default_rng(4)
+    cause, copied = rng.normal(size=n), rng.normal(size=n)
+    x = np.column_stack([cause, *[copied] * copies])
+    y = cause + 0.05 * rng.normal(size=n)
+    settings = tuple(Setting(math.exp(value), ad.UnknownNoise()) for value in (10.0, 11.5))
+    return naive_mcmc.problem_of(x, y, probability=0.5, settings=settings)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_or_none_of_many_copies_come_and_go(seed: int) -> None:
+    problem = copies_without_signal()
+    truth = Exact(max_parents=problem.k)(problem, np.random.default_rng(0))
+    assert 0.1 < truth.inclusion[1] < 0.4  # half of the copies most of the time, none at other times
+    node = MCMC()(problem, np.random.default_rng(seed))
+    assert node.diagnostics.converged
+    np.testing.assert_allclose(node.inclusion, truth.inclusion, atol=0.03)
+    assert np.all(np.abs(node.inclusion - truth.inclusion) < 5 * node.diagnostics.inclusion_mcse)

@@ -15,7 +15,7 @@ import numpy as np
 
 from alldags.data.bad_values import bad_values, check_spread
 from alldags.data.columns import LARGEST_EXACT, Column, Columns, check_rows
-from alldags.data.record import MomentsRecord, merge
+from alldags.data.record import MomentsRecord, merge, moved
 from alldags.errors import DataError
 from alldags.memory import check_memory
 from alldags.parallel import map_threads
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 PART_ROWS = 65_536  # what one thread takes at a time; also bounds the copies of columns that cannot be viewed
+HEAD_ROWS = 1024  # in which the origin is looked for
 _MATRICES = 6  # of covariances held at the same time, from the first sums to the working units
 CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-chunks.md
 
@@ -34,10 +35,7 @@ CHUNK_VALUES = 2**19  # 4 MB of buffer; measured in docs/decisions/0001-moments-
 def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows, or an error that names the values which stand in the way."""
     check_rows(columns.rows)
-    count = len(columns.names)
-    check_memory(_MATRICES * count**2, f"the covariances of {count:,} variables", "leave some out", DataError)
-    if n_jobs == 0:
-        raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
+    check_work(len(columns.names), n_jobs)
     moments = column_moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
     # one bad value anywhere makes a sum non-finite: good tables pay nothing for the search
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
@@ -47,12 +45,19 @@ def checked_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> Mom
     return moments
 
 
+def check_work(count: int, n_jobs: int) -> None:
+    """Refuse more variables than there is memory for, and no threads at all."""
+    check_memory(_MATRICES * count**2, f"the covariances of {count:,} variables", "leave some out", DataError)
+    if n_jobs == 0:
+        raise DataError("n_jobs must be a positive number of threads, or -1 for one per processor; got 0")
+
+
 def column_moments(columns: Columns, *, drop_missing: bool, n_jobs: int) -> MomentsRecord:
     """Return the moments of all rows; not finite where a value is missing, infinite or too large to square."""
     origin = first_finite(columns)
     job = partial(_part_moments, columns, origin, drop_missing)
     total = reduce(merge, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
-    return MomentsRecord(total.n, origin + total.mean, total.scatter, total.names)
+    return moved(total, origin)
 
 
 def map_parts(job: Callable[[int], Result], starts: Sequence[int], n_jobs: int) -> Iterator[Result]:
@@ -78,7 +83,12 @@ def first_finite(columns: Columns) -> FloatArray:
 
     Means are carried relative to it, so that nothing is lost when they are far larger than the spread.
     """
-    heads = [np.asarray(head, dtype=np.float64) for head in columns.read(0, min(columns.rows, 1024))]
+    return first_values(columns.read(0, min(columns.rows, HEAD_ROWS)))
+
+
+def first_values(block: list[Column]) -> FloatArray:
+    """Return the first finite value of each column, 0 if there is none, shape (m,)."""
+    heads = [np.asarray(head, dtype=np.float64) for head in block]
     finite = [head[np.isfinite(head)] for head in heads]
     return np.array([head[0] if head.size else 0.0 for head in finite])
 
@@ -86,15 +96,20 @@ def first_finite(columns: Columns) -> FloatArray:
 def _part_moments(columns: Columns, origin: FloatArray, drop_missing: bool, start: int) -> MomentsRecord:
     """Return the moments of the part that begins at row `start`, means relative to `origin`."""
     block = columns.read(start, min(columns.rows, start + PART_ROWS))
+    return block_moments(block, columns.names, origin, drop_missing)
+
+
+def block_moments(block: list[Column], names: tuple[str, ...], origin: FloatArray, drop_missing: bool) -> MomentsRecord:
+    """Return the moments of some rows, m columns of the same length, means relative to `origin`."""
     m, rows = len(block), len(block[0])
     size = min(rows, max(1, CHUNK_VALUES // m))
     load = _loader(block, size)
-    total = MomentsRecord(0, np.zeros(m), np.zeros((m, m)), columns.names)
+    total = MomentsRecord(0, np.zeros(m), np.zeros((m, m)), names)
     shift = _first_row(block, origin)
     with np.errstate(all="ignore"):  # bad values are looked for in the result, once, instead of in every step
         for first in range(0, rows, size):
             values = load(first, min(rows, first + size), shift)
-            total = merge(total, _chunk_moments(values, shift - origin, columns.names, drop_missing))
+            total = merge(total, _chunk_moments(values, shift - origin, names, drop_missing))
     return total
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from alldags.data.accumulate import checked_moments
+from alldags.data.bad_values import Tally, tally_columns
 from alldags.data.columns import (
     Column,
     Columns,
@@ -27,6 +28,8 @@ from alldags.errors import DataError
 class ArraySource:
     """An array of shape (rows, columns), whose column names the user gives."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, table: Column, names: Sequence[str] | None = None) -> None:
         self._array = table
         self.columns = _names_of(table, names)
@@ -37,9 +40,17 @@ class ArraySource:
         return isinstance(table, np.ndarray)
 
     def moments(
-        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,
+        n_jobs: int = 1,
+        progress: bool = False,  # noqa: ARG002  - what is in memory is soon added up
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        return tally_columns(self.numbers(variables))
 
     def labels(self, name: str) -> Reader:
         (chosen,) = choose_names(self.columns, [name])
@@ -54,6 +65,8 @@ class ArraySource:
 class MappingSource:
     """A mapping from names to columns of the same length."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, table: Mapping[Any, Any], names: Sequence[str] | None = None) -> None:
         refuse_names(names)
         self._table = table
@@ -65,9 +78,17 @@ class MappingSource:
         return isinstance(table, Mapping)
 
     def moments(
-        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,
+        n_jobs: int = 1,
+        progress: bool = False,  # noqa: ARG002  - what is in memory is soon added up
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        return tally_columns(self.numbers(variables))
 
     def labels(self, name: str) -> Reader:
         (chosen,) = choose_names(self.columns, [name])

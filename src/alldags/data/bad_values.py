@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -14,36 +17,88 @@ PART_ROWS = 65_536  # looked at together; bounds the copies of columns that cann
 _LISTED = 12  # columns named in full in one message
 
 
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What stands in the way of sums, counted.
+
+    Parameters
+    ----------
+    rows, incomplete
+        Number of rows, and of those with a missing value.
+    missing, infinite
+        Number of such values in each column, shape (m,).
+    largest
+        Absolute value of each column, shape (m,); looked for only where sums are not finite.
+    """
+
+    rows: int
+    incomplete: int
+    missing: IntArray
+    infinite: IntArray
+    largest: FloatArray
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.rows + other.rows,
+            self.incomplete + other.incomplete,
+            self.missing + other.missing,
+            self.infinite + other.infinite,
+            np.fmax(self.largest, other.largest),
+        )
+
+
+def no_tally(rows: int, count: int) -> Tally:
+    """Return the tally of rows in which nothing is amiss."""
+    return Tally(rows, 0, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64), np.zeros(count))
+
+
+def tally_of(block: Sequence[Column]) -> Tally:
+    """Count the bad values of some rows, given as m columns of the same length."""
+    holes = [np.isnan(column) for column in block]
+    infinite = np.array([np.count_nonzero(np.isinf(column)) for column in block])
+    largest = [float(np.abs(column[~hole]).max(initial=0)) for column, hole in zip(block, holes, strict=True)]
+    missing = np.array([np.count_nonzero(hole) for hole in holes])
+    return Tally(len(block[0]), int(np.any(holes, axis=0).sum()), missing, infinite, np.array(largest))
+
+
 def bad_values(columns: Columns, drop_missing: bool) -> DataError:
     """Search the table for the values that spoiled the sums, and name them."""
-    missing = _count(columns, np.isnan)
-    if missing.any() and not drop_missing:
+    return bad_values_error(columns.names, tally_columns(columns), drop_missing)
+
+
+def tally_columns(columns: Columns) -> Tally:
+    """Count the bad values of a table."""
+    return reduce(add, map(tally_of, _blocks(columns)))
+
+
+def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> DataError:
+    """Name the values that spoiled the sums."""
+    if tally.missing.any() and not drop_missing:
         return DataError(
-            f"missing values in {_listing(columns.names, missing)}; of {columns.rows} rows, "
-            f"{_incomplete_rows(columns)} have one: drop them with drop_missing=True, or let fit fill them in, with "
+            f"missing values in {_listing(names, tally.missing)}; of {tally.rows} rows, "
+            f"{tally.incomplete} have one: drop them with drop_missing=True, or let fit fill them in, with "
             "missing='impute'"
         )
-    infinite = _count(columns, np.isinf)
-    if infinite.any():
+    if tally.infinite.any():
         return DataError(
-            f"infinite values in {_listing(columns.names, infinite)}; replace them, or make them missing and use "
+            f"infinite values in {_listing(names, tally.infinite)}; replace them, or make them missing and use "
             "drop_missing=True"
         )
+    worst = int(np.argmax(tally.largest))
     return DataError(
         "some values are so large that their squares overflow; largest absolute value: "
-        f"{_largest(columns)}; divide such columns by a constant"
+        f"{float(tally.largest[worst]):.3g} in column {names[worst]!r}; divide such columns by a constant"
     )
 
 
-def dropped_note(columns: Columns, kept: float) -> tuple[str, ...]:
+def dropped_note(names: Sequence[str], tally: Tally, kept: float) -> tuple[str, ...]:
     """Say how many rows were left out for missing values, and which columns have them; nothing if none was."""
-    dropped = columns.rows - round(kept)
+    dropped = tally.rows - round(kept)
     if not dropped:
         return ()
-    listed = _listing(columns.names, _count(columns, np.isnan))
     return (
-        f"{dropped:,} of {columns.rows:,} rows were dropped for missing values in {listed}; what is left stands for "
-        "all only if rows are missing by chance: missing='impute' assumes less",
+        f"{dropped:,} of {tally.rows:,} rows were dropped for missing values in {_listing(names, tally.missing)}; what "
+        "is left stands for all only if rows are missing by chance: missing='impute' assumes less",
     )
 
 
@@ -62,17 +117,17 @@ def check_spread(columns: Columns, variance: FloatArray) -> None:
             )
 
 
+def tiny_spread(names: Sequence[str], variance: FloatArray) -> None:
+    """Refuse columns whose variance, shape (m,), is above 0 but too small to be a number, where rows are gone."""
+    for place in np.flatnonzero((variance > 0) & (variance < _LEAST_VARIANCE)).tolist():
+        raise DataError(
+            f"column {names[place]!r} varies by only {float(variance[place]) ** 0.5:.3g}: squares so small cannot be "
+            "computed; multiply it by a constant"
+        )
+
+
 def _blocks(columns: Columns) -> Iterator[list[Column]]:
     return (columns.read(start, min(columns.rows, start + PART_ROWS)) for start in range(0, columns.rows, PART_ROWS))
-
-
-def _count(columns: Columns, test: Callable[[Column], Column]) -> IntArray:
-    counts = np.array([[np.count_nonzero(test(column)) for column in block] for block in _blocks(columns)])
-    return np.asarray(counts.sum(axis=0))
-
-
-def _incomplete_rows(columns: Columns) -> int:
-    return sum(int(np.any([np.isnan(column) for column in block], axis=0).sum()) for block in _blocks(columns))
 
 
 def _listing(names: Sequence[str], counts: IntArray) -> str:
@@ -83,9 +138,3 @@ def _listing(names: Sequence[str], counts: IntArray) -> str:
     listed = ", ".join(f"{name!r} ({count})" for count, name in found[:_LISTED])
     more = f" and {len(found) - _LISTED} more columns" if len(found) > _LISTED else ""
     return f"column{'s' * (len(found) > 1)} {listed}{more}"
-
-
-def _largest(columns: Columns) -> str:
-    peaks = np.max([[np.abs(column).max() for column in block] for block in _blocks(columns)], axis=0)
-    worst = int(np.argmax(peaks))
-    return f"{float(peaks[worst]):.3g} in column {columns.names[worst]!r}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.data.accumulate import checked_moments
+from alldags.data.bad_values import Tally, tally_columns
 from alldags.data.columns import (
     LARGEST_EXACT,
     Column,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 class FrameSource:
     """An eager frame; what is no table at all ends here, too, and is refused by name."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:
         self._frame = _as_eager_frame(table)
         refuse_names(names)
@@ -45,9 +48,17 @@ class FrameSource:
         return True
 
     def moments(
-        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,
+        n_jobs: int = 1,
+        progress: bool = False,  # noqa: ARG002  - what is in memory is soon added up
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        return tally_columns(self.numbers(variables))
 
     def labels(self, name: str) -> Reader:
         (chosen,) = choose_names(self.columns, [name])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alldags import checks
+from alldags.data.columns import refuse_names
 from alldags.data.covariance import covariance_moments
+from alldags.data.pushdown import pushed_down
 from alldags.data.record import MomentsRecord
 from alldags.data.source import open_source
+from alldags.data.storage import load_moments, save_moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +58,9 @@ class Moments(MomentsRecord):
         Parameters
         ----------
         table
-            Any eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, a
-            two-dimensional array with `names`, or the path of a file that `read_table` reads.
+            A frame (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, a two-dimensional array with
+            `names`; a polars lazy frame, a DuckDB relation or anything else with Arrow batches; or the path of a file
+            that `read_table` reads, a pattern such as ``"part-*.parquet"``, or a folder.
         columns
             Names of the columns to use; all by default.
         names
@@ -86,3 +92,74 @@ class Moments(MomentsRecord):
         """
         found = covariance_moments(covariance, n, mean, names)
         return cls(found.n, found.mean, found.scatter, found.names)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the moments to a file that others can add to theirs: rows stay where they are.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.json`` (numbers that people can read) or ``.npz`` (smaller). The file appears complete or not at
+            all.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> ad.Moments.from_table({"x": [0.0, 2.0], "y": [1.0, 5.0]}).save(folder / "here.json")
+        >>> ad.Moments.from_table({"x": [4.0, 6.0], "y": [2.0, 3.0]}).save(folder / "there.json")
+        >>> whole = ad.Moments.load(folder / "here.json") + ad.Moments.load(folder / "there.json")
+        >>> whole.n, whole.mean.tolist()
+        (4, [3.0, 2.75])
+        """
+        save_moments(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Moments:
+        """Read moments that `save` wrote; nothing in the file is run, and all of it is checked."""
+        found = load_moments(path)
+        return cls(found.n, found.mean, found.scatter, found.names)
+
+
+def read_moments(
+    table: Any,
+    columns: Iterable[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    drop_missing: bool = False,
+    n_jobs: int = -1,
+    progress: bool = True,
+    push_down: bool = False,
+) -> Moments:
+    r"""Read a table of any size once, and keep its moments: all that fitting straight lines needs of it.
+
+    Parameters
+    ----------
+    table, columns, names, drop_missing
+        As for `Moments.from_table`. Files, lazy frames and queries are read a part at a time, in constant memory.
+    n_jobs
+        Threads; by default one per processor. The result does not depend on it.
+    progress
+        Show a progress bar on a terminal when reading takes long.
+    push_down
+        For a table behind a query engine (DuckDB, Ibis, SQLFrame) whose rows must not leave it: let the engine add up
+        the products, so that only aggregates leave. Slower than reading the rows: its cost grows with the square of the
+        number of columns.
+
+    Examples
+    --------
+    >>> import alldags as ad, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "part-1.csv").write_text("dose,score\n1,2.5\n2,4.5\n")
+    >>> _ = (folder / "part-2.csv").write_text("dose,score\n3,5\n")
+    >>> moments = ad.read_moments(folder / "part-*.csv")
+    >>> moments.n, moments.mean.tolist()
+    (3, [2.0, 4.0])
+    """
+    if checks.flag("push_down", push_down):
+        refuse_names(names)
+        found = pushed_down(table, columns, drop_missing=drop_missing)
+    else:
+        source = open_source(table, names)
+        found = source.moments(columns, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+    return Moments(found.n, found.mean, found.scatter, found.names)

@@ -119,6 +119,7 @@ def read_tables(
     options: RowOptions,
     rng: np.random.Generator,
     n_jobs: int = 1,
+    progress: bool = False,
 ) -> Tables:
     """Open a table and add up its rows.
 
@@ -134,6 +135,8 @@ def read_tables(
         For imputation.
     n_jobs
         Threads.
+    progress
+        Show a bar when reading takes long.
     """
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
@@ -141,23 +144,24 @@ def read_tables(
     if options.missing == "impute":
         found = _imputed_here(source, variables, options, rng, n_jobs)
     else:
-        found = _as_it_is(source, variables, options, n_jobs)
-    return Tables(found.parts, (*ignored_columns_note(source, (*variables, *options.columns)), *found.notes))
+        found = _as_it_is(source, variables, options, n_jobs, progress)
+    ignored = ignored_columns_note(source, (*variables, *options.columns))
+    return Tables(found.parts, (*source.notes, *ignored, *found.notes))
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
-def _as_it_is(source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int) -> Tables:
+def _as_it_is(
+    source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int, progress: bool = False
+) -> Tables:
     drop = options.missing == "drop"
-    if not options.by_row and (not drop or isinstance(source, MomentsSource)):
-        return Tables((_ungrouped(source.moments(variables, drop_missing=drop, n_jobs=n_jobs)),))
-    columns = source.numbers(variables)
     if not options.by_row:
-        rows = _ungrouped(checked_moments(columns, drop_missing=True, n_jobs=n_jobs))
-        return Tables((rows,), dropped_note(columns, rows.rows))
+        rows = _ungrouped(source.moments(variables, drop_missing=drop, n_jobs=n_jobs, progress=progress))
+        notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
+        return Tables((rows,), notes)
     rows = _grouped(source, variables, options, n_jobs)
-    notes = dropped_note(columns, rows.rows) if drop else ()
+    notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
     return Tables((rows,), (*notes, *_row_notes(rows, options)))
 
 

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
+from alldags.data.bad_values import Tally, no_tally
 from alldags.data.columns import Columns, Reader, choose_names, refuse_names
 from alldags.errors import DataError, did_you_mean
 from alldags.typing import FloatArray
@@ -38,9 +39,9 @@ class MomentsRecord:
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, MomentsRecord):
             return NotImplemented
-        if self.names != other.names:
+        if set(self.names) != set(other.names):
             raise DataError(f"cannot merge moments of different columns: {self.names} and {other.names}")
-        return merge(self, other)
+        return merge(self, other if self.names == other.names else other.select(self.names))
 
     def __radd__(self, other: object) -> Self:
         return self if other == 0 else NotImplemented  # so that sum() works
@@ -58,6 +59,8 @@ class MomentsRecord:
 class MomentsSource:
     """Moments as a source: nothing is left to compute, columns are only selected."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, table: MomentsRecord, names: Sequence[str] | None = None) -> None:
         refuse_names(names)
         self._moments = table
@@ -74,8 +77,12 @@ class MomentsSource:
         *,
         drop_missing: bool = False,  # noqa: ARG002  - rows were dropped, or not, when the moments were made
         n_jobs: int = 1,  # noqa: ARG002
+        progress: bool = False,  # noqa: ARG002
     ) -> MomentsRecord:
         return self._moments.select(choose_names(self.columns, variables))
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        return no_tally(round(self._moments.n), len(choose_names(self.columns, variables)))
 
     def labels(self, name: str) -> Reader:
         raise _no_rows(f"the column {name!r}")
@@ -100,3 +107,8 @@ def merge(a: Record, b: Record) -> Record:
     mean = a.mean + gap * (b.n / n)
     scatter = a.scatter + b.scatter + np.outer(gap, gap) * (a.n * b.n / n)
     return type(a)(n, mean, scatter, a.names)
+
+
+def moved(moments: Record, shift: FloatArray) -> Record:
+    """Return the moments of the same rows with `shift`, shape (m,), added to each."""
+    return type(moments)(moments.n, shift + moments.mean, moments.scatter, moments.names)

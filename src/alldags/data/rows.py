@@ -17,7 +17,7 @@ import numpy as np
 from alldags.data.accumulate import PART_ROWS, first_finite, map_parts
 from alldags.data.bad_values import bad_values
 from alldags.data.columns import Columns, Reader, check_rows
-from alldags.data.record import MomentsRecord, merge
+from alldags.data.record import MomentsRecord, merge, moved
 from alldags.errors import DataError
 from alldags.typing import FloatArray, IntArray
 
@@ -197,7 +197,7 @@ def read_groups(
     origin = first_finite(columns)
     job = partial(_part_groups, columns, origin, (targets, clusters), weights, drop_missing)
     found = reduce(_merge_parts, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
-    groups = tuple(replace(group, moments=_moved(group.moments, origin)) for group in found.values())
+    groups = tuple(replace(group, moments=moved(group.moments, origin)) for group in found.values())
     if not all(np.isfinite(g.moments.mean).all() and np.isfinite(g.moments.scatter).all() for g in groups):
         raise bad_values(columns, drop_missing)
     if sum(group.moments.n for group in groups) <= 0:
@@ -267,7 +267,3 @@ def _merge_parts(a: _Found, b: _Found) -> _Found:
 def _added(a: RowGroup, b: RowGroup) -> RowGroup:
     moments = merge(a.moments, b.moments)
     return replace(a, moments=moments, rows=a.rows + b.rows, squares=a.squares + b.squares)
-
-
-def _moved(moments: MomentsRecord, origin: FloatArray) -> MomentsRecord:
-    return MomentsRecord(moments.n, origin + moments.mean, moments.scatter, moments.names)

@@ -10,9 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from alldags.data.arrays import ArraySource, MappingSource
+from alldags.data.bad_values import Tally
 from alldags.data.columns import Columns, Reader
-from alldags.data.files import FileSource
+from alldags.data.distributed import DistributedSource
+from alldags.data.files import Files
 from alldags.data.frames import FrameSource
+from alldags.data.lazy import LazySource
 from alldags.data.record import MomentsRecord, MomentsSource
 
 
@@ -24,10 +27,24 @@ class Source(Protocol):
         """Names of all columns, used or not."""
         ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the table was opened."""
+        ...
+
     def moments(
-        self, variables: Iterable[str] | None = None, *, drop_missing: bool = False, n_jobs: int = 1
+        self,
+        variables: Iterable[str] | None = None,
+        *,
+        drop_missing: bool = False,
+        n_jobs: int = 1,
+        progress: bool = False,
     ) -> MomentsRecord:
         """Return the moments of some columns, in this order; of all by default."""
+        ...
+
+    def tally(self, variables: Iterable[str]) -> Tally:
+        """Count the rows, and the missing and infinite values in some columns."""
         ...
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
@@ -52,7 +69,15 @@ class WayIn(Protocol):
 
 
 # The first that takes a table opens it; frames are recognised by narwhals alone, so they come last.
-_WAYS_IN: tuple[WayIn, ...] = (MomentsSource, ArraySource, MappingSource, FileSource, FrameSource)
+_WAYS_IN: tuple[WayIn, ...] = (
+    MomentsSource,
+    ArraySource,
+    MappingSource,
+    Files(),
+    DistributedSource,
+    LazySource,
+    FrameSource,
+)
 
 
 def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
@@ -61,8 +86,10 @@ def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
     Parameters
     ----------
     table
-        An eager frame that narwhals knows (pandas, polars, pyarrow, ...), a mapping from names to 1-d arrays, an array
-        of shape (rows, columns) with `names`, the path of a file that `alldags.read_table` reads, or `Moments`.
+        A frame that narwhals knows (pandas, polars, pyarrow, ...), a polars lazy frame, a DuckDB relation or anything
+        else with Arrow batches, a frame of Dask or Spark, a mapping from names to 1-d arrays, an array of shape (rows,
+        columns) with `names`, the path of a file (or a pattern, or a folder) that `alldags.read_table` reads, or
+        `Moments`.
     names
         Column names of an array.
 

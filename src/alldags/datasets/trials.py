@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from alldags.data.files import read_csv_plain
+from alldags.data.csv_plain import read_csv_plain
 from alldags.datasets.public import find_file
 from alldags.errors import DataError, require
 from alldags.typing import FloatArray

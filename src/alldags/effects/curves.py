@@ -126,7 +126,9 @@ class DirectCurves:
             share * (structure.at(arm, target) - structure.at(arm, mean[arm, :-1])) for arm, share in enumerate(shares)
         )
         factor = sign * (structure.active[1].astype(float) - structure.active[0])
-        inside = None if spread is None else spread[np.ix_(structure.places, structure.places)] * np.outer(factor, factor)
+        inside = (
+            None if spread is None else spread[np.ix_(structure.places, structure.places)] * np.outer(factor, factor)
+        )
         return Question(float(shares @ mean[:, -1]), np.asarray(weights), shares, inside)
 
     def _moved(self, fit: StructureFit) -> Question:
@@ -154,7 +156,7 @@ class DirectCurves:
             weight * (question.offset + float(fit.mean @ question.weights))
             for weight, fit, question in zip(self.node.weights, self.node.fits, questions, strict=True)
         )
-        return (1.0 - self.node.no_effect) * self.node.unit * sum(parts)
+        return float((1.0 - self.node.no_effect) * self.node.unit * sum(parts))
 
     @property
     def mean_error(self) -> float:
@@ -170,7 +172,7 @@ class DirectCurves:
         ]
         average = float(node.weights @ means)
         moved = math.sqrt(float(((node.weights * (np.array(means) - average)) ** 2).sum())) * node.evidence_error
-        return node.unit * math.hypot(math.sqrt(sum(value**2 for value in own)), moved)
+        return float(node.unit * math.hypot(math.sqrt(sum(value**2 for value in own)), moved))
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the average effect, shape (size,); zeros where the treatment is no cause."""
@@ -253,6 +255,20 @@ class DirectCurves:
             noise = np.sqrt(self._intercepts(draws, shares)) * rng.standard_normal(count)
             found.append(mean[-1] + draws.coefficients @ weights + noise)
         return np.asarray(node.center + node.unit * np.concatenate(found)[rng.permutation(size)])
+
+    def level_mean(self, x: float) -> float:
+        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`.
+
+        Given that the treatment is a cause at all.
+        """
+        node, value = self.node, 0.0
+        arm = 0 if node.arms is None else node.arms.tolist().index(x)
+        target = self._target[0] if node.arms is not None else self._mean_base(x)
+        mean = node.moments.mean[arm]
+        for weight, fit in zip(node.weights, node.fits, strict=True):
+            gap = fit.structure.at(arm, target) - fit.structure.at(arm, mean[:-1])
+            value += weight * float(mean[-1] + fit.mean @ gap)
+        return float(node.center + node.unit * value)
 
     def _mean_base(self, x: float) -> FloatArray:
         total, count = np.zeros(len(self.node.columns)), 0

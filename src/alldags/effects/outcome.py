@@ -242,7 +242,7 @@ def _moved_draws(
 
 def _variance(node: NodePosterior, inside: list[int], moved: FloatArray, covariance: FloatArray) -> float:
     """Return ``sum(M * Cov(u)) + E[u]' Cov(theta) E[u]`` and the noise's variance."""
-    square = node.second_moment[np.ix_(inside, inside)]
+    square = node.second_moments(inside)
     spread = square - np.outer(node.mean[inside], node.mean[inside])
     noise = (1.0 + node.intercept_share) * node.noise_variance
     return weighted_sum(square, covariance) + max(weighted_sum(spread, np.outer(moved, moved)), 0.0) + noise

@@ -149,7 +149,7 @@ def _piece_moments(model: FittedGraph, piece: tuple[str, ...]) -> FloatArray:
     node = model.node(effect)
     place = node.parents.index(cause)
     present = math.nan if node.inclusion is None else node.inclusion[place]
-    return np.array([node.mean[place], node.second_moment[place, place], present])
+    return np.array([node.mean[place], node.second_moments([place])[0, 0], present])
 
 
 def mediator_moments(total: TotalEffect, mediator: str) -> FloatArray:

@@ -1,8 +1,8 @@
 """Effects through several regressions on derived columns: rows are pushed through them.
 
-If every column is a straight line in what the treatment moves (and holds at most one such variable), noise has mean zero
-all the way, and the posterior mean of a row's outcome is the forward pass with the nodes' posterior means: nodes are
-independent a posteriori, and each is linear in its coefficients. Otherwise each draw of all coefficients comes with
+If every column is a straight line in what the treatment moves (and holds at most one such variable), noise has mean
+zero all the way, and the posterior mean of a row's outcome is the forward pass with the nodes' posterior means: nodes
+are independent a posteriori, and each is linear in its coefficients. Otherwise each draw of all coefficients comes with
 noise of every row, the same under both values of the treatment.
 """
 
@@ -101,7 +101,9 @@ class PushedCurves:
         low, high = self.comparison.shifts(values)
         return values + low, values + high
 
-    def _pushed(self, rows: RowValues, start: FloatArray, draw: Mapping[str, _NodeDraw], noise: Mapping[str, FloatArray]) -> FloatArray:
+    def _pushed(
+        self, rows: RowValues, start: FloatArray, draw: Mapping[str, _NodeDraw], noise: Mapping[str, FloatArray]
+    ) -> FloatArray:
         """Return the outcome's mean of each row under one draw, shape (rows,)."""
         now = rows.put({self.treatment: start})
         value = start
@@ -142,9 +144,11 @@ class PushedCurves:
         out = np.empty((2, size, rows.count))
         outcome = list(self.nodes)[-1]
         for i in range(size):
-            noise = {} if self.is_straight else {
-                name: rng.standard_normal(rows.count) for name in self.nodes if name != outcome
-            }
+            noise = (
+                {}
+                if self.is_straight
+                else {name: rng.standard_normal(rows.count) for name in self.nodes if name != outcome}
+            )
             draw = {name: found[i] for name, found in draws.items()}
             for place, start in enumerate(self._starts(rows)):
                 out[place, i] = self._pushed(rows, start, draw, noise)
@@ -162,7 +166,9 @@ class PushedCurves:
         both = self._sampled(rows, _MEAN_DRAWS, np.random.default_rng([self.seed, 1]))
         gap = both[1] - both[0]
         by_draw, by_row = gap.mean(axis=1), gap.mean(axis=0)
-        error = np.hypot(by_draw.std() / np.sqrt(_MEAN_DRAWS), by_row.std() / np.sqrt(rows.count) * np.sqrt(self._left_out))
+        error = np.hypot(
+            by_draw.std() / np.sqrt(_MEAN_DRAWS), by_row.std() / np.sqrt(rows.count) * np.sqrt(self._left_out)
+        )
         return float(by_draw.mean()), float(error)
 
     def _forward(self, rows: RowValues, which: int) -> FloatArray:
@@ -210,8 +216,16 @@ class PushedCurves:
             return self._forward(rows, 1) - self._forward(rows, 0), gap
         return gap.mean(axis=0), gap
 
+    def level_mean(self, x: float) -> float:
+        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
+        fixed = self._fixed(x)
+        if self.is_straight:
+            return float(fixed._forward(self.rows, 0).mean())
+        return float(fixed._sampled(self.rows, _MEAN_DRAWS, np.random.default_rng([self.seed, 1]))[0].mean())
+
+    def _fixed(self, x: float) -> PushedCurves:
+        return PushedCurves(self.nodes, self.treatment, self.chosen, False, Comparison(x, x), self.seed)
+
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        fixed = PushedCurves(self.nodes, self.treatment, self.chosen, False, Comparison(x, x), self.seed)
-        return np.asarray(fixed._sampled(self.rows, size, rng)[0].mean(axis=1))
-
+        return np.asarray(self._fixed(x)._sampled(self.rows, size, rng)[0].mean(axis=1))

@@ -46,6 +46,16 @@ def adjustment_set(graphs: Sequence[CandidateGraph], treatment: str, outcome: st
     return tuple(name for name in graphs[0].variables if name in found)
 
 
+def on_either_side(graphs: Sequence[CandidateGraph], treatment: str) -> tuple[str, ...]:
+    """Return the candidate parents of the treatment on which it may act itself: in some graphs they are confounders.
+
+    Plain least squares leaves them out, since in other graphs they are consequences.
+    """
+    found = {name for graph in graphs for name in graph.parents(treatment)}
+    after = set().union(*(graph.descendants(treatment) for graph in graphs))
+    return tuple(name for name in graphs[0].variables if name in found & after)
+
+
 def variables_between(graphs: Sequence[CandidateGraph], treatment: str, outcome: str) -> frozenset[str]:
     """Return the outcome and all that may lie on a path to it: in rows where one of them was set, the path is cut."""
     between = (graph.descendants(treatment) & graph.ancestors(outcome) for graph in graphs)

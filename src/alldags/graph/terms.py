@@ -62,7 +62,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A cause inside a term: itself, or a function of it (``"log"``, ``"sqrt"``, ``"exp"``, ``"square"``, ``"curve"``)."""
+    """A cause inside a term: itself, or a function of it, one of log, sqrt, exp, square and curve."""
 
     variable: str
     function: str = ""

@@ -20,20 +20,21 @@ from alldags.typing import FloatArray
 Places: TypeAlias = Mapping[str, int]
 """Positions of variables in vectors of effects."""
 
-SecondMoments: TypeAlias = Callable[[NodePosterior], FloatArray]
-"""Which second moments of a node's coefficients are meant, shape (k, k)."""
+SecondMoments: TypeAlias = Callable[[NodePosterior, list[int]], FloatArray]
+"""Which second moments of some of a node's coefficients are meant, shape (m, m)."""
 
 
-def all_moments(node: NodePosterior) -> FloatArray:
-    """Return a node's second moments."""
-    return node.second_moment
+def all_moments(node: NodePosterior, places: list[int]) -> FloatArray:
+    """Return second moments of a node's coefficients."""
+    return node.second_moments(places)
 
 
-def between_graphs(node: NodePosterior) -> FloatArray:
-    """Return the second moments of a node's conditional means over parent sets."""
-    if node.second_moment_between is None:
+def between_graphs(node: NodePosterior, places: list[int]) -> FloatArray:
+    """Return second moments of a node's conditional means over parent sets."""
+    moments = node.second_moments_between(places)
+    if moments is None:
         raise TypeError("this engine has no notion of a parent set")
-    return node.second_moment_between
+    return moments
 
 
 class BlockDraws(Protocol):
@@ -115,7 +116,7 @@ class NodeBlock:
             j = places[self.child]
             square[j, :j] = weighted_rows(self.node.mean[own], square[others, :j])
             square[:j, j] = square[j, :j]
-            square[j, j] = weighted_sum(of(self.node)[np.ix_(own, own)], square[np.ix_(others, others)])
+            square[j, j] = weighted_sum(of(self.node, own), square[np.ix_(others, others)])
 
     def draw(self, size: int, rng: np.random.Generator) -> NodeDraws:
         """Draw coefficients (size, k) and noise variances (size,)."""

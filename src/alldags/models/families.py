@@ -164,14 +164,36 @@ def _is_yes_no(source: Source, name: str) -> bool:
 
 def _no_rows_note(names: Sequence[str]) -> tuple[str, ...]:
     listed = ", ".join(names)
-    return (
+    text = (
         f"{listed} may be yes/no: risks need the rows, so straight lines were used; give the table instead of its "
-        "moments, or say families='normal'",
+        "moments, or say families='normal'"
     )
+    return (NoteAbout(text, names),)
+
+
+class NoteAbout(str):
+    """A note that matters only to effects that run through one of some variables.
+
+    Parameters
+    ----------
+    text
+        The note.
+    about
+        The variables.
+    """
+
+    about: frozenset[str]
+    __slots__ = ("about",)
+
+    def __new__(cls, text: str, about: Iterable[str] = ()) -> NoteAbout:
+        """Make the note."""
+        note = super().__new__(cls, text)
+        note.about = frozenset(about)
+        return note
 
 
 def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
-    return (f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}",)
+    return (NoteAbout(f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}", names),)
 
 
 def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data: WorkingData) -> dict[str, FamilyRows]:
@@ -181,15 +203,31 @@ def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data:
             f"the family of {next(iter(chosen))!r} needs rows: a logistic node is not determined by means and "
             "covariances; pass the table itself"
         )
-    names, scales = data.pooled.names, data.scale.tolist()
+    names = data.pooled.names
     offsets = [family.offset for family in chosen.values() if family.offset is not None]
     table = RowTable(source.numbers(tuple(dict.fromkeys((*names, *offsets)))))
     _check_offsets(source, offsets, opened.drop_missing)
-    center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
-    scale = dict(zip(names, scales, strict=True))
     for name, family in chosen.items():
         family.check(name, (block[:, 0] for block in table.batches([name])))
-    return {name: FamilyRows(name, family, table, center, scale) for name, family in chosen.items()}
+    return family_rows(chosen, table, data)
+
+
+def family_rows(families: Mapping[str, AnyFamily], table: RowTable, data: WorkingData) -> dict[str, FamilyRows]:
+    """Return the rows of children that are not normal, in the units of the data.
+
+    Parameters
+    ----------
+    families
+        By child.
+    table
+        Rows of all variables, and of offsets.
+    data
+        Moments of the same rows in working units.
+    """
+    names = data.pooled.names
+    center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
+    scale = dict(zip(names, data.scale.tolist(), strict=True))
+    return {name: FamilyRows(name, family, table, center, scale) for name, family in families.items()}
 
 
 def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:

@@ -64,16 +64,22 @@ class Link:
         """The treatment and all it may act on: none of them is a confounder."""
         return self.graph.descendants(self.treatment) | {self.treatment}
 
+    @cached_property
+    def _inclusion(self) -> dict[str, dict[str, float]]:
+        """What `inclusion` found: it is asked for once per edge and source."""
+        return {}
+
     def raised(self, terms: NodeTerms) -> NodeTerms:
         """Return a node's terms with their probabilities raised."""
-        added = tuple(self._raised(name, terms.child) for name in terms.names)
+        if terms.child not in self._after or terms.child == self.treatment:
+            return terms
+        sources = self._sources(terms.child)
+        added = tuple(0.0 if name in self._after else self._raised(name, sources) for name in terms.names)
         return replace(terms, raised=added) if any(added) else terms
 
-    def _raised(self, cause: str, child: str) -> float:
-        if cause in self._after or child not in self._after or child == self.treatment:
-            return 0.0
+    def _raised(self, cause: str, sources: list[str]) -> float:
         spared = 1.0
-        for source in self._sources(child):
+        for source in sources:
             spared *= 1.0 - self.prior.link * self.inclusion(source).get(cause, 0.0)
         return 1.0 - spared
 
@@ -84,6 +90,11 @@ class Link:
 
     def inclusion(self, source: str) -> dict[str, float]:
         """Return the posterior probability of each candidate cause of `source`, in a regression of it alone."""
+        if source not in self._inclusion:
+            self._inclusion[source] = self._found(source)
+        return self._inclusion[source]
+
+    def _found(self, source: str) -> dict[str, float]:
         if not self._terms(source).names or not self.data.knows(source):
             return {}
         node = self.store.get(self._key(source))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
-from alldags.parallel import map_threads
+from alldags.parallel import map_cluster, map_threads, on_a_cluster
 from alldags.priors.prior import Prior
 from alldags.progress import Progress
 
@@ -174,7 +175,11 @@ class NodeStore:
                 progress.advance()
                 return posterior
 
-            return list(map_threads(job, wanted, self._n_jobs))
+            if self._n_jobs == 1 or not on_a_cluster():
+                return list(map_threads(job, wanted, self._n_jobs))
+            away = [key for key in wanted if not key.data.families]  # rows stay here
+            found = dict(zip(away, map_cluster(partial(_fit_there, self.empty()), away), strict=True))
+            return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
         engine = key.engine or self.engine
@@ -188,6 +193,11 @@ class NodeStore:
         """Return the child's generator, the same at every call."""
         key = (*self._seed.spawn_key, 0, self._place[child])
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
+
+
+def _fit_there(store: NodeStore, key: NodeKey) -> NodePosterior:
+    """Fit a node on another machine."""
+    return store._fit(key)
 
 
 def _fit_family(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:

@@ -134,6 +134,15 @@ class NodePosterior(ABC):
         """Second moment, over parent sets, of the conditional mean ``E[theta | parents]``, shape (k, k)."""
         return None
 
+    def second_moments(self, places: list[int]) -> FloatArray:
+        """Return `second_moment` of the coefficients in these m places alone, shape (m, m)."""
+        return np.asarray(self.second_moment[np.ix_(places, places)])
+
+    def second_moments_between(self, places: list[int]) -> FloatArray | None:
+        """Return `second_moment_between` of the coefficients in these m places alone, shape (m, m)."""
+        between = self.second_moment_between
+        return None if between is None else between[np.ix_(places, places)]
+
     @property
     def log_evidence(self) -> float | None:
         """Log marginal likelihood of the child's column in working units, averaged over parent sets."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.data.source import open_source
-from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, natural_comparison, some_levels
+from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, some_levels
 from alldags.effects.curves import DirectCurves
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.pushed_curves import PushedCurves
@@ -76,7 +76,12 @@ class CurvedEffect(Effect):
     """
 
     def __init__(
-        self, posterior: Posterior, treatment: str, outcome: str, over: Any = "sample", comparison: Comparison | None = None
+        self,
+        posterior: Posterior,
+        treatment: str,
+        outcome: str,
+        over: Any = "sample",
+        comparison: Comparison | None = None,
     ) -> None:
         self._ignore_hidden = False
         self.posterior = posterior
@@ -87,7 +92,6 @@ class CurvedEffect(Effect):
         curved = posterior._data.curved
         assert curved is not None
         self._chosen = chosen_rows(over, treatment, curved.table)
-        self._natural = natural_comparison(some_levels(curved.table, treatment))
         self._levels = some_levels(curved.table, treatment)
         self._comparison = self._checked(comparison) if comparison is not None else self._two_levels()
 
@@ -101,7 +105,9 @@ class CurvedEffect(Effect):
         outside = [x for x in comparison.values or () if len(self._levels) == 2 and x not in self._levels]
         if outside:
             levels = " and ".join(f"{x:g}" for x in self._levels)
-            raise AlldagsError(f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do")
+            raise AlldagsError(
+                f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do"
+            )
         return comparison
 
     measure = "mean"
@@ -219,7 +225,7 @@ class CurvedEffect(Effect):
     def _atom_draws(self) -> float:
         return math.inf if self._exact_no_path is not None else float(self._size)
 
-    # -- rows, curves ----------------------------------------------------------------------------------------------------
+    # -- rows, curves --------------------------------------------------------------------------------------------------
 
     def by(self, rows: Any, level: float = 0.95, rng: RandomSource = None) -> Table:
         """Return the effect of each of some rows: mean, sd and interval.
@@ -241,8 +247,8 @@ class CurvedEffect(Effect):
         >>> table = {"age": age, "treated": treated, "score": treated * 0.1 * age + rng.standard_normal(300)}
         >>> graph = ad.CandidateGraph.from_edges({("age", "score"): 0.5, ("treated", "score"): 0.5})
         >>> effect = ad.fit(table, graph, terms="auto", rng=0).effect("treated", "score")
-        >>> effect.by({"age": [30.0, 70.0]})["mean"].round(0).tolist()
-        [3.0, 7.0]
+        >>> [round(x) for x in effect.by({"age": [30.0, 70.0]})["mean"]]
+        [3, 7]
         """
         self._check_level(level)
         given = self._given(rows)
@@ -250,7 +256,9 @@ class CurvedEffect(Effect):
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         mean, drawn = self._curves.of_rows(given, size, generator)
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return Table({"mean": mean, "sd": drawn.std(axis=0, ddof=1), "low": low, "high": high})
+        sd = drawn.std(axis=0, ddof=1)
+        names = ("mean", "sd", "low", "high")
+        return Table({name: values.tolist() for name, values in zip(names, (mean, sd, low, high), strict=True)})
 
     def _given(self, rows: Any) -> RowValues:
         """Return given rows with the columns that are needed."""
@@ -303,17 +311,19 @@ class CurvedEffect(Effect):
         >>> table = {"dose": dose, "answer": np.minimum(dose, 2.0) + 0.1 * rng.standard_normal(500)}
         >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
         >>> effect = ad.fit(table, graph, terms={"answer": ad.Terms()}, rng=0).effect("dose", "answer")
-        >>> effect.curve([0.5, 1.5, 3.5])["mean"].round(1).tolist()
+        >>> [round(x, 1) for x in effect.curve([0.5, 1.5, 3.5])["mean"]]
         [0.5, 1.5, 2.0]
         """
         self._check_level(level)
-        points = [checks.finite("a value of the curve", x) for x in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
+        points = [
+            checks.finite("a value of the curve", x) for x in np.atleast_1d(np.asarray(values, dtype=float)).tolist()
+        ]
         found = [Quantity(self._level_draws(x)) for x in points]
         ends = [item.interval(level) for item in found]
         return Table(
             {
                 self.treatment: points,
-                "mean": [item.mean for item in found],
+                "mean": [self._curves.level_mean(x) for x in points],
                 "sd": [item.sd for item in found],
                 "low": [low for low, _ in ends],
                 "high": [high for _, high in ends],
@@ -339,7 +349,7 @@ class CurvedEffect(Effect):
         found = self.between(start, stop)
         return Contrast(float(start), float(stop), found.mean, found.sd, *found.interval(level), level)
 
-    # -- what straight lines have and curves have not --------------------------------------------------------------------
+    # -- what straight lines have and curves have not ------------------------------------------------------------------
 
     def standardized(self, level: float = 0.95) -> Contrast:
         """Refused: a bent line has no one slope per standard deviation."""
@@ -408,7 +418,9 @@ class CurvedEffect(Effect):
         return {
             "contrast": contrast,
             "over": self.over,
-            "levels": None if low is None or high is None else tuple(Quantity(self._level_draws(x)).mean for x in (low, high)),
+            "levels": None if low is None or high is None else tuple(map(self._curves.level_mean, (low, high))),
+            "hidden": None,
+            "sd_direction": None,
             "computed": computed_line(self.engines_used.values()),
             "mean_straight_line": self.straight_line.mean,
             "adjusted": tuple(sorted(adjusted, key=lambda item: -item.probability)),
@@ -437,12 +449,17 @@ class CurvedEffect(Effect):
         """Draw the mean outcome over the rows against the value the treatment is set to."""
         from alldags.show.plots.curves import plot_curve
 
-        if values is None:
-            curved = self.posterior._data.curved
-            assert curved is not None
-            column = curved.table.column(self.treatment)
-            values = np.linspace(*np.quantile(column, [0.01, 0.99]), 25).tolist() if len(self._levels) > 2 else self._levels
-        return plot_curve(self.curve(values), self.treatment, self.outcome, ax)
+        points = list(values) if values is not None else self._even_values()
+        return plot_curve(self.curve(points), self.treatment, self.outcome, ax)
+
+    def _even_values(self) -> list[float]:
+        """Return values of the treatment for a picture: its two, or evenly spread ones inside its range."""
+        if len(self._levels) == 2:
+            return [float(x) for x in self._levels]
+        curved = self.posterior._data.curved
+        assert curved is not None
+        low, high = np.quantile(curved.table.column(self.treatment), [0.01, 0.99]).tolist()
+        return [float(x) for x in np.linspace(low, high, 25)]
 
 
 def term_node(posterior: Posterior, treatment: str | None, child: str) -> TermNode:

@@ -36,7 +36,11 @@ def curved_notes(effect: CurvedEffect) -> tuple[str, ...]:
 def _convergence(effect: CurvedEffect) -> Iterator[str]:
     for name, node in effect.nodes.items():
         worst = max(
-            (getattr(fit.node.diagnostics, "asked_r_hat", 1.0) for w, fit in zip(node.weights, node.fits, strict=True) if w > 0.01),
+            (
+                getattr(fit.node.diagnostics, "asked_r_hat", 1.0)
+                for w, fit in zip(node.weights, node.fits, strict=True)
+                if w > 0.01
+            ),
             default=1.0,
         )
         if worst > _DOUBTFUL:
@@ -49,7 +53,9 @@ def _convergence(effect: CurvedEffect) -> Iterator[str]:
 def _structures(effect: CurvedEffect) -> Iterator[str]:
     weights = {name: p for name, p in effect.structures.items() if p >= 0.005}
     if len(effect.structures) > 1:
-        said = ", ".join(f"{_WORDS[name]} {percent(p)}" for name, p in sorted(weights.items(), key=lambda item: -item[1]))
+        said = ", ".join(
+            f"{_WORDS[name]} {percent(p)}" for name, p in sorted(weights.items(), key=lambda item: -item[1])
+        )
         yield f"curves were looked for in {effect.outcome}; probability that the effect is {said}"
 
 

@@ -27,6 +27,7 @@ from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
 from alldags.results.notes import effect_notes
+from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
 from alldags.results.stability import stability
@@ -441,7 +442,8 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        return tables.influence_table(self._totals, self._unit, self._plain_sd)
+        found = tables.influence_table(self._totals, self._unit, self._plain_sd)
+        return replace(found, note=tables.LINKED) if self.posterior._link and len(found) else found
 
     def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
@@ -567,6 +569,19 @@ class Effect:
         ''
         """
         return stability(self)
+
+    def placebo(self, permutations: int = 20, rng: RandomSource = None) -> Placebo:
+        """Return what becomes of the effect when the treatment's values are dealt out anew among the rows.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> placebo = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").placebo(19, rng=1)
+        >>> placebo.p_value, max(map(abs, placebo.means)) < 0.3
+        (0.05, True)
+        """
+        return placebo(self, permutations, rng)
 
     @cached_property
     def regression(self) -> Regression | None:

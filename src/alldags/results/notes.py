@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alldags.effects.sampled import sampled_orders
+from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
+from alldags.results.checks import extrapolation_note
 from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
 
@@ -19,8 +21,10 @@ LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an
 
 def effect_notes(effect: Effect) -> tuple[str, ...]:
     """Return the notes of the fit, of the nodes that this effect needs, and of the checks of it, each once."""
-    found = (*effect.posterior._notes, *_node_notes(effect), *_own_notes(effect))
-    return tuple(dict.fromkeys(found))
+    reached = {name for total in effect._totals.items for name in total.span.reached}
+    fit_notes = (note for note in effect.posterior._notes if not isinstance(note, NoteAbout) or note.about & reached)
+    found = (*fit_notes, *_node_notes(effect), *_own_notes(effect))
+    return tuple(dict.fromkeys(str(note) for note in found))
 
 
 def _node_notes(effect: Effect) -> Iterator[str]:
@@ -86,6 +90,7 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _straight_note(effect) if effect.measure else _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
+    yield from extrapolation_note(effect)
     yield from row_notes(effect)
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,22 +24,27 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
 from alldags.models.components import on_other_data
+from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
+from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
+from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
+from alldags.text import shortened
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.models.terms.node import TermNode
+    from alldags.results.recipe import Recipe
 
 
 _MOST_GRAPHS = 1_000_000
@@ -62,6 +68,10 @@ class Posterior:
         What the user should know about how the data were read.
     clusters
         The rows by cluster, to resample; None if rows are independent.
+    table
+        Where the rows can be read again; None if they cannot.
+    recipe
+        What it was made from, to save it; None for one that was derived from another.
 
     Examples
     --------
@@ -78,12 +88,16 @@ class Posterior:
         seed: np.random.SeedSequence,
         notes: tuple[str, ...],
         clusters: Clusters | None = None,
+        table: Opened | None = None,
+        recipe: Recipe | None = None,
     ) -> None:
         self._models = models
         self._store = store
         self._seed = seed
         self._notes = notes
         self._clusters = clusters
+        self._table = table
+        self._recipe = recipe
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}
@@ -189,7 +203,7 @@ class Posterior:
         """
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
-                raise AlldagsError(f"the {role} {name!r} is not in the graph{did_you_mean(name, self.variables)}")
+                raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         check_over(over)
@@ -203,6 +217,14 @@ class Posterior:
             return CurvedEffect(self, treatment, outcome, over)
         effect = Effect(self, treatment, outcome)
         return effect if self._clusters is None else clustered(effect, self._clusters)
+
+    def _where(self, name: str) -> str:
+        """Say where a name that is not in the graph may have come from."""
+        columns = () if self._table is None else self._table.source().columns
+        if name in columns:
+            return ", but it is a column of the table: add it to the graph, with its possible causes"
+        listed = shortened(", ".join(map(repr, self.variables)), 200)
+        return did_you_mean(name, self.variables) or f"; it has {listed}"
 
     def _is_pushed(self, treatment: str, outcome: str) -> bool:
         """Whether a node on the way from treatment to outcome is not normal."""
@@ -284,7 +306,7 @@ class Posterior:
 
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
-        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters)
+        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters, self._table)
         plain._has_link = False
         return plain
 
@@ -337,7 +359,8 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        return tables.edges_table(self._models, self.edges)
+        found = tables.edges_table(self._models, self.edges)
+        return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""
@@ -400,6 +423,20 @@ class Posterior:
         likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
         return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
 
+    def checks(self, treatment: str | None = None, outcome: str | None = None) -> Checks:
+        """Return what the data show of the assumptions: residuals, outlying rows, independences, overlap.
+
+        Everything, or with `treatment` and `outcome` what that effect needs. Rows are read again, a batch at a time.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> print(ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk").sentence())
+        35 checks: nothing that needs a look.
+        """
+        return check_posterior(self, treatment, outcome)
+
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the candidate graph (of several, the most probable), edges as wide as their posterior probability."""
         table = self.edge_probabilities()
@@ -444,7 +481,37 @@ class Posterior:
         from alldags.results.report import effect_report
         from alldags.show.report.page import report_html
 
+        ending = os.path.splitext(os.fspath(target))[1]
+        if ending.lower() not in ("", ".html", ".htm"):
+            raise AlldagsError(
+                f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
+            )
         write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
+
+    def save(self, target: str | os.PathLike[str]) -> None:
+        """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
+
+        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds. If
+        outcomes are yes/no or counts, the rows of all variables are in it, too; otherwise no row is.
+
+        Parameters
+        ----------
+        target
+            The file, such as ``study.npz``. It appears complete or not at all.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, rng=0)
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "study.npz"
+        >>> posterior.save(target)
+        >>> ad.load(target).effect("smoking", "risk").mean == posterior.effect("smoking", "risk").mean
+        True
+        """
+        from alldags.results.saving import save_posterior
+
+        save_posterior(self, target)
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "
@@ -483,7 +550,7 @@ class Posterior:
 
     def _of(self, models: Mixture[FittedGraph]) -> Posterior:
         """Return the posterior of other models, with the same nodes where they have the same."""
-        return Posterior(models, self._store, self._seed, self._notes)
+        return Posterior(models, self._store, self._seed, self._notes, table=self._table)
 
     def _prepare(self) -> None:
         self._store.prepare(key for model in self._models.items for key in model.node_keys)

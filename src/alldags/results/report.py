@@ -14,6 +14,7 @@ from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
+from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
 from alldags.results.summarize import computed_line
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _MOST_PATHS = 8
 _MOST_MEDIATORS = 12
 _MOST_INFLUENCES = 80  # edges whose influence is looked for
+_MOST_CHECKING = 2e9  # rows times squared causes that are looked at for a report
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
 
 
@@ -76,7 +78,24 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
 
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
-    return (*_hidden_cause(effect, summary), *_stability(effect, summary))
+    return (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
+
+
+def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Show what the data say of the assumptions."""
+    if not summary.has_path:
+        return ()
+    title, posterior = "Do the data fit the assumptions?", effect.posterior
+    if checks_work(posterior, effect.treatment, effect.outcome) > _MOST_CHECKING:
+        return (Section(title, ("Not looked at here, because there are many rows: ask posterior.checks().",)),)
+    found = posterior.checks(effect.treatment, effect.outcome)
+    said = (found.sentence(), *(_capital(text) + "." for text in found.texts()))
+    left = tuple(f"Not looked at: {text}." for text in found.not_made)
+    return (Section(title, (*said, *left), ("check", "made", "to look at"), found.overview()),)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
@@ -160,6 +179,8 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         removed=_removed(item, unit, sd) if known else 0.0,
         flips_at=item.sign_flip_prior,
         moves=item.moves and len(effect._models.items) == 1,
+        reverse=item.reverse,
+        turned=unit * item.mean_reverse if item.reverse else math.nan,
     )
 
 

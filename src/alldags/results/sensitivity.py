@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from alldags.results.effect import Effect
 
+_SHOWN = ("r2_treatment", "r2_outcome", "mean", "low", "high", "probability_positive")
 _COLUMNS = (
     "r2_treatment", "r2_outcome", "bias_factor", "rho", "mean", "low", "high", "probability_positive",
     "probability_no_direct_effect",
@@ -466,7 +467,8 @@ class Sensitivity:
         parts = [sensitivity_text(self.summary(level))]
         if self._analysis.is_simple:
             parts += [str(self.benchmarks(level))] if self.covariates else []
-            parts += [str(self.table(level=level))]
+            grid = self.table(level=level)
+            parts += [str(Table({name: grid[name] for name in _SHOWN}))]  # no wider than a terminal
         return "\n\n".join(parts)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

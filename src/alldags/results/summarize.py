@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
-from alldags.effects.regression import Regression
+from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -112,6 +112,8 @@ def _directions(effect: Effect) -> dict[str, Any]:
     graphs, (x, y) = effect.posterior.graphs, (effect.treatment, effect.outcome)
     found: dict[str, Any] = {}
     if effect.open_pairs:
+        either = on_either_side(effect.posterior.graphs, effect.treatment)
+        found["either_side"] = tuple(name for name in either if name != effect.outcome)
         found["open_pairs"] = tuple(
             OpenDirection(pair.first, pair.second, pair.forward, pair.backward) for pair in effect.open_pairs
         )

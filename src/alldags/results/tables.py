@@ -69,6 +69,10 @@ def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
 # -- edge influence --------------------------------------------------------------------------------------------------
 
 
+UNLINKED = "without the link to a treatment (Prior.link); effect.edge_influence() has posteriors with it"
+LINKED = "posterior is with the link to what drives the treatment; posterior.edge_probabilities() is without"
+
+
 def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Table:
     """Return what each uncertain edge does to the answer, most informative first."""
     influences = edge_influences(totals)

@@ -47,6 +47,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "probability_neither": summary.probability_neither,
         "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
         "sd_direction": summary.sd_direction,
+        **({"either_side": list(summary.either_side)} if summary.open_pairs else {}),
         **_rows(summary),
         **_risk_keys(summary),
     }

@@ -80,7 +80,20 @@ def _how(summary: EffectSummary, prior: str) -> str:
     if summary.missing is not None:
         times = summary.missing.imputations
         missing = f" Missing values were imputed {times} times from an unstructured normal distribution."
-    return f"{prior}{missing}{computed} {_assumed(summary)}"
+    return f"{prior}{_without_noise(summary)}{missing}{computed} {_assumed(summary)}"
+
+
+def _without_noise(summary: EffectSummary) -> str:
+    """Say what a prior relative to the noise means where a regression has none."""
+    scales = {"bernoulli": "log-odds", "poisson": "log rate"}
+    odd = [f"{item.name} ({scales[item.family]})" for item in summary.not_normal]
+    if not odd:
+        return ""
+    many = len(odd) > 1
+    return (
+        f" The regression{'s' if many else ''} of {' and '.join(odd)} {'have' if many else 'has'} no noise variance; "
+        "there, variances of coefficients were relative to 1."
+    )
 
 
 def _assumed(summary: EffectSummary) -> str:

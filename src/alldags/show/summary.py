@@ -279,6 +279,8 @@ class EffectSummary:
     open_pairs
         Pairs of variables whose direction was left open where the effect runs, that of treatment and outcome first,
         then those that the data decide least.
+    either_side
+        Variables that may act on the treatment or be acted on by it: confounders in some graphs only.
     sd_direction
         The part of `sd_structure` that comes from directions which no number of observational rows can tell, in units
         of the effect; None where every direction is known.
@@ -344,4 +346,5 @@ class EffectSummary:
     probability_reverse: float | None = None
     probability_neither: float | None = None
     open_pairs: tuple[OpenDirection, ...] = ()
+    either_side: tuple[str, ...] = ()
     sd_direction: float | None = None

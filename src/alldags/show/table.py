@@ -59,6 +59,10 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as a dictionary, so that a data-frame library can be called with the table itself."""
+        return self.rows()
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dictionary."""
         for values in zip(*self.columns.values(), strict=True):

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TypeAlias
 
 from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
-from alldags.show.table import text_table
 from alldags.text import line_width, printable
 
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
 _WORTH_SAYING = 0.01  # probability of no effect, from which the effect given that there is one is another number
+
+_LEAST_ROOM = 20  # characters of a value
 
 Row: TypeAlias = tuple[str, str]
 
@@ -26,10 +27,22 @@ def effect_text(summary: EffectSummary) -> str:
     """Return sentences, table and notes, as printed on a terminal."""
     width = line_width()
     parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
-    parts += [text_table(["", ""], rows(summary)).strip("\n")]
+    parts += _wrapped_rows(rows(summary), width)
     parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
     parts += [fill(printable(note), width) for note in notes(summary)]
     return "\n".join(parts)
+
+
+def _wrapped_rows(found: list[Row], width: int) -> list[str]:
+    """Lay out names and values in two columns; a value that does not fit goes on below itself."""
+    names = [printable(name) for name, _ in found]
+    start = max(map(len, names), default=0) + 2
+    room = max(width + 2 - start, _LEAST_ROOM)
+    lines = []
+    for name, (_, value) in zip(names, found, strict=True):
+        first, *more = wrap(printable(value), room) or [""]
+        lines += [f"{name.ljust(start)}{first}".rstrip(), *(" " * start + part for part in more)]
+    return lines
 
 
 def sentence(summary: EffectSummary) -> str:
@@ -383,12 +396,34 @@ def _open_remark(summary: EffectSummary) -> str:
 _MOST_PAIRS = 3
 
 
+def _either_side_remark(summary: EffectSummary) -> str:
+    """Say what least squares leaves out because its direction is open."""
+    names = summary.either_side
+    if not names or not summary.has_path:
+        return ""
+    listed = ", ".join(names[:_MOST_EITHER]) + (f" and {len(names) - _MOST_EITHER} more" * (len(names) > _MOST_EITHER))
+    it, comes = ("it", "it comes") if len(names) == 1 else ("them", "they come")
+    return (
+        f"{listed} may come before {summary.treatment} or after it: the average adjusts for {it} in the graphs in "
+        f"which {comes} before, least squares above leaves {it} out."
+    )
+
+
+_MOST_EITHER = 5
+
+
 def _hidden_remark(summary: EffectSummary) -> str:
     """Say how strong a hidden common cause would have to be."""
     return "" if summary.hidden is None else hidden_sentence(summary.hidden)
 
 
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (_family_remark, _adjusted_remark, _open_remark, _hidden_remark)
+_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (
+    _family_remark,
+    _adjusted_remark,
+    _either_side_remark,
+    _open_remark,
+    _hidden_remark,
+)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

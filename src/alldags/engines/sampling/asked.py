@@ -8,6 +8,7 @@ convergence is judged on what is asked. Modes are not searched for: chains start
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,13 +21,14 @@ from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import Seen, State, extend, posterior_target, stack_systems
 from alldags.engines.sampling.sample import Sample, copies, reach, warmed_up
 from alldags.kernels.sampler.chain import Systems
-from alldags.kernels.sampler.moves import MEAN
+from alldags.kernels.sampler.moves import MEAN, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
 
 _CHAINS = 4
 _R_HAT = 1.03  # of what is asked
 _ERROR = 0.05  # of its posterior standard deviation, wanted of its mean
+_CLIMB, _WARM_UPS = 5.0, 8  # nats by which chains still climb, and warm-ups at most
 _SIZES = (0.0, 5.0, 10.0, 15.0)  # columns in the sets that chains start from
 
 
@@ -61,13 +63,18 @@ class AskedPosterior(SampledPosterior):
     diagnostics: AskedDiagnostics
 
     @property
-    def _evidence(self) -> Evidence:  # type: ignore[override]
+    def _evidence(self) -> Evidence:
         if self._rough is None:
-            sample, rng = self._sample, np.random.default_rng(self._rng.bit_generator.seed_seq)
+            sample, rng = self._sample, deepcopy(self._rng)  # the same answer whenever it is asked for
             self._rough = evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng, ROUGH)
         return self._rough
 
     _rough: Evidence | None = None
+
+    def linear_error(self, weights: FloatArray) -> float:
+        """Return the Monte-Carlo standard error of ``weights @ mean`` between and within chains."""
+        combined = self._sample.recorded.trace[:, :, MEAN] @ np.asarray(weights, dtype=float)
+        return float(mean_errors(combined[:, :, None])[0])
 
     @property
     def evidence_limits(self) -> tuple[float, float]:
@@ -99,7 +106,7 @@ def sample_asked(
     systems = stack_systems(problem)
     none = np.zeros((0, problem.k), dtype=bool)
     target = posterior_target(systems, 1, none, none)
-    states, dismissed = warmed_up(systems, _starts(problem, explorer), target, run.warm_up, generators)
+    states, dismissed = _climbed(systems, _starts(problem, explorer), target, run, generators)
     seen, goal = None, run.sweeps
     while True:
         done = 0 if seen is None else seen.sweeps
@@ -113,6 +120,20 @@ def sample_asked(
     sample = Sample(systems, target, nothing_found(problem.k), states, seen, run.warm_up, dismissed)
     diagnostics = _diagnostics(systems, seen, estimates, r_hat, error)
     return AskedPosterior(problem, sample, estimates, diagnostics, _no_refit, kept)
+
+
+def _climbed(
+    systems: Systems, states: tuple[State, ...], target: Target, run: Run, generators: list[np.random.Generator]
+) -> tuple[tuple[State, ...], int]:
+    """Return states after warm-up, which is repeated while the heaviest set that chains are at becomes much heavier."""
+    height, dismissed = -math.inf, 0
+    for _ in range(_WARM_UPS):
+        states, dismissed = warmed_up(systems, states, target, run.warm_up, generators)
+        top = max(state.log_weight for state in states)
+        if top < height + _CLIMB:
+            break
+        height = top
+    return states, dismissed
 
 
 def _starts(problem: NodeProblem, rng: np.random.Generator) -> tuple[State, ...]:
@@ -134,9 +155,7 @@ def _judged(seen: Seen, estimates: Estimates, asked: FloatArray, floor: float) -
     return float(np.nanmax(r_hat, initial=1.0)), float(np.max(mean_errors(traces) / np.sqrt(variance)))
 
 
-def _diagnostics(
-    systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float
-) -> AskedDiagnostics:
+def _diagnostics(systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float) -> AskedDiagnostics:
     plain = diagnose(seen, estimates, systems.certain, reach(systems), copies(systems))
     found = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
     agreed = r_hat <= 1.05 and error <= 4 * _ERROR

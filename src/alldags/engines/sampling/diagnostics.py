@@ -49,7 +49,7 @@ class MCMCDiagnostics(Diagnostics):
     relative_sd_error
         Largest Monte-Carlo error of the standard deviation of an edge judged, relative to it.
     weight_r_hat
-        Split R-hat of the log weight of the parent set.
+        Split R-hat of the log weight of the parent set; with copies, of the share of each group that is present.
     constant
         Edges judged whose coefficient did not move within any chain, shape (k,): nothing about the other parents
         changes it (a certain edge among certain edges), or the chains are stuck.

@@ -16,7 +16,7 @@ from alldags.engines.sampling.diagnostics import (
 )
 from alldags.engines.sampling.run import Seen
 from alldags.kernels.sampler.moves import BETWEEN, INCLUSION, MEAN, SQUARE
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 ROUNDING = 1e-12
 
@@ -74,15 +74,30 @@ def unseen_sd(seen: Seen, sd: FloatArray, reach: FloatArray) -> FloatArray:
     return np.where(np.isfinite(sd), np.sqrt(finite**2 + unseen(reach**2, seen)) - finite, 0.0)
 
 
+def group_r_hat(seen: Seen, group: IntArray) -> float:
+    """Return the largest split R-hat of the share of a group of copies that is present; 1 if there are none.
+
+    Its variance is that of the stored sets.
+    """
+    worst = 1.0
+    for g in range(int(group.max(initial=-1)) + 1):
+        share = seen.trace[:, :, INCLUSION, group == g].mean(axis=-1)
+        variance = seen.sets[:, :, group == g].mean(axis=-1).var()
+        if variance > ROUNDING and not is_constant(share[:, :, None])[0]:
+            worst = max(worst, float(split_r_hat(share[:, :, None], np.array([variance]), seen.batch)[0]))
+    return worst
+
+
 def diagnose(
-    seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray, copies: BoolArray
+    seen: Seen, estimates: Estimates, certain: BoolArray, reach: FloatArray, group: IntArray
 ) -> MCMCDiagnostics:
     """Return errors and R-hats; what concerns modes is added by the caller.
 
-    `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone. `copies`
-    (k,) are the parents that are exact copies of others: data say nothing about each of them alone, and which one
-    stands for all is not judged.
+    `reach` (k,) is the size a coefficient may have in a set that was not met: if it explained the child alone. `group`
+    (k,) tells parents that are exact copies of each other: data say nothing about each of them alone, and which one
+    stands for all is not judged, only how many there are.
     """
+    copies = group >= 0
     means, presence = seen.trace[:, :, MEAN], seen.trace[:, :, INCLUSION]
     sd, spread = np.sqrt(estimates.variance), estimates.inclusion * (1.0 - estimates.inclusion)
     judged = (estimates.inclusion > LEAST_INCLUSION) & ~copies
@@ -104,7 +119,7 @@ def diagnose(
         relative_sd_error=float(np.max(sd_error[judged & (sd > 0)] / sd[judged & (sd > 0)], initial=0.0)),
         effective_draws=effective,
         split_r_hat=np.where(judged, r_hat, np.nan),
-        weight_r_hat=1.0 if copies.any() else plain_r_hat(seen.log_weight),  # which copies are present moves it
+        weight_r_hat=group_r_hat(seen, group) if copies.any() else plain_r_hat(seen.log_weight),  # copies move it
         constant=judged & still,
         copies=copies,
         trace=means,

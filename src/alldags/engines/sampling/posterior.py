@@ -113,6 +113,20 @@ class SampledPosterior(NodePosterior):
         mean, _, between = self._moments
         return _second_moment(between - np.outer(mean, mean), self.estimates.variance_between, self.mean)
 
+    def second_moments(self, places: list[int]) -> FloatArray:
+        alone = self._alone(places, self.estimates.variance)
+        return super().second_moments(places) if alone is None else alone
+
+    def second_moments_between(self, places: list[int]) -> FloatArray | None:
+        alone = self._alone(places, self.estimates.variance_between)
+        return super().second_moments_between(places) if alone is None else alone
+
+    def _alone(self, places: list[int], variance: FloatArray) -> FloatArray | None:
+        """Return the second moment of a single coefficient, which needs no correlations and so no stored sets."""
+        if len(places) != 1 or not np.isfinite(variance).all():
+            return None
+        return np.asarray(variance[places] + self.mean[places] ** 2).reshape(1, 1)
+
     def mean_given(self, parent: int, present: bool) -> FloatArray:
         """Return the mean given one edge present or absent, from the stored sets or, if too few, from a new run."""
         chosen = self.sets[:, parent] == present

@@ -13,18 +13,22 @@ from alldags.kernels.sampler.chain import Chain, Systems, new_chain, padded
 from alldags.kernels.sampler.flip import (
     DRIFT,
     FLIPS,
+    ILL_PIVOT,
     JUMPS,
     LEAST_RESIDUAL,
     LOG_WEIGHT,
     SETTING,
     SETTING_MOVES,
     SWAPS,
+    TINY,
 )
 from alldags.kernels.sampler.moves import Record, Target, run_chain
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 STRETCH = 0.5  # seconds, about, that compiled code runs before Python looks for an interrupt
+COPY = 1e-10  # correlations above one less this are those of copies
+CHANCES = 0.05, 0.95  # least and largest with which a copy is proposed
 MOST_BATCHES = 512  # per chain; beyond, neighbours are averaged
 
 
@@ -36,10 +40,12 @@ def stack_systems(problem: NodeProblem) -> Systems:
     parts = [conjugate_system(replace(problem, settings=(setting,))) for setting in problem.settings]
     gram = np.zeros((problem.k, padded(problem.k)))
     gram[:, : problem.k] = problem.gram
+    factor = np.array([_factor(problem.gram, part.precision) for part in parts])
+    scale = np.array([np.diag(part.precision) for part in parts])
     return Systems(
         gram=gram,
-        factor=np.array([_factor(problem.gram, part.precision) for part in parts]),
-        scale=np.array([np.diag(part.precision) for part in parts]),
+        factor=factor,
+        scale=scale,
         shift=np.array([part.shift for part in parts]),
         log_factor=np.array([part.log_factor for part in parts]),
         log_size=np.ascontiguousarray(parts[0].log_size),
@@ -51,7 +57,27 @@ def stack_systems(problem: NodeProblem) -> Systems:
         shape_per_parent=np.array([part.noise.shape_per_parent for part in parts]),
         noise_unit=np.array([setting.noise.unit for setting in problem.settings]),
         certain=np.ascontiguousarray(problem.certain),
+        group=_uncertain_copies(problem),
+        chance=np.clip(problem.prior_inclusion, *CHANCES),
+        costly=(copies(problem.gram) >= 0) & (scale - np.outer(factor, np.diag(problem.gram)) < ILL_PIVOT * scale),
     )
+
+
+def copies(gram: FloatArray) -> IntArray:
+    """Return the group of each parent, shape (k,): those that are exact copies, but for unit and sign; -1 if alone."""
+    size = np.sqrt(np.maximum(np.diag(gram), TINY))
+    alike = np.abs(gram / np.outer(size, size)) > 1.0 - COPY
+    several = alike.sum(axis=1) > 1
+    group = np.full(len(gram), -1)
+    group[several] = np.unique(alike.argmax(axis=1)[several], return_inverse=True)[1] if several.any() else -1
+    return group
+
+
+def _uncertain_copies(problem: NodeProblem) -> IntArray:
+    """Return the same among the uncertain parents alone."""
+    free, group = ~problem.certain, np.full(problem.k, -1)
+    group[free] = copies(problem.gram[np.ix_(free, free)])
+    return group
 
 
 def _factor(gram: FloatArray, precision: FloatArray) -> float:

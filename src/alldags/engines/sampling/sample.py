@@ -27,12 +27,21 @@ from alldags.engines.sampling.explore import (
     with_mode,
     with_needed_jumps,
 )
-from alldags.engines.sampling.run import Seen, State, extend, flattened, observe, posterior_target, stack_systems
+from alldags.engines.sampling.run import (
+    Seen,
+    State,
+    copies,
+    extend,
+    flattened,
+    observe,
+    posterior_target,
+    stack_systems,
+)
 from alldags.kernels.sampler.chain import Systems, set_log_weights
 from alldags.kernels.sampler.flip import TINY
 from alldags.kernels.sampler.moves import INCLUSION, Target
 from alldags.nodes import NodeProblem
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import FloatArray, IntArray
 
 _ALLOWED = 12.0  # nats by which a set that was not met may lie below the full one
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
@@ -42,7 +51,6 @@ SD_ERROR, SD_ERROR_OF_MODES = (
     0.35,
     0.15,
 )  # of a standard deviation, relative to it, wanted; the second with several modes
-COPY = 1e-10  # correlations above one less this are those of copies
 SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
@@ -214,7 +222,8 @@ def warmed_up(
     states, _ = observe(systems, states, target, 1, max(sweeps // 2, 1), generators)
     states, seen = observe(systems, states, target, max(sweeps // 2, 1), 1, generators)
     upper = evidence_bounds(seen, systems.constant.size)
-    kept = np.flatnonzero(upper >= seen.log_weight.max() - DISMISSED)
+    least = min(float(seen.log_weight.max()) - DISMISSED, float(upper.max()))  # chains may still be climbing
+    kept = np.flatnonzero(upper >= least)
     out = [state if c in kept else states[kept[c % len(kept)]] for c, state in enumerate(states)]
     return tuple(out), len(states) - len(kept)
 
@@ -242,7 +251,7 @@ def judge(sample: Sample, estimates: Estimates) -> MCMCDiagnostics:
     """Return errors and R-hats, what was done about modes, and whether a known one is missing."""
     systems, found = sample.systems, sample.found
     return replace(
-        diagnose(sample.recorded, estimates, systems.certain, reach(systems), copies(systems)),
+        diagnose(sample.recorded, estimates, systems.certain, reach(systems), copied(systems)),
         missed=missed_share(systems, found, sample.recorded),
         warm_up=sample.warm_up,
         searches=found.starts,
@@ -252,12 +261,9 @@ def judge(sample: Sample, estimates: Estimates) -> MCMCDiagnostics:
     )
 
 
-def copies(systems: Systems) -> BoolArray:
-    """Return which parents are exact copies of others, but for unit and sign, shape (k,)."""
-    gram = systems.gram[:, : systems.certain.size]  # without the padding of its rows
-    scale = np.sqrt(np.maximum(np.diag(gram), TINY))
-    alike = np.abs(gram / np.outer(scale, scale)) > 1.0 - COPY
-    return np.asarray(alike.sum(axis=1) > 1)
+def copied(systems: Systems) -> IntArray:
+    """Return the groups of parents that are exact copies of each other, shape (k,), -1 for all others."""
+    return copies(systems.gram[:, : systems.certain.size])  # without the padding of its rows
 
 
 def reach(systems: Systems) -> FloatArray:
@@ -294,7 +300,7 @@ def _apart(systems: Systems) -> FloatArray:
         rate = max(float(systems.whole[loosest] - 0.5 * shift @ inverse @ shift), 0.0)
         worse = rate * math.expm1(min(nats / float(systems.shape[loosest]), 500.0))
     distance = np.sqrt(2.0 * worse * np.maximum(np.diag(inverse), 0.0))
-    return np.where(copies(systems), np.inf, distance)
+    return np.where(copied(systems) >= 0, np.inf, distance)
 
 
 def missed_share(systems: Systems, found: Found, seen: Seen) -> float:

@@ -61,6 +61,9 @@ class Systems(NamedTuple):
     shape_per_parent: FloatArray  # (G,)
     noise_unit: FloatArray  # (G,), the noise variance if it is known, else 1
     certain: BoolArray  # (k,)
+    group: IntArray  # (k,), which group of uncertain parents that are copies of each other, -1 if none
+    chance: FloatArray  # (k,), with which probability to propose each of a group
+    costly: BoolArray  # (G, k), copies of others whose slab is so wide that each flip asks for a new factorisation
 
 
 class Chain(NamedTuple):

@@ -48,6 +48,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
 NEGLIGIBLE = 1e-7  # shares below are not averaged over
 SETTING_EVERY = 4  # sweeps between draws of the setting, without jumps: a new one costs a factorisation
+COSTLY_EVERY = 4  # sweeps between draws of parents whose flips are costly
 CHEAP, MOST_EVERY = 1000, 8  # jumps that cost more than so many operations per parent wait, at most so many sweeps
 
 
@@ -81,15 +82,18 @@ def sweep_once(
     now: FloatArray,
     generator: np.random.Generator,
     keep: bool,
+    rest: bool,
 ) -> None:
     """Visit the parents in this order, (k,), and draw the presence of each given all others.
 
-    If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace.
+    If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace. If `rest`, parents whose
+    flips are costly stay as they are; what is expected of them is added all the same.
     """
     k = chain.present.shape[0]
     setting, beta = chain.counts[SETTING], target.beta
     noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
+    costly = systems.costly[setting]
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
     counts, numbers, often, scales, reference = (
@@ -117,7 +121,7 @@ def sweep_once(
         if not certain[v]:
             tempered = log_odds if beta == 1.0 else beta * log_odds + (1.0 - beta) * reference[v]
             probability = 1.0 / (1.0 + math.exp(-tempered))
-            into = generator.random() < probability
+            into = inside if rest and costly[v] else generator.random() < probability
             often[v] += probability - 0.5
         if keep:
             part = probability * mean
@@ -303,6 +307,59 @@ def jump(
     chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
 
 
+@inner
+def _proposed(systems: Systems, chain: Chain, g: int, fill: bool, generator: np.random.Generator) -> None:
+    """Put the current set into `wanted`, with none of a group or, if `fill`, with some of it at random."""
+    filled = False
+    while not filled:
+        for v in range(chain.wanted.shape[0]):
+            chain.wanted[v] = chain.present[v]
+            if systems.group[v] == g:
+                chain.wanted[v] = fill and generator.random() < systems.chance[v]
+                filled = filled or chain.wanted[v]
+        filled = filled or not fill
+
+
+@inner
+def _log_proposal(systems: Systems, target: Target, present: BoolArray, g: int) -> float:
+    """Return minus the log probability of filling an empty group as in `present`, plus what the reference says."""
+    value, none = 0.0, 0.0
+    for v in range(present.shape[0]):
+        if systems.group[v] == g:
+            absent = math.log(1.0 - systems.chance[v])
+            none += absent
+            value -= math.log(systems.chance[v]) if present[v] else absent
+            if present[v]:
+                value += (1.0 - target.beta) * target.reference[v]
+    return value + math.log(1.0 - math.exp(none))
+
+
+@inner
+def toggle_groups(systems: Systems, chain: Chain, target: Target, groups: int, generator: np.random.Generator) -> None:
+    """Propose to empty every group of copies, or to fill it if it is empty.
+
+    Of c copies without a signal about half are present, or none: 2^c sets outweigh the empty one by as much as each is
+    lighter, and single flips hardly ever take the last one out.
+    """
+    setting = chain.counts[SETTING]
+    for g in range(groups):
+        empty = True
+        for v in range(chain.present.shape[0]):
+            if systems.group[v] == g and chain.present[v]:
+                empty = False
+        _proposed(systems, chain, g, empty, generator)
+        here = set_log_weight(systems, chain.present, setting, chain.factor, chain.before)
+        there = set_log_weight(systems, chain.wanted, setting, chain.factor, chain.before)
+        change = target.beta * (there - here)
+        if empty:
+            change += _log_proposal(systems, target, chain.wanted, g)
+        else:
+            change -= _log_proposal(systems, target, chain.present, g)
+        if math.log(1.0 - generator.random()) < change:
+            chain.counts[JUMPS] += 1
+            start(systems, chain, chain.wanted, setting)
+
+
 @compiled
 def run_chain(
     systems: Systems,
@@ -333,16 +390,20 @@ def run_chain(
     every = int(settings * size**3 // (CHEAP * k))
     every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
     share = float(every) if keep and jumps > 0 else 0.0
-    step = first * batch
+    step, groups = first * batch, 0
+    for v in range(k):
+        groups = max(groups, systems.group[v] + 1)
     for b in range(first, last):
         for r in range(4):
             for v in range(k):
                 now[r, v] = 0.0
         for _ in range(batch):
-            sweep_once(systems, chain, target, order, now, generator, keep)
+            sweep_once(systems, chain, target, order, now, generator, keep, step % COSTLY_EVERY != 0)
             for _ in range(target.swaps):
                 swap_once(systems, chain, target, generator)
             step += 1
+            if step % COSTLY_EVERY == 0:
+                toggle_groups(systems, chain, target, groups, generator)
             if (jumps > 0 or settings > 1) and step % every == 0:
                 jump(systems, chain, target, values, now, generator, share)
             if keep:

@@ -5,7 +5,7 @@ Each column knows its variables and in which of them it is a straight line; `val
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -101,6 +101,7 @@ class Bend:
         return (self.variable,)
 
     def is_straight_in(self, variable: str) -> bool:
+        del variable
         return False
 
     def values(self, rows: RowValues) -> FloatArray:
@@ -126,6 +127,7 @@ class Clipped:
         return tuple(dict.fromkeys((self.first, self.second)))
 
     def is_straight_in(self, variable: str) -> bool:
+        del variable
         return False
 
     def values(self, rows: RowValues) -> FloatArray:
@@ -165,7 +167,13 @@ def _itself(values: FloatArray) -> FloatArray:
     return values
 
 
-_FUNCTIONS = {"": _itself, "log": np.log, "sqrt": np.sqrt, "exp": np.exp, "square": np.square}
+_FUNCTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "": _itself,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "square": np.square,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +229,7 @@ class Along:
         return self.direction.heard
 
     def is_straight_in(self, variable: str) -> bool:
+        del variable
         return False
 
     def values(self, rows: RowValues) -> FloatArray:

@@ -108,7 +108,7 @@ def logistic_coefficients(columns: FloatArray, treated: FloatArray) -> FloatArra
             break
         penalty = renewed
     slopes = found[1:] / scale
-    return np.r_[found[0] - slopes @ center, slopes]
+    return np.asarray(np.r_[found[0] - slopes @ center, slopes])
 
 
 def index_columns(

@@ -12,7 +12,7 @@ from alldags.errors import DataError
 from alldags.graph.terms import GivenTerm, Terms
 from alldags.models.terms.columns import Bend, Clipped, Column, Given, Line, RowValues
 from alldags.models.terms.learned import index_columns, propensity_columns, sparse_coefficients
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray
 
 FOLDS = 5
 _LOOKED_AT = 20_000  # rows, at most, from which knots and directions are learned
@@ -103,11 +103,11 @@ def base_columns(
     return (*lines, *bends, *products, *learned)
 
 
-def _arms(treatment: str | None, rows: RowValues) -> list[FloatArray]:
+def _arms(treatment: str | None, rows: RowValues) -> list[BoolArray]:
     if treatment is None:
         return [np.ones(rows.count, dtype=bool)]
     values = rows.values[treatment]
-    return [values == values.min(), values == values.max()]
+    return [np.asarray(values == end) for end in (values.min(), values.max())]
 
 
 def bends_of(name: str, values: FloatArray, knots: int) -> list[Column]:
@@ -119,7 +119,7 @@ def bends_of(name: str, values: FloatArray, knots: int) -> list[Column]:
 
 
 def _products(
-    count: int, causes: Sequence[str], child: str, arms: Sequence[FloatArray], rows: RowValues
+    count: int, causes: Sequence[str], child: str, arms: Sequence[BoolArray], rows: RowValues
 ) -> list[Column]:
     """Return squares and products of the causes with the strongest straight lines in any arm."""
     matrix = np.column_stack([rows.values[name] for name in causes])
@@ -169,8 +169,3 @@ def given_columns(terms: Sequence[GivenTerm], causes: Sequence[str], rows: RowVa
             raise DataError(f"the term {column.name!r} is not a finite number where {shown}; leave it out or shift it")
         found.append(column)
     return tuple(found)
-
-
-def folds_of(rows: RowValues) -> IntArray:
-    """Return the part of each row."""
-    return np.zeros(rows.count, dtype=np.int64) if rows.fold is None else rows.fold

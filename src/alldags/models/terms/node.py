@@ -19,7 +19,7 @@ from alldags.models.terms.moments import ArmMoments, arm_moments
 from alldags.models.terms.structures import Draws, Structure, StructureFit, fit_structure, structure
 from alldags.nodes import NodeProblem
 from alldags.priors.prior import Prior
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 _NEGLIGIBLE = 0.01  # weight of a structure below which it is left out
 _HOPELESS = 4.6  # nats below the best, likewise
@@ -68,7 +68,7 @@ class TermNode:
     spec
         What it was made from.
     arms
-        The two values of a yes/no treatment whose arms have intercepts of their own, shape (2,); None for one intercept.
+        The two values of a yes/no treatment whose arms have intercepts of their own, shape (2,); else None.
     columns
         Base columns, K of them.
     raw
@@ -119,20 +119,18 @@ class TermNode:
         mean, _ = self.raw.pooled
         return np.asarray((matrix_of(self.columns, rows) - mean[:-1]) / self.raw.scale[:-1])
 
-    def arm_of(self, rows: RowValues) -> FloatArray:
+    def arm_of(self, rows: RowValues) -> IntArray:
         """Return the arm of each row, shape (rows,)."""
         if self.arms is None:
             return np.zeros(rows.count, dtype=np.int64)
         assert self.spec.treatment is not None
-        return (rows.values[self.spec.treatment] == self.arms[1]).astype(np.int64)
+        return np.asarray(rows.values[self.spec.treatment] == self.arms[1], dtype=np.int64)
 
     def intercept(self, fit: StructureFit, draws: Draws, arm: int, noise: FloatArray | float = 0.0) -> FloatArray:
         """Return the intercept of an arm in standardised units, shape (draws,); `noise` are standard normal numbers."""
         mean = self.moments.mean[arm]
         variance = draws.variance * (draws.ratio if arm else 1.0) / self.moments.rows[arm]
-        return np.asarray(
-            mean[-1] - draws.coefficients @ fit.structure.at(arm, mean[:-1]) + noise * np.sqrt(variance)
-        )
+        return np.asarray(mean[-1] - draws.coefficients @ fit.structure.at(arm, mean[:-1]) + noise * np.sqrt(variance))
 
     def members(self, variable: str) -> BoolArray:
         """Return which base columns contain a variable, shape (K,)."""
@@ -193,7 +191,10 @@ def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
         for item, question, stream, share in zip(chosen, asked, streams[len(chosen) :], shares, strict=True)
         if item.raised.any() and share > _NEGLIGIBLE
     ]
-    weights = [share * (1.0 - _LINKED * (item.raised.any() and share > _NEGLIGIBLE)) for item, share in zip(chosen, shares, strict=True)]
+    weights = [
+        share * (1.0 - _LINKED * (item.raised.any() and share > _NEGLIGIBLE))
+        for item, share in zip(chosen, shares, strict=True)
+    ]
     fits = (*plain, *(fit for _, fit in linked))
     whole = np.array([*weights, *(weight for weight, _ in linked)])
     node = TermNode(spec, arms, columns, raw, fits, whole, plain, shares, evidence_error=error)
@@ -202,17 +203,19 @@ def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
 
 def _arms(spec: TermSpec, sample: RowValues) -> FloatArray | None:
     """Return the two values of the treatment if its arms have intercepts of their own."""
-    if spec.treatment not in spec.causes or not isinstance(spec.terms, Terms):
+    if spec.treatment is None or spec.treatment not in spec.causes or not isinstance(spec.terms, Terms):
         return None
-    levels, counts = np.unique(sample.values[spec.treatment], return_counts=True)
+    values = sample.values[spec.treatment]
+    levels = np.unique(values)
     if len(levels) != 2:
         return None
+    counts = np.array([(values == level).sum() for level in levels])
     if counts.min() < _LEAST_ROWS:
         raise DataError(
             f"only {int(counts.min())} rows have {spec.treatment} = {levels[np.argmin(counts)]:g}: too few for curves, "
             f"at least {_LEAST_ROWS} are needed; leave {spec.child!r} out of terms"
         )
-    return levels
+    return np.asarray(levels)
 
 
 def _columns(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
@@ -265,7 +268,12 @@ def _probability(spec: TermSpec, column: Column) -> float:
 
 
 def _asked(
-    spec: TermSpec, columns: tuple[Column, ...], raw: ArmMoments, chosen: Structure, moments: ArmMoments, sample: RowValues
+    spec: TermSpec,
+    columns: tuple[Column, ...],
+    raw: ArmMoments,
+    chosen: Structure,
+    moments: ArmMoments,
+    sample: RowValues,
 ) -> FloatArray:
     """Return the weights of what chains have to agree on, shape (questions, k)."""
     if len(moments.rows) == 2:
@@ -345,7 +353,9 @@ def _raised(
     """
     raised = np.zeros(len(columns))
     eligible = [
-        isinstance(column, Line | Bend) and column.variables[0] not in spec.after and column.variables[0] != spec.treatment
+        isinstance(column, Line | Bend)
+        and column.variables[0] not in spec.after
+        and column.variables[0] != spec.treatment
         for column in columns
     ]
     places = np.flatnonzero(eligible)

@@ -7,8 +7,9 @@ With a yes/no treatment T and base columns F, centred within the arms of T (whic
     arms     (1 - T) F, T F  both arms have their own columns
 
 Centred within arms, all three have ``n - 2`` contrasts and flat intercepts, so that their evidences can be compared.
-Arms have noise of different size: ``rho = var_1 / var_0`` enters as ``G_0 + G_1 / rho``. A run at one value of rho gives
-draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average over rho.
+Arms have noise of different size: ``rho = var_1 / var_0`` enters as ``G_0 + G_1 / rho``. A run at one value of rho
+gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average over
+it.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class StructureFit:
         """What the ratio adds to the log evidence."""
         if len(self.moments.rows) == 1:
             return 0.0
-        return -0.5 * (self.moments.rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
+        return -0.5 * float(self.moments.rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
 
     @property
     def log_evidence(self) -> float:
@@ -239,9 +240,7 @@ def fit_structure(
     return StructureFit(chosen, moments, node, again, seed)
 
 
-def _fitted(
-    problem: NodeProblem, asked: FloatArray, floor: float, rng: np.random.Generator, run: Run
-) -> NodePosterior:
+def _fitted(problem: NodeProblem, asked: FloatArray, floor: float, rng: np.random.Generator, run: Run) -> NodePosterior:
     if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
         return Exact()(problem, rng)
     return sample_asked(problem, asked, floor, rng, run)
@@ -250,7 +249,7 @@ def _fitted(
 def _next_ratio(
     chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, ratio: float, rng: np.random.Generator
 ) -> float:
-    """Return the ratio of the arms' residual variances in a short run at `ratio`, drawn towards 1 where rows are few."""
+    """Return the ratio of the arms' residual variances in a short run, drawn towards 1 where rows are few."""
     node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, rng, GLANCE)
     theta, _ = node.draw(_GLANCED, rng)
     left = [
@@ -271,7 +270,7 @@ def _cross_products(chosen: Structure, moments: ArmMoments, arm: int) -> tuple[F
 def _residual(part: tuple[FloatArray, FloatArray, float], theta: FloatArray) -> FloatArray:
     gram, cross, total = part
     squares = np.einsum("di,di->d", theta @ gram, theta)
-    return np.maximum(total - 2.0 * theta @ cross + squares, 1e-300)
+    return np.asarray(np.maximum(total - 2.0 * theta @ cross + squares, 1e-300))
 
 
 def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float) -> NodeProblem:

@@ -83,6 +83,7 @@ def report_html(report: Report) -> str:
             sentence=words.sentence(summary),
             rows=words.rows(summary),
             remarks=words.remarks(summary),
+            shape=texts.shape_words(summary),
             spread=texts.spread_words(summary),
             paths=_bars(report.paths, adds_up=report.adds_up),
             mediators=_bars(report.mediators, adds_up=False),
@@ -90,6 +91,8 @@ def report_html(report: Report) -> str:
             sliders=[(i, edge) for i, edge in enumerate(sliders)],
             open_sliders=_OPEN_SLIDERS,
             left_out=len(sliders) == _MOST_SLIDERS,
+            movable=any(edge.moves for edge in sliders),
+            states=lambda edge: texts.states(edge, summary),
             methods=methods_paragraph(summary, report.prior, report.version),
             bibtex=texts.bibtex(report.version),
             amount=lambda value: words.amount(summary, value),
@@ -100,11 +103,15 @@ def report_html(report: Report) -> str:
 def slider_data(report: Report, edges: list[EdgeFacts]) -> dict[str, Any]:
     """Return what the script needs to move the effect: for each edge the numbers of `EdgeInfluence.mean_at`."""
     names = ("cause", "effect", "prior", "raised", "posterior", "present", "absent", "moves")
+
+    def plain(value: Any) -> Any:
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
     return {
         "mean": report.plain_mean,
         "decimals": decimals(report.summary.sd),
         "least": report.least_absent,
-        "edges": [{name: getattr(edge, name) for name in names} for edge in edges],
+        "edges": [{name: plain(getattr(edge, name)) for name in names} for edge in edges],
     }
 
 

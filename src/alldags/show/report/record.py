@@ -32,6 +32,9 @@ class EdgeFacts:
         Stated probability at which the mean would change sign; nan if there is none.
     moves
         Whether the mean at another stated probability is known in closed form.
+    reverse, turned
+        Where both directions are open: posterior probability of the other one, and mean of the effect given that;
+        `absent` is then the mean given no edge between the two.
     """
 
     cause: str
@@ -44,6 +47,8 @@ class EdgeFacts:
     removed: float = 0.0
     flips_at: float = math.nan
     moves: bool = False
+    reverse: float = 0.0
+    turned: float = math.nan
 
     @property
     def pair(self) -> Edge:
@@ -53,13 +58,14 @@ class EdgeFacts:
     @property
     def bears(self) -> bool:
         """Whether the effect depends on it."""
-        return math.isfinite(self.present) and math.isfinite(self.absent)
+        return sum(map(math.isfinite, (self.present, self.absent, self.turned))) > 1
 
     @property
     def weight(self) -> float:
         """How much of the effect rests on it: what would go if it went, times its probability; in units of it."""
         probability = 0.0 if self.posterior is None else self.posterior
-        return probability * abs(self.present - self.absent) if self.bears else 0.0
+        gaps = [abs(self.present - other) for other in (self.absent, self.turned) if math.isfinite(other)]
+        return probability * max(gaps) if self.bears and math.isfinite(self.present) else 0.0
 
 
 @dataclass(frozen=True, slots=True)

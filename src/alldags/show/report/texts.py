@@ -32,10 +32,24 @@ def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
     text = f"{name}: probability {whole_percent(edge.prior)} before the data{after}"
     if edge.raised > 0.005:
         text += f" (raised to {whole_percent(1 - (1 - edge.prior) * (1 - edge.raised))} before the data by the link)"
+    if edge.reverse:
+        text += f", turned around {whole_percent(edge.reverse)}"
     if edge.bears:
-        present, absent = amount(summary, edge.present), amount(summary, edge.absent)
-        text += f"; effect with it {present}, without it {absent}"
+        text += f"; effect {', '.join(f'{name} {value}' for name, value in _states(edge, summary))}"
     return text
+
+
+def _states(edge: EdgeFacts, summary: EffectSummary) -> list[tuple[str, str]]:
+    """Return the states an edge may be in, with the effect in each as text."""
+    found = [("with it", edge.present), ("without it", edge.absent), ("with it turned around", edge.turned)]
+    return [(name, amount(summary, value)) for name, value in found if math.isfinite(value)]
+
+
+def states(edge: EdgeFacts, summary: EffectSummary) -> str:
+    """Return the effect in each state of an edge, for a cell of a table."""
+    if not edge.reverse:
+        return f"{amount(summary, edge.present)} / {amount(summary, edge.absent)}"
+    return ", ".join(f"{value} {name}" for name, value in _states(edge, summary))
 
 
 def study_next(report: Report) -> str:
@@ -50,19 +64,45 @@ def study_next(report: Report) -> str:
             f"{percent(_WORTH_STUDYING)} of the posterior variance. More rows would help more."
         )
     summary = report.summary
-    text = (
-        f"Knowing whether {best.cause} acts directly on {best.effect} would remove {whole_percent(best.removed)} of "
-        f"the posterior variance: with that edge the effect is {amount(summary, best.present)}, without it "
-        f"{amount(summary, best.absent)}."
-    )
+    text = (_pair_words if best.reverse else _edge_words)(best, summary)
     flips = [edge for edge in found if math.isfinite(edge.flips_at)]
     if flips:
         text += " The sign would change " + "; ".join(_flip(edge) for edge in flips[:3]) + "."
     return text
 
 
+def _edge_words(edge: EdgeFacts, summary: EffectSummary) -> str:
+    """Say what knowing whether an edge is there would do."""
+    return (
+        f"Knowing whether {edge.cause} acts directly on {edge.effect} would remove {whole_percent(edge.removed)} of "
+        f"the posterior variance: with that edge the effect is {amount(summary, edge.present)}, without it "
+        f"{amount(summary, edge.absent)}."
+    )
+
+
+def _pair_words(pair: EdgeFacts, summary: EffectSummary) -> str:
+    """Say what knowing the direction of an open pair would do."""
+    a, b = pair.cause, pair.effect
+    said = {f"{a} acts on {b}": pair.present, f"{b} acts on {a}": pair.turned, "there is no edge": pair.absent}
+    each = [f"{amount(summary, value)} if {name}" for name, value in said.items() if math.isfinite(value)]
+    return (
+        f"Knowing which of {a} and {b} acts on the other, if any, would remove {whole_percent(pair.removed)} of the "
+        f"posterior variance: the effect is {', '.join(each)}. An experiment on either of them would tell; more "
+        "rows of the same kind need not."
+    )
+
+
 def _flip(edge: EdgeFacts) -> str:
     return f"at a stated probability of {percent(edge.flips_at)} for {edge.cause} → {edge.effect}"
+
+
+def shape_words(summary: EffectSummary) -> str:
+    """Say what is assumed of the form of the regressions."""
+    scales = {"bernoulli": "log-odds", "poisson": "log rate"}
+    odd = [f"the {scales[item.family]} of {item.name}" for item in summary.not_normal]
+    if not odd:
+        return "effects are straight lines with even noise around them"
+    return f"{' and '.join(odd)} and everything else on the way are straight lines in their causes"
 
 
 def spread_words(summary: EffectSummary) -> str:
@@ -70,10 +110,16 @@ def spread_words(summary: EffectSummary) -> str:
     if summary.sd_structure is None or not math.isfinite(summary.sd) or summary.sd == 0.0:
         return ""
     share = (summary.sd_structure / summary.sd) ** 2
+    missing = 0.0 if summary.missing is None else summary.missing.share
+    hidden = 0.0 if summary.sd_hidden is None else (summary.sd_hidden / summary.sd) ** 2
     unknown = "the graph (and the size expected of effects)" if summary.learns_hyperparameters else "the graph"
+    parts = [f"{whole_percent(share)} comes from not knowing {unknown}"]
+    parts += [f"{whole_percent(missing)} from not knowing the missing values"] if summary.missing is not None else []
+    parts += [f"{whole_percent(hidden)} from the hidden common cause in the graph"] if hidden else []
+    rest = max(1.0 - share - missing - hidden, 0.0)
     return (
-        f"Of the posterior variance, {whole_percent(share)} comes from not knowing {unknown} and "
-        f"{whole_percent(1 - share)} from not knowing the coefficients, which more rows would lessen."
+        f"Of the posterior variance, {', '.join(parts)} and {whole_percent(rest)} from not knowing the coefficients, "
+        "which more rows would lessen."
     )
 
 

@@ -1,0 +1,147 @@
+"""Sums that a database adds up itself, for tables whose rows must not leave it: only aggregates come back.
+
+It costs more than reading the rows: the number of sums grows with the square of the number of columns. Narwhals writes
+the query, and the engine behind it quotes the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags.data.accumulate import check_work
+from alldags.data.bad_values import Tally
+from alldags.data.columns import check_names, choose_names, not_numbers
+from alldags.data.record import MomentsRecord
+from alldags.data.sums import Sums, checked
+from alldags.errors import AlldagsError, DataError
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+_ALIAS = "alldags_sum_"
+
+
+def pushed_down(table: Any, columns: Iterable[str] | None, *, drop_missing: bool) -> MomentsRecord:
+    """Return the moments of a table behind a query engine, by two queries of aggregates.
+
+    The first asks for means, the second for products of differences from them: plain sums of products lose all digits
+    where means are large.
+
+    Parameters
+    ----------
+    table
+        A DuckDB relation, an Ibis or SQLFrame table, or another lazy frame that narwhals knows.
+    columns
+        Names; all by default.
+    drop_missing
+        Leave out rows in which one of them is missing.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from alldags.data.pushdown import pushed_down
+    >>> relation = duckdb.sql("select * from (values (1.0, 2.0), (3.0, 5.0), (5.0, 5.0)) as t(x, y)")
+    >>> pushed_down(relation, ["x", "y"], drop_missing=False).scatter.tolist()
+    [[8.0, 6.0], [6.0, 6.0]]
+    """
+    frame = _lazy(table)
+    try:
+        schema = frame.collect_schema()
+        names = choose_names(check_names(schema.names()), columns)
+        check_work(len(names), 1)
+        for name in names:
+            _check_type(name, schema[name])
+        return checked(_sums(_numbers(frame, names), names, drop_missing), drop_missing)
+    except AlldagsError:
+        raise
+    except Exception as error:  # each engine has its own
+        raise DataError(f"the sums could not be computed where the table is: {error}") from error
+
+
+def _lazy(table: Any) -> nw.LazyFrame[Any]:
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.LazyFrame):
+        raise DataError(
+            f"push_down=True is for tables behind a query engine (DuckDB, Ibis, SQLFrame), not for "
+            f"{type(table).__qualname__}; leave it out"
+        )
+    return frame
+
+
+def _check_type(name: str, dtype: Any) -> None:
+    import narwhals.stable.v2 as nw
+
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise not_numbers(name, dtype)
+
+
+def _numbers(frame: nw.LazyFrame[Any], names: tuple[str, ...]) -> nw.LazyFrame[Any]:
+    """Return the columns as floating point numbers, in which NaN is null."""
+    import narwhals.stable.v2 as nw
+
+    numbers = frame.select(*(nw.col(name).cast(nw.Float64) for name in names))
+    return numbers.with_columns(*(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in names))
+
+
+def _sums(numbers: nw.LazyFrame[Any], names: tuple[str, ...], drop_missing: bool) -> Sums:
+    tally = _tally(numbers, names)
+    if (tally.missing.any() and not drop_missing) or tally.infinite.any():
+        bad = np.full(len(names), np.nan)
+        return Sums(bad, MomentsRecord(tally.rows, bad, np.full((len(names), len(names)), np.nan), names), tally)
+    complete = numbers.drop_nulls(list(names)) if tally.missing.any() else numbers
+    kept = tally.rows - tally.incomplete
+    origin = np.zeros(len(names)) if kept == 0 else _asked(complete, [_column(name).mean() for name in names])
+    return Sums(origin, _products(complete, names, origin, kept), tally)
+
+
+def _tally(numbers: nw.LazyFrame[Any], names: tuple[str, ...]) -> Tally:
+    """Count rows, and missing and infinite values."""
+    import narwhals.stable.v2 as nw
+
+    missing = [_column(name).is_null() for name in names]
+    largest = [_column(name).abs() for name in names]
+    counts = [nw.len(), nw.any_horizontal(*missing, ignore_nulls=False).cast(nw.Float64).sum()]
+    each = [hole.cast(nw.Float64).sum() for hole in missing] + [size.max() for size in largest]
+    found = _asked(numbers, [*counts, *each])
+    m = len(names)
+    peaks = found[2 + m :]
+    for name in (
+        name for name, peak, holes in zip(names, peaks, found[2:], strict=False) if np.isnan(peak) and holes < found[0]
+    ):
+        raise DataError(f"column {name!r} holds NaN that the engine does not tell from numbers; make it null there")
+    return Tally(
+        int(found[0]), int(found[1]), found[2 : 2 + m].astype(np.int64), np.isinf(peaks).astype(np.int64), peaks
+    )
+
+
+def _products(frame: nw.LazyFrame[Any], names: tuple[str, ...], origin: FloatArray, rows: int) -> MomentsRecord:
+    shifted = [_column(name) - float(shift) for name, shift in zip(names, origin, strict=True)]
+    pairs = list(combinations_with_replacement(range(len(names)), 2))
+    m = len(names)
+    if rows == 0:
+        return MomentsRecord(0, np.zeros(m), np.zeros((m, m)), names)
+    found = _asked(frame, [one.sum() for one in shifted] + [(shifted[i] * shifted[j]).sum() for i, j in pairs])
+    mean, scatter = found[:m] / rows, np.zeros((m, m))
+    for (i, j), product in zip(pairs, found[m:].tolist(), strict=True):
+        scatter[i, j] = scatter[j, i] = product
+    return MomentsRecord(rows, mean, scatter - rows * np.outer(mean, mean), names)
+
+
+def _column(name: str) -> nw.Expr:
+    import narwhals.stable.v2 as nw
+
+    return nw.col(name)
+
+
+def _asked(frame: nw.LazyFrame[Any], wanted: list[nw.Expr]) -> FloatArray:
+    """Return one number for each aggregate."""
+    names = [f"{_ALIAS}{place}" for place in range(len(wanted))]
+    answer = frame.select(*(one.alias(name) for one, name in zip(wanted, names, strict=True))).collect()
+    return np.array([np.nan if value is None else float(value) for value in answer.row(0)], dtype=np.float64)

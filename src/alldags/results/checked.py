@@ -1,0 +1,151 @@
+"""What `Posterior.checks` looks at: the rows behind a posterior, and the regressions that matter for a question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.data.batches import RowTable
+from alldags.data.record import MomentsSource
+from alldags.effects.checking.regression import Fitted, fit_rows
+from alldags.effects.checking.residuals import Residuals, check_residuals
+from alldags.effects.checking.rows import Regressed
+from alldags.graph.candidate import CandidateGraph
+from alldags.nodes.data import ChildData, WorkingData
+
+if TYPE_CHECKING:
+    from alldags.results.posterior import Posterior
+
+MOST_CAUSES = 50  # in one regression that is checked
+ROWS_PER_CAUSE = 10
+
+
+def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable | None, str | None]:
+    """Return the complete rows behind a posterior; or None, and why there are none to look at.
+
+    Parameters
+    ----------
+    posterior
+        What was fitted.
+    names
+        Columns that are needed; all by default.
+    """
+    table, what = posterior._table, "residuals, outlying rows and the propensity"
+    if table is None:
+        return None, f"{what}: the rows were not kept"
+    if "interventions=" in table.options:
+        return None, f"{what}: in rows of experiments variables were set, which these checks do not know"
+    source = table.source()
+    if isinstance(source, MomentsSource):
+        return None, f"{what}: moments hold no rows; give the table itself"
+    offsets = {rows.family.offset for rows in posterior._data.families.values()} - {None}
+    wanted = (*posterior.variables, *(name for name in offsets if name is not None))
+    return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
+
+
+def said_of_rows(posterior: Posterior) -> Iterator[str]:
+    """Say what the checks do not know of the rows."""
+    options = () if posterior._table is None else posterior._table.options
+    if "weights=" in options:
+        yield "weights of the rows: every row counts once"
+    if "cluster=" in options:
+        yield "clusters: rows are taken for independent, so that p-values are too small"
+    if "missing='impute'" in options or "imputed tables" in options:
+        yield "rows with missing values: checks of rows look at complete ones"
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What is checked: graphs, data, and the effect that matters, if any."""
+
+    graphs: tuple[CandidateGraph, ...]
+    data: WorkingData
+    table: RowTable | None
+    treatment: str | None
+    outcome: str | None
+
+    @cached_property
+    def children(self) -> tuple[str, ...]:
+        """The variables whose regressions matter and that have candidate causes."""
+        names = self.graphs[0].variables
+        if self.treatment is not None and self.outcome is not None:
+            onward = set().union(
+                *(g.descendants(self.treatment) & (g.ancestors(self.outcome) | {self.outcome}) for g in self.graphs)
+            )
+            names = tuple(name for name in names if name in onward)
+        return tuple(name for name in names if self.all_causes(name) and self.data.knows(name))
+
+    def all_causes(self, child: str) -> tuple[str, ...]:
+        """Return every candidate cause of a variable, in any graph."""
+        found = {name for graph in self.graphs for name in graph.parents(child)}
+        return tuple(name for name in self.graphs[0].variables if name in found)
+
+    def causes(self, child: str) -> tuple[str, ...]:
+        """Return the causes that a regression of so many rows can hold, those that go with the child most first."""
+        found = self.all_causes(child)
+        most = int(min(MOST_CAUSES, self.data.rows // ROWS_PER_CAUSE))
+        if len(found) <= most:
+            return found
+        rows = self.data.of(child)
+        size = [_together(rows, child, name) for name in found]
+        kept = {found[i] for i in np.argsort(-np.array(size))[:most]}
+        return tuple(name for name in found if name in kept)
+
+    def regressed(self, child: str, causes: Sequence[str]) -> Regressed | None:
+        """Return what a regression is checked on; None without rows."""
+        if self.table is None:
+            return None
+        rows = self.data.families.get(child)
+        family = None if rows is None else rows.family
+        return Regressed(child, tuple(causes), self.table, *self._units, family)
+
+    @cached_property
+    def _units(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Mean and deviation of every variable, in the user's units."""
+        pooled, names = self.data.pooled, self.graphs[0].variables
+        center = {name: float(pooled.mean[pooled.index[name]] * self.data.scale_of(name)) for name in names}
+        return center, {name: self.data.deviation(name) or 1.0 for name in names}
+
+    @cached_property
+    def fits(self) -> dict[str, Fitted | None]:
+        """The regressions that matter, on the rows."""
+        made = {child: self.regressed(child, self.causes(child)) for child in self.children}
+        return {child: fit_rows(of) for child, of in made.items() if of is not None}
+
+    @cached_property
+    def residuals(self) -> dict[str, Residuals]:
+        """What the residuals of each regression show."""
+        return {child: check_residuals(fit) for child, fit in self.fits.items() if fit is not None}
+
+    @property
+    def left_out(self) -> Iterator[str]:
+        """Say what was not looked at."""
+        for child, fit in self.fits.items():
+            if fit is None:
+                yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"
+            elif len(fit.of.causes) < len(self.all_causes(child)):
+                count = len(self.all_causes(child))
+                yield f"all {count} causes of {child}: residuals are those of its {len(fit.of.causes)} closest ones"
+        if any(graph.hidden and graph.blocks for graph in self.graphs):
+            yield "independences: hidden common causes and open directions are in one graph"
+
+    def is_yes_no(self, name: str) -> bool:
+        """Tell whether a variable has the values 0 and 1 only, from rows or, without them, from moments."""
+        if self.table is not None:
+            return all(np.isin(block, (0.0, 1.0)).all() for block in self.table.batches([name]))
+        rows, place = self.data.pooled, self.data.pooled.index[name]
+        mean, scale = rows.mean[place] * self.data.scale_of(name), self.data.scale_of(name)
+        square = rows.scatter[place, place] * scale**2 / rows.rows + mean**2
+        return bool(0.0 < mean < 1.0 and abs(square - mean) < 1e-9)
+
+
+def _together(rows: ChildData, child: str, name: str) -> float:
+    """Return how closely a cause goes with a child, up to a factor."""
+    place = rows.index[name]
+    own = rows.scatter[place, place]
+    return abs(float(rows.scatter[rows.index[child], place])) / math.sqrt(own) if own > 0 else 0.0

@@ -1,0 +1,311 @@
+"""`Posterior.checks`: what the data show of the assumptions behind an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.effects.checking.independences import Independence, implied_independences
+from alldags.effects.checking.moments import inflation, partial_correlations
+from alldags.effects.checking.overlap import Overlap, differences_of_moments, overlap
+from alldags.effects.checking.regression import fit_rows, score_tests
+from alldags.effects.checking.residuals import Residuals, p_values
+from alldags.effects.regression import adjustment_set
+from alldags.errors import AlldagsError
+from alldags.results.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
+from alldags.show.checks import KINDS, CheckLine, Checks
+from alldags.show.words import number, percent, whole_percent
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+    from alldags.results.posterior import Posterior
+
+LEVEL = 0.01  # p-value, times the number of checks of a kind, below which chance does not explain a finding
+LARGE_SHARE = 0.01  # of what a regression leaves unexplained
+LARGE_CORRELATION = 0.05
+LARGE_INFLATION = 10.0
+LARGE_DIFFERENCE = 0.25  # standard deviations between the arms
+LARGE_OUTSIDE = 0.1  # share of rows without a row of the other arm that is alike
+LARGE_DISPERSION = 1.5
+_MOST_WORK = 2e8  # rows times squared columns of a propensity that is fitted only for a note
+
+
+def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | None) -> Checks:
+    """Make all checks of a posterior, or of what one effect needs.
+
+    Parameters
+    ----------
+    posterior
+        What was fitted.
+    treatment, outcome
+        Of the effect; both None for everything.
+    """
+    if (treatment is None) != (outcome is None):
+        raise AlldagsError("checks takes a treatment and an outcome, or neither")
+    if treatment is not None and outcome is not None:
+        posterior.effect(treatment, outcome)  # refuses names that are not in the graph
+    table, reason = rows_of(posterior)
+    checked = Checked(posterior.graphs, posterior._data, table, treatment, outcome)
+    lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
+    lines += _overlap_lines(checked)
+    left = [*([] if reason is None else [reason]), *checked.left_out, *said_of_rows(posterior)]
+    return Checks(
+        tuple(_flagged(lines)),
+        0 if table is None else max((fit.rows for fit in checked.fits.values() if fit), default=0),
+        tuple(left),
+        {name: found.bins for name, found in checked.residuals.items()},
+    )
+
+
+def checks_work(posterior: Posterior, treatment: str, outcome: str) -> float:
+    """Return rows times squared numbers of causes of the regressions that checks of one effect look at."""
+    checked = Checked(posterior.graphs, posterior._data, None, treatment, outcome)
+    return float(posterior.rows) * sum((1 + len(checked.causes(child))) ** 2 for child in checked.children)
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+def _flagged(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
+    """Yield the lines, flagged where they are large and chance, among so many of a kind, does not explain them."""
+    found = list(lines)
+    for kind in KINDS:
+        group = [line for line in found if line.check == kind]
+        tests = sum(math.isfinite(line.p_value) for line in group)
+        for line in group:
+            chance = math.isfinite(line.p_value) and line.p_value * tests >= LEVEL
+            yield replace(line, flagged=line.flagged and not chance)
+
+
+def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
+    for child, found in checked.residuals.items():
+        for item in found.curvature:
+            bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace(
+                "  ", " "
+            )
+            yield CheckLine(
+                "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
+                item.p_value, item.share >= LARGE_SHARE,
+                f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
+                f"({_p(item.p_value)}); transform it, or add a column for the curve",
+            )  # fmt: skip
+        yield from _noise_lines(child, found)
+
+
+def _noise_lines(child: str, found: Residuals) -> Iterator[CheckLine]:
+    if math.isfinite(found.spread_p):
+        yield CheckLine(
+            "even noise", child, "fitted values", "share of squared residuals that goes with them", found.spread_share,
+            found.spread_p, found.spread_share >= LARGE_SHARE,
+            f"the noise of {child} changes with its fitted values ({_p(found.spread_p)}): intervals may be too narrow "
+            "where it is large; a logarithm often helps",
+        )  # fmt: skip
+    if math.isfinite(found.dispersion):
+        yield CheckLine(
+            "even noise", child, "its family", "variance over the mean count", found.dispersion, math.nan,
+            found.dispersion > LARGE_DISPERSION,
+            f"{child} varies {number(found.dispersion)} times as much as counts with its mean do: intervals are too "
+            "narrow",
+        )  # fmt: skip
+    if found.outliers:
+        worst = found.outliers[0]
+        yield CheckLine(
+            "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
+            found.outlier_p, True,
+            f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
+            f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
+            "the largest of all rows): look whether it is right, and whether the answer is the same without it",
+        )  # fmt: skip
+
+
+def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:
+    for child in checked.children:
+        causes = checked.causes(child)
+        if len(causes) < 2:
+            continue
+        factors = inflation(checked.data.of(child), causes)
+        for name, factor in zip(causes, factors.tolist(), strict=True):
+            others = "the other candidate causes"
+            amount = "follows from" if math.isinf(factor) else f"is {percent(1.0 - 1.0 / factor)} explained by"
+            yield CheckLine(
+                "collinear causes", child, name, "variance inflation", factor, math.nan, factor >= LARGE_INFLATION,
+                f"{name} {amount} {others} of {child}: data say little about which of them acts",
+            )  # fmt: skip
+
+
+def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
+    items = [item for item in implied_independences(checked.graphs) if checked.data.knows(item.child)]
+    if checked.outcome is not None:  # what else holds between its covariates does not change an effect
+        items = [item for item in items if item.child in checked.children]
+    for (child, given), group in groupby(items, key=lambda item: (item.child, item.given)):
+        same = list(group)
+        tests = _score_independences if child in checked.data.families else _line_independences
+        for item, (size, p) in tests(checked, child, given, same).items():
+            yield _independence_line(item, size, p, _are_first(checked, item))
+
+
+def _line_independences(
+    checked: Checked, child: str, given: tuple[str, ...], items: Sequence[Independence]
+) -> dict[Independence, tuple[float, float]]:
+    del given
+    return dict(partial_correlations(checked.data.of(child), items))
+
+
+def _score_independences(
+    checked: Checked, child: str, given: tuple[str, ...], items: Sequence[Independence]
+) -> dict[Independence, tuple[float, float]]:
+    """Test whether other variables belong in the regression of a child that is not normal."""
+    of = checked.regressed(child, given)
+    fitted = None if of is None or len(given) * ROWS_PER_CAUSE > checked.data.rows else fit_rows(of)
+    if fitted is None:
+        return {}
+    found = score_tests(fitted, lambda batch, _: batch.others, tuple(item.other for item in items))
+    p, size = p_values(found.statistic), np.sqrt(found.share)
+    each = zip(items, size.tolist(), p.tolist(), strict=True)
+    return {item: (r, value) for item, r, value in each if math.isfinite(value)}
+
+
+def _are_first(checked: Checked, item: Independence) -> bool:
+    """Tell whether neither of two variables has candidate causes."""
+    return not checked.all_causes(item.child) and not checked.all_causes(item.other)
+
+
+def _independence_line(item: Independence, size: float, p: float, first: bool) -> CheckLine:
+    given = f" given {_listed(item.given)}" if item.given else ""
+    meaning = (
+        "this matters for effects of these two only, not for effects of what comes later"
+        if first
+        else "an edge, or a common cause, is missing from the graph"
+    )
+    return CheckLine(
+        "independences", f"{item.child} and {item.other}", ", ".join(item.given), "partial correlation", size, p,
+        abs(size) >= LARGE_CORRELATION,
+        f"every candidate graph says that {item.child} and {item.other} are independent{given}, but their correlation "
+        f"is then {size:.2f} ({_p(p)}): {meaning}",
+    )  # fmt: skip
+
+
+def _overlap_lines(checked: Checked) -> Iterator[CheckLine]:
+    for treatment in _treatments(checked):
+        covariates = _covariates(checked, treatment)
+        if not covariates:
+            continue
+        if checked.table is None:
+            gaps = differences_of_moments(checked.data.pooled, treatment, covariates)
+            yield from _balance_lines(treatment, covariates, gaps, _spread_of_gap(checked, treatment))
+            continue
+        of = checked.regressed(treatment, covariates)
+        assert of is not None
+        found = overlap(of)
+        yield overlap_line(found)
+        error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
+        yield from _balance_lines(treatment, covariates, found.differences, error)
+
+
+def _treatments(checked: Checked) -> Iterator[str]:
+    """Yield the treatment, or every variable that has both causes and effects, if its values are 0 and 1."""
+    names: Iterable[str] = checked.graphs[0].variables if checked.treatment is None else (checked.treatment,)
+    for name in names:
+        if any(graph.children(name) for graph in checked.graphs) and checked.is_yes_no(name):
+            yield name
+
+
+def _covariates(checked: Checked, treatment: str) -> tuple[str, ...]:
+    """Return what treated and untreated rows are compared in: what may act on the treatment or on the outcome."""
+    graphs = checked.graphs
+    if checked.outcome is not None:
+        found = adjustment_set(graphs, treatment, checked.outcome)
+    else:
+        after = set().union(*(graph.descendants(treatment) for graph in graphs))
+        found = tuple(name for name in checked.all_causes(treatment) if name not in after)
+    return found
+
+
+def _spread_of_gap(checked: Checked, treatment: str) -> float:
+    """Return the standard error of a standardised difference, from the share of treated rows."""
+    rows, place = checked.data.pooled, checked.data.pooled.index[treatment]
+    share = rows.mean[place] * checked.data.scale_of(treatment)
+    return math.sqrt(1.0 / (rows.rows * share * (1.0 - share)))
+
+
+def _balance_lines(
+    treatment: str, covariates: Sequence[str], gaps: Sequence[float], error: float
+) -> Iterator[CheckLine]:
+    from scipy.special import ndtr
+
+    for name, gap in zip(covariates, gaps, strict=True):
+        p = 2.0 * float(ndtr(-abs(gap) / error))
+        where = "higher" if gap > 0 else "lower"
+        yield CheckLine(
+            "balance", treatment, name, "standardised mean difference", gap, p, abs(gap) >= LARGE_DIFFERENCE,
+            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: the "
+            "answer rests on adjusting for it",
+        )  # fmt: skip
+
+
+def overlap_line(found: Overlap) -> CheckLine:
+    """Return the check of overlap, flagged if the effect is extrapolated."""
+    far = is_extrapolated(found)
+    plain = f"{percent(found.outside)} of the rows lie outside the other arm's range of the fitted propensity"
+    words = extrapolation(found) if far else plain
+    if math.isnan(found.outside):
+        words = f"the propensity of {found.treatment} has no fit"
+    return CheckLine(
+        "overlap", found.treatment, "fitted propensity", "share of rows outside the other arm's range", found.outside,
+        math.nan, far, words,
+    )  # fmt: skip
+
+
+def is_extrapolated(found: Overlap) -> bool:
+    """Tell whether so many rows have none of the other arm that is alike that a reader must know.
+
+    The range of n rows leaves out some 2 / n of the others by chance, and every fitted covariate some more.
+    """
+    chance = (2 + len(found.covariates)) / min(found.treated, found.untreated)
+    return max(found.outside, found.treated_outside) > LARGE_OUTSIDE + chance
+
+
+def extrapolation(found: Overlap) -> str:
+    """Say for how many rows there is none of the other arm that is alike."""
+    return (
+        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
+        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = 1, "
+        f"{whole_percent(found.untreated_outside)} of those with 0) lie outside the other arm's range of the "
+        f"fitted propensity, where only the model says what {found.treatment} does"
+    )
+
+
+def extrapolation_note(effect: Effect) -> Iterator[str]:
+    """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
+    posterior, treatment = effect.posterior, effect.treatment
+    covariates = adjustment_set(posterior.graphs, treatment, effect.outcome)
+    work = posterior.rows * (1 + len(covariates)) ** 2
+    if posterior._table is None or not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
+        return
+    table, _ = rows_of(posterior, (treatment, *covariates))
+    if table is None:
+        return
+    checked = Checked(posterior.graphs, posterior._data, table, treatment, effect.outcome)
+    of = checked.regressed(treatment, covariates)
+    if of is not None and checked.is_yes_no(treatment):
+        found = overlap(of)
+        if is_extrapolated(found):
+            yield extrapolation(found)
+
+
+def _may_be_yes_no(posterior: Posterior, name: str) -> bool:
+    return Checked(posterior.graphs, posterior._data, None, None, None).is_yes_no(name)
+
+
+def _p(value: float) -> str:
+    return "p < 1e-12" if value < 1e-12 else f"p = {value:.2g}"
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most + 1} more" if len(names) > most else ""
+    return ", ".join(names if not more else names[: most - 1]) + more

@@ -1,0 +1,124 @@
+"""`Effect.placebo`: the same question about a treatment that was dealt out anew, which has no effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags import checks
+from alldags.data.batches import RowTable
+from alldags.data.columns import columns_of
+from alldags.data.record import MomentsSource
+from alldags.errors import DataError
+from alldags.models.components import on_other_data
+from alldags.nodes.data import WorkingData
+from alldags.show.words import number, percent
+from alldags.text import line_width, printable
+from alldags.typing import FloatArray, IntArray, RandomSource
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+    from alldags.results.posterior import Posterior
+
+
+@dataclass(frozen=True, slots=True)
+class Placebo:
+    """Effects of a treatment whose values were dealt out anew among the rows.
+
+    Parameters
+    ----------
+    treatment, outcome
+        Names.
+    mean
+        Of the effect itself, in units of the outcome.
+    means
+        Of each placebo's.
+    excluded
+        Share of placebos whose 95% interval leaves out zero.
+    """
+
+    treatment: str
+    outcome: str
+    mean: float
+    means: tuple[float, ...]
+    excluded: float
+
+    @property
+    def p_value(self) -> float:
+        """Share of placebos, counting the data themselves as one, whose mean effect is at least as large."""
+        larger = sum(abs(value) >= abs(self.mean) for value in self.means)
+        return (1 + larger) / (1 + len(self.means))
+
+    def __str__(self) -> str:
+        count, largest = len(self.means), max(map(abs, self.means))
+        larger = sum(abs(value) >= abs(self.mean) for value in self.means)
+        text = (
+            f"With {self.treatment} dealt out anew among the rows, {count} times, its mean effect on {self.outcome} "
+            f"was at most {number(largest)} in size, against {number(abs(self.mean))} in the data: {larger} of "
+            f"{count} were as large (p = {self.p_value:.2g}). The 95% interval left out zero in "
+            f"{percent(self.excluded)} of them."
+        )
+        return fill(printable(text), line_width())
+
+
+def placebo(effect: Effect, permutations: int, rng: RandomSource) -> Placebo:
+    """Ask the question again for permuted values of the treatment.
+
+    Parameters
+    ----------
+    effect
+        The answer for the data.
+    permutations
+        How often.
+    rng
+        Seed or generator; None: from the seed given to `fit`.
+    """
+    count = checks.whole("permutations", permutations, 1, 100_000)
+    posterior = effect.posterior
+    table = _rows(posterior)
+    arrays = {name: table.column(name) for name in table.columns.names}
+    generator = posterior._stream() if rng is None else np.random.default_rng(rng)
+    means, excluded = [], 0
+    for child in generator.spawn(count):
+        order = child.permutation(len(arrays[effect.treatment]))
+        found = _on(posterior, _dealt(posterior._data, arrays, effect.treatment, order)).effect(
+            effect.treatment, effect.outcome
+        )
+        low, high = found.interval(0.95)
+        means.append(found.mean)
+        excluded += low > 0.0 or high < 0.0
+    return Placebo(effect.treatment, effect.outcome, effect.mean, tuple(means), excluded / count)
+
+
+def _rows(posterior: Posterior) -> RowTable:
+    """Return all complete rows, or say why values cannot be dealt out among them."""
+    table = posterior._table
+    source = None if table is None else table.source()
+    if table is None or source is None or isinstance(source, MomentsSource):
+        raise DataError("a placebo needs rows to deal the treatment's values out among; give fit the table itself")
+    if table.options:
+        raise DataError(f"a placebo and {', '.join(table.options)} do not go together yet; leave one of them out")
+    family = next(iter(posterior._data.families.values()), None)
+    return RowTable(source.numbers(posterior.variables)) if family is None else family.table
+
+
+def _on(posterior: Posterior, data: WorkingData) -> Posterior:
+    store = posterior._store.empty()
+    return type(posterior)(on_other_data(posterior._models, [data], store), store, posterior._seed, ())
+
+
+def _dealt(data: WorkingData, arrays: dict[str, FloatArray], name: str, order: IntArray) -> WorkingData:
+    """Return the data with one variable's values in another order of rows."""
+    changed = {**arrays, name: arrays[name][order]}
+    pooled, scatter = data.pooled, data.pooled.scatter.copy()
+    place = pooled.index[name]
+    value = changed[name] / data.scale[place] - pooled.mean[place]
+    for other, i in pooled.index.items():
+        if other != name:
+            scatter[i, place] = scatter[place, i] = value @ (changed[other] / data.scale[i] - pooled.mean[i])
+    table = RowTable(columns_of(changed, len(order)))
+    families = {child: replace(rows, table=table) for child, rows in data.families.items()}
+    return replace(data, pooled=replace(pooled, scatter=scatter), families=families)

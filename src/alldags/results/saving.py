@@ -1,0 +1,242 @@
+"""Posteriors in files, without pickle: an npz archive of plain arrays, and a header of JSON.
+
+What is written is the recipe, not the fitted nodes: these follow from it, to the last bit on the same versions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from alldags.data.batches import RowTable
+from alldags.data.columns import columns_of
+from alldags.data.moments import Moments
+from alldags.data.rows import RowGroup, RowGroups
+from alldags.errors import AlldagsError, DataError
+from alldags.files import replacing
+from alldags.graph.candidate import CandidateGraph
+from alldags.models.families import NoteAbout
+from alldags.results.recipe import Recipe
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.results.posterior import Posterior
+
+FORMAT, VERSION = "alldags.posterior", 1
+_HOMES = {
+    "alldags.priors.prior": ("Prior",),
+    "alldags.priors.noise": ("EquivalentNoise", "KnownNoise", "UnknownNoise"),
+    "alldags.priors.slabs": ("GPrior", "HyperG", "LearnedSlab", "ZellnerSiow"),
+    "alldags.priors.edges": ("BetaBinomial", "EqualEdges"),
+    "alldags.priors.mixtures": ("NEG", "Horseshoe", "Laplace", "StudentT"),
+    "alldags.nodes.family": ("Bernoulli", "Poisson"),
+    "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None:
+    """Write what a posterior was made from.
+
+    Parameters
+    ----------
+    posterior
+        Made by `fit`.
+    target
+        The file; it appears complete or not at all.
+    """
+    recipe = posterior._recipe
+    if recipe is None:
+        raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+    header, arrays = _header(recipe), _arrays(recipe)
+    text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, header=text, **cast("Any", arrays))
+
+
+def load_recipe(target: str | os.PathLike[str]) -> tuple[Recipe, str]:
+    """Read what a posterior is made from, and the version that wrote it.
+
+    Parameters
+    ----------
+    target
+        A file that `save_posterior` wrote.
+    """
+    name = os.fspath(target)
+    arrays = _read(name)
+    try:
+        header = json.loads(arrays.pop("header").tobytes())
+        found = header["format"], header["version"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{name!r} is not a posterior that alldags saved") from error
+    if found != (FORMAT, VERSION):
+        raise DataError(
+            f"{name!r} holds {found[0]!r} of version {found[1]!r}, this alldags reads {FORMAT!r} of version {VERSION}; "
+            "use the alldags that wrote it, or fit again"
+        )
+    try:
+        return _recipe(header, arrays), header["alldags"]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{name!r} is damaged: {error}") from error
+
+
+def _read(name: str) -> dict[str, Any]:
+    """Return the arrays of a file; nothing in it is run."""
+    with Path(name).open("rb") as file:
+        if file.read(2) != b"PK":
+            raise DataError(f"{name!r} is not a posterior that alldags saved")
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return {key: archive[key] for key in archive.files}
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+            raise DataError(f"{name!r} is damaged: {error}") from error
+
+
+# -- header ------------------------------------------------------------------------------------------------------------
+
+
+def _header(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "alldags": version("alldags"),
+        "graphs": [_graph(graph) for graph in recipe.graphs],
+        "shares": list(recipe.shares),
+        "prior": _plain(recipe.prior, "the prior"),
+        "engine": _plain(recipe.engine, "the engine"),
+        "seeds": [_seed(seed) for seed in recipe.seeds],
+        "notes": [[note, sorted(note.about) if isinstance(note, NoteAbout) else None] for note in recipe.notes],
+        "clustered": recipe.clustered,
+        "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
+        "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
+        "parts": [_part(part) for part in recipe.parts],
+    }
+
+
+def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Recipe:
+    rows = header["rows"]
+    table = None if rows is None else columns_of({name: arrays["rows"][:, i].copy() for i, name in enumerate(rows)},
+                                                 len(arrays["rows"]))  # fmt: skip
+    first, second, third = (np.random.SeedSequence(entropy, spawn_key=key) for entropy, key in header["seeds"])
+    return Recipe(
+        graphs=tuple(_graph_of(item) for item in header["graphs"]),
+        shares=tuple(header["shares"]),
+        prior=_made(header["prior"]),
+        engine=_made(header["engine"]),
+        parts=tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"])),
+        seeds=(first, second, third),
+        notes=tuple(text if about is None else NoteAbout(text, about) for text, about in header["notes"]),
+        clustered=header["clustered"],
+        families=tuple((name, _made(family)) for name, family in header["families"]),
+        rows=None if table is None else RowTable(table),
+    )
+
+
+def _graph(graph: CandidateGraph) -> dict[str, Any]:
+    return {
+        "variables": list(graph.variables),
+        "edges": [[cause, effect, p] for (cause, effect), p in graph.edges.items()],
+        "hidden": [[first, second, p] for (first, second), p in graph.hidden.items()],
+        "calibrate": graph.calibrate,
+    }
+
+
+def _graph_of(item: Mapping[str, Any]) -> CandidateGraph:
+    edges, hidden = ({(a, b): p for a, b, p in item[name]} for name in ("edges", "hidden"))
+    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], hidden=hidden)
+
+
+def _seed(seed: np.random.SeedSequence) -> list[Any]:
+    entropy = seed.entropy
+    whole = [int(part) for part in entropy] if isinstance(entropy, Sequence | np.ndarray) else entropy and int(entropy)
+    return [whole, [int(key) for key in seed.spawn_key]]
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any, what: str) -> Any:
+    """Return settings as JSON can hold them: a class of ours becomes its name and its fields."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating | np.integer):
+        return float(value) if math.isfinite(value) else {"number": repr(float(value))}
+    if isinstance(value, tuple | list):
+        return [_plain(item, what) for item in value]
+    name = type(value).__name__
+    if is_dataclass(value) and name in _HOME and type(value) is getattr(import_module(_HOME[name]), name):
+        return {"class": name, **{f.name: _plain(getattr(value, f.name), what) for f in fields(value) if f.init}}
+    raise AlldagsError(f"{what} is {value!r}, of which alldags does not know how to save it; keep the script instead")
+
+
+def _made(item: Any) -> Any:
+    """Return what `_plain` was given; only classes of ours are made."""
+    if isinstance(item, list):
+        return tuple(_made(part) for part in item)
+    if not isinstance(item, dict):
+        return item
+    if "number" in item:
+        return float(item["number"])
+    known = dict(item)
+    name = known.pop("class")
+    if name not in _HOME:
+        raise ValueError(f"there is no class {name!r} to make")
+    return getattr(import_module(_HOME[name]), name)(**{key: _made(value) for key, value in known.items()})
+
+
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+def _part(part: RowGroups) -> dict[str, Any]:
+    return {
+        "names": list(part.groups[0].moments.names),
+        "effective": part.effective,
+        "n": [_number(group.moments.n) for group in part.groups],
+        "rows": [_number(group.rows) for group in part.groups],
+        "squares": [_number(group.squares) for group in part.groups],
+        "targets": [sorted(group.targets) for group in part.groups],
+        "clusters": [_label(group.cluster) for group in part.groups],
+    }
+
+
+def _number(value: float) -> float | int:
+    return int(value) if isinstance(value, int | np.integer) else float(value)
+
+
+def _label(label: Any) -> Any:
+    plain = label.item() if isinstance(label, np.generic) else label
+    if plain is not None and not isinstance(plain, str | int | float | bool):
+        raise AlldagsError(f"the cluster {label!r} is neither text nor a number and cannot be saved; rename clusters")
+    return plain
+
+
+def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArray]) -> RowGroups:
+    mean, scatter, names = arrays[f"mean{place}"], arrays[f"scatter{place}"], tuple(item["names"])
+    columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], strict=True)
+    groups = [
+        RowGroup(Moments(n, mean[i].copy(), scatter[i].copy(), names), frozenset(targets), cluster, rows, squares)
+        for i, (n, rows, squares, targets, cluster) in enumerate(columns)
+    ]
+    return RowGroups(tuple(groups), item["effective"])
+
+
+def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
+    found = {}
+    for place, part in enumerate(recipe.parts):
+        found[f"mean{place}"] = np.stack([group.moments.mean for group in part.groups])
+        found[f"scatter{place}"] = np.stack([group.moments.scatter for group in part.groups])
+    if recipe.rows is not None:
+        found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
+    return found

@@ -1,0 +1,21 @@
+"""The JSON Schema of what ``--json`` prints."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of everything that ``--json`` prints and `Effect.to_dict` returns.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> sorted(ad.json_schema()["$defs"])
+    ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'ratio']
+    """
+    text = files("alldags.show").joinpath("schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
