@@ -16,9 +16,7 @@ from alldags.typing import FloatArray, RandomSource
 ACIC_SETTINGS = (1, 2, 3, 4, 5)
 
 
-def acic(
-    setting: int = 1, folder: str | os.PathLike[str] | None = None, *, rng: RandomSource = None
-) -> TreatmentData:
+def acic(setting: int = 1, folder: str | os.PathLike[str] | None = None, *, rng: RandomSource = None) -> TreatmentData:
     """Load one of five settings of the ACIC 2016 challenge (Dorie, Hill, Shalit, Scott and Cervone 2019).
 
     4,802 rows; 58 covariates, of which three are categories, so that there are 79 columns: a category with k letters

@@ -55,11 +55,10 @@ class Acic:
         rng = child_rng(self.seed, task.group, task.replication)
         data = acic(setting_of(task.group), self.folder, rng=rng)
         order = rng.permutation(data.n)
-        results = []
+        results: list[Result] = []
         for size in sorted({min(size, data.n) for size in self.sizes}):
             part = drop_constant(data.take(np.sort(order[:size])))
-            for method in self._methods(task):
-                results.append(self._result(task, part, method))
+            results += [self._result(task, part, method) for method in self._methods(task)]
         return results
 
     def _methods(self, task: Task) -> Iterator[str]:
@@ -75,11 +74,11 @@ class Acic:
             estimate = Estimate(math.nan)
         seconds = time.process_time() - start
         prior = "default" if method in (REFERENCE, TERMS) else "none"
-        truth = float(np.mean(data.mean1 - data.mean0)) if data.mean1 is not None and data.mean0 is not None else math.nan
-        spread = root_pehe(data, estimate)
-        return Result(
-            *task, data.n, prior, method, estimate.value, truth, estimate.low, estimate.high, seconds, spread
+        truth = (
+            float(np.mean(data.mean1 - data.mean0)) if data.mean1 is not None and data.mean0 is not None else math.nan
         )
+        spread = root_pehe(data, estimate)
+        return Result(*task, data.n, prior, method, estimate.value, truth, estimate.low, estimate.high, seconds, spread)
 
 
 def setting_of(group: str) -> int:

@@ -31,6 +31,26 @@ def comparison_table(results: Sequence[Result], labels: dict[tuple[str, str], st
     return markdown(HEAD, body)
 
 
+def sets_table(results: Sequence[Result]) -> str:
+    """Return, over data sets that differ in scale, medians and ratios: a line per prior and method."""
+    base = {r.group: r.squared_error for r in results if r.method == "least_squares"}
+    body = []
+    for key in dict.fromkeys((r.prior, r.method) for r in _ordered(results)):
+        mine = [r for r in _of(results, *key) if math.isfinite(r.estimate)]
+        ratios = [r.squared_error / base[r.group] for r in mine if r.group in base]
+        covered, _ = interval_quality(mine)
+        cells = [
+            str(len(mine)),
+            number(float(np.median([r.squared_error for r in mine]))) if mine else "",
+            number(float(np.median(ratios))) if ratios else "",
+            "" if math.isnan(covered) else f"{round(covered * sum(not math.isnan(r.low) for r in mine))}",
+            number(float(np.median([r.seconds for r in mine]))) if mine else "",
+        ]
+        body.append([_label(*key), *cells])
+    head = ["method", "sets", "median squared error", "median ratio to least squares'", "hold the truth", "CPU seconds"]
+    return markdown(head, body)
+
+
 def _of(results: Sequence[Result], prior: str, method: str) -> list[Result]:
     return [r for r in results if (r.prior, r.method) == (prior, method)]
 

@@ -91,9 +91,7 @@ class SemiSynthetic:
             for prior, method, estimate, seconds in self._estimates(part, task):
                 ends = estimate.low, estimate.high
                 pehe = root_pehe(part, estimate)
-                results.append(
-                    Result(*task, size, prior, method, estimate.value, data.effect, *ends, seconds, pehe)
-                )
+                results.append(Result(*task, size, prior, method, estimate.value, data.effect, *ends, seconds, pehe))
         return results
 
     def _sizes(self, task: Task, n: int) -> list[int]:
@@ -169,7 +167,7 @@ def curved_estimate(data: TreatmentData, rng: np.random.Generator) -> Estimate:
     table = dict(zip(part.names, part.array().T, strict=True))
     effect = fit(table, part.graph(), terms={OUTCOME: Terms()}, rng=rng).effect(TREATMENT, OUTCOME)
     assert isinstance(effect, CurvedEffect)
-    return Estimate(effect.mean, *effect.interval(0.95), effect.by(table)["mean"])
+    return Estimate(effect.mean, *effect.interval(0.95), np.asarray(effect.by(table)["mean"]))
 
 
 def root_pehe(data: TreatmentData, estimate: Estimate) -> float:
