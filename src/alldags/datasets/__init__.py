@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from alldags.lazy import attach
 
 if TYPE_CHECKING:
-    from alldags.datasets.acic import ACIC_SETTINGS, acic
+    from alldags.datasets.challenge import ACIC_SETTINGS, acic
     from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
     from alldags.datasets.public import LBIDD_SETS, TreatmentData, ihdp, lbidd
     from alldags.datasets.smoking import Example, example
     from alldags.datasets.trials import Signalling, lalonde, sachs
 
 _HOME = {
-    "ACIC_SETTINGS": "alldags.datasets.acic",
+    "ACIC_SETTINGS": "alldags.datasets.challenge",
     "Example": "alldags.datasets.smoking",
     "LBIDD_SETS": "alldags.datasets.public",
     "PaperSample": "alldags.datasets.paper",
     "Signalling": "alldags.datasets.trials",
     "TreatmentData": "alldags.datasets.public",
-    "acic": "alldags.datasets.acic",
+    "acic": "alldags.datasets.challenge",
     "example": "alldags.datasets.smoking",
     "ihdp": "alldags.datasets.public",
     "lalonde": "alldags.datasets.trials",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alldags.datasets.acic import ACIC_SETTINGS, acic
+from alldags.datasets.challenge import ACIC_SETTINGS, acic
 from alldags.datasets.public import TreatmentData
 from alldags.errors import EngineError
 from alldags.experiments.baselines import Estimate

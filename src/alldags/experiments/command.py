@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from alldags import checks
-from alldags.datasets.acic import ACIC_SETTINGS
+from alldags.datasets.challenge import ACIC_SETTINGS
 from alldags.datasets.public import ENVIRONMENT, ihdp_replications, lbidd_sets
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.experiments.acic import CHOICES, Acic, group_of

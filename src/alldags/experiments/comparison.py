@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS, TERMS
-from alldags.experiments.runner import Result
+from alldags.experiments.methods import METHODS, REFERENCE, TERMS
+from alldags.experiments.runner import Result, Task
 from alldags.experiments.summary import interval_quality, markdown, number, standard_error, with_error
 
 HEAD = (
@@ -22,12 +22,11 @@ LEGEND = (
 )
 
 
-def comparison_table(results: Sequence[Result], labels: dict[tuple[str, str], str] | None = None) -> str:
-    """Return a Markdown table with a line per prior and method; `labels` renames lines."""
+def comparison_table(results: Sequence[Result]) -> str:
+    """Return a Markdown table with a line per prior and method."""
     lines = {key: _of(results, *key) for key in dict.fromkeys((r.prior, r.method) for r in _ordered(results))}
-    curves = {r.replication: r for r in lines.get(("default", TERMS), [])}
-    names = labels or {}
-    body = [[names.get(key, _label(*key)), *_cells(mine, curves, key[1] == TERMS)] for key, mine in lines.items()]
+    curves = {r.task: r for r in lines.get(("default", TERMS), [])}
+    body = [[_label(*key), *_cells(mine, curves, key[1] == TERMS)] for key, mine in lines.items()]
     return markdown(HEAD, body)
 
 
@@ -56,11 +55,11 @@ def _of(results: Sequence[Result], prior: str, method: str) -> list[Result]:
 
 
 def _label(prior: str, method: str) -> str:
-    label = METHODS[method].label
+    label = "straight lines" if method == REFERENCE else METHODS[method].label
     return label if prior in ("none", "default") else f"{label}, {prior}"
 
 
-def _cells(everything: Sequence[Result], curves: dict[int, Result], is_curves: bool) -> list[str]:
+def _cells(everything: Sequence[Result], curves: dict[Task, Result], is_curves: bool) -> list[str]:
     found = [r for r in everything if math.isfinite(r.estimate)]
     failed = f" ({len(everything) - len(found)} failed)" if len(found) < len(everything) else ""
     if not found:
@@ -81,11 +80,11 @@ def _cells(everything: Sequence[Result], curves: dict[int, Result], is_curves: b
     ]
 
 
-def _difference(found: Sequence[Result], curves: dict[int, Result]) -> str:
-    both = [r for r in found if r.replication in curves and math.isfinite(curves[r.replication].estimate)]
+def _difference(found: Sequence[Result], curves: dict[Task, Result]) -> str:
+    both = [r for r in found if r.task in curves and math.isfinite(curves[r.task].estimate)]
     if not both:
         return ""
-    paired = np.array([r.squared_error - curves[r.replication].squared_error for r in both])
+    paired = np.array([r.squared_error - curves[r.task].squared_error for r in both])
     return with_error(float(paired.mean()), standard_error(paired), sign=True)
 
 

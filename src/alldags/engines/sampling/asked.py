@@ -19,7 +19,7 @@ from alldags.engines.sampling.evidence import ROUGH, Evidence, evidence
 from alldags.engines.sampling.explore import nothing_found
 from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import Seen, State, extend, posterior_target, stack_systems
-from alldags.engines.sampling.sample import Sample, copies, reach, warmed_up
+from alldags.engines.sampling.sample import Sample, reach, warmed_up
 from alldags.kernels.sampler.chain import Systems
 from alldags.kernels.sampler.moves import MEAN, Target
 from alldags.nodes import NodeProblem
@@ -156,7 +156,7 @@ def _judged(seen: Seen, estimates: Estimates, asked: FloatArray, floor: float) -
 
 
 def _diagnostics(systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float) -> AskedDiagnostics:
-    plain = diagnose(seen, estimates, systems.certain, reach(systems), copies(systems))
+    plain = diagnose(seen, estimates, systems.certain, reach(systems), systems.group)
     found = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
     agreed = r_hat <= 1.05 and error <= 4 * _ERROR
     return replace(AskedDiagnostics(**found), converged=agreed, asked_r_hat=r_hat, asked_error=error)
