@@ -59,6 +59,8 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     recipe = posterior._recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+    if posterior._data.curved is not None:
+        raise AlldagsError("a posterior with terms cannot be saved yet; keep the table, and fit again with the same rng")
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
