@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-browser cover bench docs calibrate check clean
+.PHONY: demo test test-browser test-spark test-postgres cover bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -21,13 +21,25 @@ $(VENV)/.core: $(VENV)/.pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,arviz,files,experiments,dask]' --group test --group check
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,arviz,files,excel,stata,experiments,dask]' --group test --group check
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.dev
 	$(PIP) install --quiet --constraint constraints.txt --group browser
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	  { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends chromium chromium-driver; }
+	@touch $@
+
+$(VENV)/.spark: $(VENV)/.dev
+	$(PIP) install --quiet --constraint constraints.txt --group spark
+	@command -v java >/dev/null || \
+	  { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends openjdk-17-jre-headless; }
+	@touch $@
+
+$(VENV)/.postgres: $(VENV)/.dev
+	$(PIP) install --quiet --constraint constraints.txt --group postgres
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends postgresql; }
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
@@ -49,6 +61,14 @@ test: check
 # The report and the local page in a real browser: Debian's chromium and chromium-driver.
 test-browser: $(VENV)/.browser
 	ALLDAGS_BROWSER=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
+
+# Spark in local mode, with Debian's Java 17.
+test-spark: $(VENV)/.spark
+	ALLDAGS_SPARK=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/spark
+
+# Debian's PostgreSQL server, started on this machine alone for the tests, as a user that is not root.
+test-postgres: $(VENV)/.postgres
+	ALLDAGS_POSTGRES=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/postgres
 
 # The compiled loops run as plain Python, so that coverage sees which of their lines and branches the tests reach.
 cover: $(VENV)/.dev

@@ -199,7 +199,8 @@ def effect(
     Parameters
     ----------
     data
-        Table: CSV, Parquet or Feather.
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        or moments (.json .npz).
     treatment
         Name of the cause.
     outcome
@@ -236,7 +237,8 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV, Parquet or Feather.
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        or moments (.json .npz).
     """
     posterior = _fit(data, options)
     matrix = posterior.effects()
@@ -261,7 +263,8 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     Parameters
     ----------
     data
-        Table: CSV, Parquet or Feather.
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        or moments (.json .npz).
     """
     posterior = _fit(data, options)
     table = posterior.edge_probabilities()
@@ -269,6 +272,35 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
         _print_json({"schema": "alldags.edges/1", "edges": list(table.rows()), "warnings": list(posterior.notes)})
     else:
         _print_with_notes(table, posterior)
+
+
+@app.command
+def moments(
+    data: Path,
+    out: Path,
+    *,
+    columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    drop_missing: Annotated[bool, Parameter(negative="")] = False,
+    n_jobs: int = -1,
+) -> None:
+    """Write row count, means and cross-products of a table to a file: what sites share instead of rows.
+
+    Parameters
+    ----------
+    data
+        Table, as for the other commands.
+    out
+        File to write: .json or .npz
+    columns
+        Names of the columns; all by default.
+    drop_missing
+        Leave out rows with missing values.
+    n_jobs
+        Threads; -1 for one per processor.
+    """
+    found = alldags.read_moments(data, columns or None, drop_missing=drop_missing, n_jobs=n_jobs)
+    found.save(out)
+    print(f"moments of {len(found.names):,} columns in {found.n:,} rows written to {out}", file=sys.stderr)
 
 
 @app.command
@@ -348,7 +380,7 @@ def local_page(
     Parameters
     ----------
     data
-        Table: CSV, Parquet or Feather.
+        Table: a file such as .csv, .parquet, .xlsx or .dta.
     graph
         Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty
     treatment

@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.data.imputed import Imputed
+from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.reading import Missing, RowOptions, read_tables
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
@@ -23,6 +24,7 @@ from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
+from alldags.models.categories import check_categories
 from alldags.models.families import Families, Opened, with_families
 from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
@@ -31,6 +33,7 @@ from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters, clusters_note
+from alldags.results.data_notes import table_notes
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, assemble, turned, with_rows, working_tables
 from alldags.results.saving import load_recipe
@@ -146,16 +149,20 @@ def fit(
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
     parts = [part.forget(lots) for part in tables.parts]
-    data = working_tables(parts, prior, variables)
-    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ())
-    opened = Opened(partial(_opened, table, names), parts[0].without(), policy == "drop", said)
+    categories = categories_of(tables.levels)
+    check_categories(categories, graphs, made)
+    data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
+    data[0] = replace(data[0], seen=tables.seen)
+    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
+    opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
     data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
     seeds = (node_seed, draw_seed, cluster_seed)
-    notes = (*tables.notes, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
+    suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
+    notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    return assemble(with_rows(recipe, data[0]), data, opened, n_jobs, progress)
+    return assemble(with_rows(replace(recipe, seen=tables.seen), data[0]), data, opened, n_jobs, progress)
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:
@@ -195,9 +202,9 @@ def _saved_rows(recipe: Recipe) -> Opened | None:
     return Opened(lambda: open_source({name: rows.column(name) for name in names}), recipe.parts[0].without())
 
 
-def _opened(table: Any, names: Sequence[str] | None) -> Source:
-    """Open a table again; of several completed ones, the first."""
-    return table.sources[0] if isinstance(table, Imputed) else open_source(table, names)
+def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
+    """Open a table again, its words as numbers; of several completed ones, the first."""
+    return table.sources[0] if isinstance(table, Imputed) else code_words(open_source(table, names), variables)[0]
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

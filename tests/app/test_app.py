@@ -18,7 +18,7 @@ import time
 import pytest
 
 import alldags as ad
-from alldags.app.answer import answer, graph_of
+from alldags.app.answer import answer, export, graph_of, python_lines
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
@@ -225,6 +225,34 @@ def test_hostile_names_stay_text(tmp_path):
     assert page.data()["question"]["treatment"] == HOSTILE
 
 
+def test_open_directions_come_from_the_graph_and_go_into_it(tmp_path, folder):
+    graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.6, None])
+    ad.write_graph(graph, tmp_path / "open.toml")
+    study = open_study(folder / "study.csv", tmp_path / "open.toml", "smoking", "risk")
+    assert study.question["pairs"] == [["smoking", "tar", 0.3, 0.3]]
+    assert graph_of(study.question) == graph
+    expected = ad.fit(STUDY.table, graph, families="normal", rng=0).effect("smoking", "risk")
+    assert answer(study.moments, study.question)["mean"] == pytest.approx(expected.mean, rel=1e-9)
+    names = {}
+    exec(python_lines(study.question, "study.csv").split("posterior")[0], names)
+    assert names["graph"] == graph
+    assert ad.parse_graph(export(study.moments, study.question, "graph", "study.csv")[1], "toml") == graph
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ("ab", "pairs must be a list of"),
+        ([["age", "smoking", 0.5]], "pairs must be a list of"),
+        ([["age", "nobody", 0.2, 0.2]], "a variable that stands in no tier"),
+        ([["age", "smoking", 0.8, 0.8]], "age"),
+    ],
+)
+def test_open_pairs_that_make_no_sense_are_refused(pairs, said):
+    with pytest.raises(AlldagsError, match=said):
+        graph_of({"tiers": [["age"], ["smoking"], ["risk"]], "pairs": pairs}).check()
+
+
 def test_mistakes_at_the_beginning(tmp_path, folder):
     path = tmp_path / "one.csv"
     path.write_text("x,word\n1,a\n2,b\n", encoding="utf-8")
@@ -233,9 +261,6 @@ def test_mistakes_at_the_beginning(tmp_path, folder):
     ad.write_graph(ad.CandidateGraph.from_order(["smokin", "risk"]), tmp_path / "graph.toml")
     with pytest.raises(DataError, match="'smokin' of the graph is no column of numbers; did you mean 'smoking'"):
         open_study(folder / "study.csv", tmp_path / "graph.toml")
-    ad.write_graph(ad.CandidateGraph.from_tiers([["smoking", "tar"], ["risk"]], within=0.3), tmp_path / "open.toml")
-    with pytest.raises(GraphError, match="the order of 'smoking', 'tar' is open in the graph"):
-        open_study(folder / "study.csv", tmp_path / "open.toml")
     ad.write_graph(
         ad.CandidateGraph.from_order(["smoking", "risk"]).with_hidden("smoking", "risk"), tmp_path / "h.toml"
     )

@@ -165,3 +165,33 @@ def test_files_to_keep(page, kind, name, tmp_path):
     assert page.get_log("browser") == []
     if kind == "graph":
         assert ad.read_graph(target).edges == dict(STUDY.graph.edges)
+
+
+def test_a_direction_is_opened_and_closed(page):
+    graph = STUDY.graph.without_edge("smoking", "exercise").with_pair("smoking", "exercise", 0.25, 0.25)
+    expected = sentence(graph)  # compiles, which the page would not wait for
+    number, before = answered(page)
+    Select(page.find_element(By.ID, "cause")).select_by_visible_text("smoking")
+    Select(page.find_element(By.ID, "effect")).select_by_visible_text("exercise")
+    box = page.find_element(By.ID, "edge-open")
+    box.send_keys(Keys.SPACE)
+    number, opened = answered(page, number)
+    assert opened == expected
+    assert not page.find_element(By.ID, "edge-certain").is_enabled()
+    box.send_keys(Keys.SPACE)
+    _, closed = answered(page, number)
+    assert closed == before
+
+
+def test_variables_of_one_column_can_be_joined_either_way(page):
+    expected = sentence(STUDY.graph.with_pair("tar", "exercise", 0.05, 0.05))
+    number, _ = answered(page)
+    Select(page.find_element(By.ID, "cause")).select_by_visible_text("tar")
+    Select(page.find_element(By.ID, "effect")).select_by_visible_text("exercise")
+    assert page.find_element(By.ID, "edge-open").is_selected()
+    slider = page.find_element(By.ID, "edge-probability")
+    assert float(slider.get_attribute("value")) == 0.0
+    slider.send_keys(*[Keys.ARROW_RIGHT] * 10)
+    WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "edge-value").text == "10%")
+    answered(page, number)
+    WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "sentence").text == expected)

@@ -47,6 +47,31 @@ def test_demo():
     assert done.stdout == demo_text() + "\n"
 
 
+def test_parts_and_moments_answer_as_one_file(folder, tmp_path):
+    lines = (folder / "data.csv").read_text().splitlines(keepends=True)
+    for place in range(2):
+        (tmp_path / f"part-{place}.csv").write_text("".join([lines[0], *lines[1 + place :: 2]]))
+    done = run("moments", "part-*.csv", "site.json", "--n-jobs", 1, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "rows written to site.json" in done.stderr
+    want = ad.fit(folder / "data.csv", folder / "graph.toml", rng=0).effect("smoking", "risk")
+    for data in ("part-*.csv", "site.json"):
+        question = (
+            "effect",
+            data,
+            "--graph",
+            folder / "graph.toml",
+            "--treatment",
+            "smoking",
+            "--outcome",
+            "risk",
+            "--json",
+        )
+        done = run(*question, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["mean"] == pytest.approx(want.mean, rel=1e-12)
+
+
 def test_effect_with_a_report(folder):
     question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     done = run(*question, "--report", "r.html", cwd=folder)

@@ -138,12 +138,25 @@ def test_the_cell_that_is_no_number_is_named(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("a,b\n1,2\n2,3\n3,unknown\n4,5\n")
     with pytest.raises(
-        DataError, match=r"column 'b' of .* is not all numbers: line 4 has 'unknown'; correct it, or leave"
+        DataError, match=r"column 'b' of .* is not all numbers: line 4 has 'unknown'; correct it, or, leave"
     ):
         Moments.from_table(file)
     file.write_text("a;b\n1;2,5\n2;3,5\n3;3.5.1\n4;5\n")
     with pytest.raises(DataError, match=r"line 4 has '3\.5\.1'"):
         Moments.from_table(file)
+
+
+def test_lists_in_quotes_are_no_decimals(tmp_path, reader):
+    (tmp_path / "t.csv").write_text('a,chosen,b\n1.5,"1,3",2\n2.5,"2,4",5\n')
+    assert Moments.from_table(tmp_path / "t.csv", ["a", "b"]).mean.tolist() == [2, 3.5]
+
+
+def test_decimal_commas_far_down_are_named(tmp_path):
+    rows = "".join(f"{i};{i % 9}\n" for i in range(60_000))
+    (tmp_path / "t.csv").write_text(f"a;b\n{rows}7;1,5\n")
+    with pytest.raises(DataError, match=r"column 'b' .* line 60002 has '1,5'; .* decimal commas, .*decimal=','"):
+        Moments.from_table(tmp_path / "t.csv")
+    assert Moments.from_table(read_table(tmp_path / "t.csv", decimal=",")).n == 60_001
 
 
 def test_a_cell_far_down_in_a_long_file(tmp_path, monkeypatch):

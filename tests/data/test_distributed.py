@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ def frame(offset: float = 0.0, rows: int = 2000) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def cluster():
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local,
         Client(local) as client,
     ):
@@ -94,47 +96,6 @@ def test_a_query_that_fails_half_way(cluster):
         ad.read_moments(broken)
 
 
-def slow(part: pd.DataFrame) -> pd.DataFrame:
-    time.sleep(0.15)
-    return part
-
-
-def dies(part: pd.DataFrame, where: str) -> pd.DataFrame:
-    """End the worker on its first call, whichever it is."""
-    if not os.path.exists(where):
-        open(where, "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return slow(part)
-
-
-def always_dies(part: pd.DataFrame) -> pd.DataFrame:
-    if part.index[0] > 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return part
-
-
-def test_a_worker_killed_during_the_reduction_changes_nothing(cluster, tmp_path):
-    table = frame()
-    lazy = dd.from_pandas(table, npartitions=20)
-    got = ad.read_moments(lazy.map_partitions(dies, str(tmp_path / "died"), meta=lazy._meta))
-    assert (tmp_path / "died").exists()
-    assert got.n == 2000
-    assert relative_error(got, table) < 1e-12
-
-
-def test_workers_that_die_again_and_again_are_one_clear_error():
-    import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local,
-        Client(local),
-    ):
-        lazy = dd.from_pandas(frame(), npartitions=2)
-        with pytest.raises(DataError, match=r"reading the Dask frame failed: .*worker"):
-            ad.read_moments(lazy.map_partitions(always_dies, meta=lazy._meta))
-
-
 def test_partitions_without_rows_or_with_one():
     table = frame(rows=3)
     sums = sum_frame(table.iloc[:0], NAMES, False) + sum_frame(table.iloc[:1], NAMES, False)
@@ -190,3 +151,40 @@ def test_yes_no_children_stay_here(cluster):
     with parallel_config("dask", wait_for_workers_timeout=60):
         got = ad.fit(table, graph, rng=3, n_jobs=-1).effect("dose", "died")
     assert got.mean == want.mean
+
+
+# -- workers that die: last, for it takes them some seconds to come back ----------------------------------------------
+
+
+def slow(part: pd.DataFrame) -> pd.DataFrame:
+    time.sleep(0.15)
+    return part
+
+
+def dies(part: pd.DataFrame, where: str) -> pd.DataFrame:
+    """End the worker on its first call, whichever it is."""
+    if not os.path.exists(where):
+        open(where, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return slow(part)
+
+
+def always_dies(part: pd.DataFrame) -> pd.DataFrame:
+    if part.index[0] > 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return part
+
+
+def test_a_worker_killed_during_the_reduction_changes_nothing(cluster, tmp_path):
+    table = frame()
+    lazy = dd.from_pandas(table, npartitions=20)
+    got = ad.read_moments(lazy.map_partitions(dies, str(tmp_path / "died"), meta=lazy._meta))
+    assert (tmp_path / "died").exists()
+    assert got.n == 2000
+    assert relative_error(got, table) < 1e-12
+
+
+def test_workers_that_die_again_and_again_are_one_clear_error(cluster):
+    lazy = dd.from_pandas(frame(), npartitions=2)
+    with pytest.raises(DataError, match=r"reading the Dask frame failed: .*worker"):
+        ad.read_moments(lazy.map_partitions(always_dies, meta=lazy._meta))

@@ -16,7 +16,7 @@ from alldags.data.lazy import LazySource
 from alldags.data.source import open_source
 from alldags.data.stream import RowWindow
 from alldags.data.sums import Sums, in_parts, sum_blocks
-from alldags.errors import DataError
+from alldags.errors import DataError, MissingExtraError
 
 NAMES = ("dose", "age", "score")
 ROWS = 1003
@@ -290,3 +290,66 @@ def test_a_window_says_if_rows_went_away():
     window = RowWindow(lambda: iter([[np.arange(3)]]), 1)
     with pytest.raises(DataError, match="the data changed while they were read: row 4 is gone"):
         window.read(0, 5)
+
+
+# -- what else ---------------------------------------------------------------------------------------------------------
+
+
+def test_pyarrow_datasets_and_batches(tmp_path):
+    import pyarrow.dataset as ds
+
+    data = columns()
+    make_source("folder", data, tmp_path)
+    want = ad.Moments.from_table(data)
+    dataset = ds.dataset(tmp_path / "t", partitioning="hive")
+    np.testing.assert_allclose(ad.read_moments(dataset, NAMES, n_jobs=2).scatter, want.scatter, rtol=1e-13)
+    assert open_source(dataset).numbers(["wave"]).read(498, 502)[0].tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(ad.read_moments(pa.record_batch(data)).scatter, want.scatter, rtol=1e-13)
+
+
+def test_paths_of_table_and_graph(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = columns()
+    graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
+    pq.write_table(pa.table(data), "study.parquet")
+    ad.write_graph(graph, "graph.toml")
+    want = ad.fit(data, graph, rng=0).effect("dose", "score")
+    assert ad.fit("study.parquet", "graph.toml", rng=0).effect("dose", "score").mean == pytest.approx(
+        want.mean, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("given", [duckdb.sql("select 1.0 as a"), pl.LazyFrame({"a": [1.0]})], ids=["DuckDB", "polars"])
+def test_the_extra_that_is_missing_is_named(monkeypatch, given):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"this needs the package 'pyarrow', .* pip install 'alldags\[files\]'"):
+        open_source(given)
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "CSV"])
+def test_a_bar_shows_how_far_it_is(monkeypatch, tmp_path, kind):
+    """It counts rows: all of them at the end, as many as the file has or seems to have."""
+    steps, told = [], []
+
+    class Bar:
+        def __init__(self, what, count, **options):
+            steps.append((what, count, options["show"]))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+        def advance(self, count):
+            told.append(count)
+
+    monkeypatch.setattr(sums, "Progress", Bar)
+    monkeypatch.setattr(sums, "_STEP_ROWS", 1)
+    ad.read_moments(make_source(kind, columns(), tmp_path), progress=True)
+    assert steps == [("reading rows, in thousands", ROWS, None)]
+    assert sum(told) == ROWS
+    ad.read_moments(make_source(kind, columns(), tmp_path), progress=False)
+    assert steps[1][2] is False

@@ -82,7 +82,7 @@ def test_shrinkage_is_said_not_to_be_a_probability(study, posterior):
     assert "shrinkage" in table.columns
     assert "it is not a probability" in str(table).replace("\n", " ")
     assert "it is not a probability" in table._repr_html_()
-    assert "note" not in str(posterior.edge_probabilities())
+    assert "not a probability" not in str(posterior.edge_probabilities())
 
 
 def test_engines_that_fit_many_nodes_at_once_agree_with_single_fits(study):

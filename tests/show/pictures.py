@@ -19,7 +19,11 @@ from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
 
 import alldags as ad
+from alldags.show.plots.checks import plot_balance, plot_residuals
 from alldags.show.plots.effect import plot_effect
+from alldags.show.plots.folded import folded
+from alldags.show.plots.given import plot_given_effect
+from alldags.show.plots.graph import plot_graph
 from show import answers
 
 FOLDER = Path(__file__).with_suffix("")
@@ -48,7 +52,47 @@ def graph_picture(graph=GRAPH, treatment="smoking", outcome="risk"):
     return graph.plot(treatment=treatment, outcome=outcome)
 
 
-PICTURES: dict[str, Callable] = {"effect": effect_picture, "graph": graph_picture}
+def given_picture(summary=SUMMARY, draws=DRAWS):
+    """Return axes with the density, mean and interval of an effect given that there is one."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(5.0, 2.5))
+    return plot_given_effect(summary, draws, figure.add_axes((0.05, 0.1, 0.9, 0.85)))
+
+
+def folded_picture(kept=("age", "smoking", "tar", "risk")):
+    """Return axes with a graph of which some variables are folded."""
+    edges = {edge: p for edge, p in GRAPH.edges.items() if set(edge) <= set(kept)}
+    drawn = folded(GRAPH.tiers(), edges, kept)
+    return plot_graph(drawn, None, "smoking", "risk", folded=drawn.folded)
+
+
+def residuals_picture(size=0.2):
+    """Return axes with residuals along fitted values."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(5.0, 2.5))
+    fitted = np.linspace(1.0, 9.0, 10)
+    bins = fitted, size * np.sin(fitted), np.full(10, 0.1)
+    return plot_residuals("y", bins, figure.add_axes((0.1, 0.1, 0.85, 0.85)))
+
+
+def balance_picture(gaps=(0.4, -0.3, 0.1, 0.0)):
+    """Return axes with differences between two arms."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(5.0, 2.5))
+    return plot_balance(["age", "sex", "income", "site"], gaps, figure.add_axes((0.2, 0.1, 0.75, 0.85)))
+
+
+PICTURES: dict[str, Callable] = {
+    "effect": effect_picture,
+    "graph": graph_picture,
+    "given": given_picture,
+    "folded": folded_picture,
+    "residuals": residuals_picture,
+    "balance": balance_picture,
+}
 
 
 def drawn(picture: Callable, **settings) -> bytes:

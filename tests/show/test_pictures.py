@@ -20,7 +20,17 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from show import pictures
-from show.pictures import DRAWS, GRAPH, SUMMARY, effect_picture, graph_picture
+from show.pictures import (
+    DRAWS,
+    GRAPH,
+    SUMMARY,
+    balance_picture,
+    effect_picture,
+    folded_picture,
+    given_picture,
+    graph_picture,
+    residuals_picture,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -183,3 +193,50 @@ def test_unknown_endings_are_refused(tmp_path):
     with pytest.raises(AlldagsError, match=r"cannot write a picture as 'graph\.xyz'; use an ending such as \.png"):
         save_figure(graph_picture(), tmp_path / "graph.xyz")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "picture"),
+    [
+        ("given", lambda: given_picture(draws=np.where(DRAWS == 0, 0, DRAWS + 0.1))),
+        ("given", lambda: given_picture(summary=replace(SUMMARY, given_effect=replace(SUMMARY.given_effect, low=0.3)))),
+        ("folded", lambda: folded_picture(("age", "sex", "smoking", "tar", "risk"))),
+        ("residuals", lambda: residuals_picture(-0.2)),
+        ("balance", lambda: balance_picture((0.4, -0.2, 0.1, 0.0))),
+    ],
+)
+def test_a_change_of_what_is_drawn_shows(name, picture):
+    assert off(name, picture) > tolerance(name)
+
+
+def test_an_effect_that_is_not_there_is_not_drawn():
+    with pytest.raises(AlldagsError, match="there is no effect of 'smoking' on 'risk' to draw"):
+        given_picture(summary=replace(SUMMARY, given_effect=None))
+
+
+def test_large_graphs_are_folded_to_what_the_effect_rests_on():
+    import alldags as ad
+
+    rng = np.random.default_rng(0)
+    graph = ad.CandidateGraph.from_tiers([[f"w{i}" for i in range(30)], ["x"], ["y"]], 0.1)
+    table = dict(zip(graph.variables, rng.standard_normal((32, 200)), strict=True))
+    table["y"] = table["y"] + table["x"] + table["w3"]
+    table["x"] = table["x"] + table["w3"]
+    effect = ad.fit(table, graph, rng=0).effect("x", "y")
+    shown = [text.get_text().strip(chr(0x200B)) for text in effect.plots.graph(limit=5).texts]
+    assert {"x", "y", "w3", "27 more"} <= set(shown)
+    assert len(shown) == 6
+    with pytest.raises(AlldagsError, match="limit"):
+        effect.plots.graph(limit=1)
+
+
+def test_checks_that_were_not_made_are_not_drawn():
+    import alldags as ad
+
+    study = ad.datasets.example()
+    checks = ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk")
+    assert checks.plot_residuals("risk").get_xlabel() == "fitted risk, in ten groups of rows"
+    with pytest.raises(AlldagsError, match="the residuals of 'age' were not looked at; those of: 'tar'"):
+        checks.plot_residuals("age")
+    with pytest.raises(AlldagsError, match="name one treatment"):
+        checks.plot_balance()

@@ -23,7 +23,7 @@ SEED = 0
 
 
 def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
-    """Return the candidate graph of a question: edges from tier to tier, but for its exceptions.
+    """Return the candidate graph of a question: edges from tier to tier, but for its exceptions and open pairs.
 
     Examples
     --------
@@ -41,7 +41,21 @@ def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
     for edge in changed:
         if edge not in graph.edges:
             raise AlldagsError(f"{edge[0]!r} does not stand in a tier before {edge[1]!r}")
-    return CandidateGraph(graph.variables, {**graph.edges, **changed})
+    return CandidateGraph(graph.variables, {**graph.edges, **changed, **_open_edges(question, graph.variables)})
+
+
+def _open_edges(question: Mapping[str, Any], known: tuple[str, ...]) -> dict[tuple[str, str], float]:
+    """Return the edges of pairs whose direction is open, both ways."""
+    pairs = question.get("pairs", [])
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 4 for pair in pairs):
+        raise AlldagsError(f"pairs must be a list of [first, second, forward, backward], got {pairs!r}")
+    found: dict[tuple[str, str], float] = {}
+    for first, second, forward, backward in pairs:
+        for name in (first, second):
+            if name not in known:
+                raise AlldagsError(f"the pair of {first!r} and {second!r} has a variable that stands in no tier")
+        found |= {(first, second): forward, (second, first): backward}
+    return found
 
 
 def _is_tiers(value: object) -> bool:
@@ -69,7 +83,8 @@ def answer(moments: Moments, question: Mapping[str, Any]) -> dict[str, Any]:
         Of the table.
     question
         ``tiers`` (lists of names), ``probability`` of all edges from tier to tier, ``edges`` (exceptions, each a
-        cause, an effect and a probability), ``treatment`` and ``outcome``.
+        cause, an effect and a probability), ``pairs`` whose direction is open (two names, and the probability of each
+        direction), ``treatment`` and ``outcome``.
     """
     effect = effect_of(moments, question)
     report = effect_report(effect, checks=False)
@@ -122,6 +137,8 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
     ]
     for cause, effect, probability in question.get("edges", []):
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
+    for first, second, forward, backward in question.get("pairs", []):
+        lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
     return "\n".join(
         [
             *lines,

@@ -62,11 +62,6 @@ def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
     for name in graph.variables:
         if name not in names:
             raise DataError(f"{name!r} of the graph is no column of numbers{did_you_mean(name, names)}")
-    if graph.blocks:
-        raise GraphError(
-            f"the order of {', '.join(map(repr, graph.blocks[0]))} is open in the graph; the page has columns in an "
-            "order: leave one direction of each pair"
-        )
     if graph.hidden:
         pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
@@ -101,14 +96,25 @@ def first_question(
     if graph is None:
         before = [name for name in names if name not in (first, last)]
         tiers = [tier for tier in (before, [first], [last]) if tier]
-        return {"tiers": tiers, "edges": [], "unused": [], **_rest(first, last)}
+        return {"tiers": tiers, "edges": [], "pairs": [], "unused": [], **_rest(first, last)}
     tiers = [list(tier) for tier in graph.tiers()]
     unused = [name for name in names if name not in graph.variables]
-    return {"tiers": tiers, "edges": _exceptions(graph, tiers), "unused": unused, **_rest(first, last)}
+    rest = {"unused": unused, **_rest(first, last)}
+    return {"tiers": tiers, "edges": _exceptions(graph, tiers), "pairs": _pairs(graph, tiers), **rest}
 
 
 def _rest(treatment: str, outcome: str) -> dict[str, Any]:
     return {"probability": DEFAULT_PROBABILITY, "treatment": treatment, "outcome": outcome}
+
+
+def _pairs(graph: CandidateGraph, tiers: list[list[str]]) -> list[list[Any]]:
+    """Return the edges inside a tier, where the order is open: two names and the probability of each direction."""
+    found = []
+    for first, second in ((a, b) for tier in tiers for i, a in enumerate(tier) for b in tier[i + 1 :]):
+        forward, backward = (graph.edges.get(edge, 0.0) for edge in ((first, second), (second, first)))
+        if forward or backward:
+            found.append([first, second, forward, backward])
+    return found
 
 
 def _exceptions(graph: CandidateGraph, tiers: list[list[str]]) -> list[list[Any]]:

@@ -49,6 +49,11 @@ class ArraySource:
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
 
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self._array)
+
     def tally(self, variables: Iterable[str]) -> Tally:
         return tally_columns(self.numbers(variables))
 
@@ -86,6 +91,11 @@ class MappingSource:
         progress: bool = False,  # noqa: ARG002  - what is in memory is soon added up
     ) -> MomentsRecord:
         return checked_moments(self.numbers(variables), drop_missing=drop_missing, n_jobs=n_jobs)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(np.asanyarray(self._table[self.columns[0]])) if self.columns else 0
 
     def tally(self, variables: Iterable[str]) -> Tally:
         return tally_columns(self.numbers(variables))

@@ -135,9 +135,35 @@ def too_large_to_tell(name: str) -> DataError:
     )
 
 
+class NotNumbersError(DataError):
+    """A column is not made of numbers."""
+
+
+_TEMPORAL = ("date", "time", "duration", "m8", "<m8")
+
+
 def not_numbers(name: str, dtype: object) -> DataError:
     """Say that a column cannot be used, and what to do about it."""
-    return DataError(
+    if str(dtype).lower().startswith(_TEMPORAL):
+        return dates(name, dtype)
+    return NotNumbersError(
         f"column {name!r} has dtype {dtype}, which is not a number; encode it as numbers (for example 0/1 columns, one "
         "per category) or leave it out"
+    )
+
+
+def dates(name: str, dtype: object) -> DataError:
+    """Say that dates and times are no numbers, and what to do about it."""
+    return DataError(
+        f"column {name!r} has dates or times ({dtype}), which have neither zero nor unit: make a number of them, such "
+        "as days since the first of them, the year, or the month as text; or leave it out"
+    )
+
+
+def too_many_levels(name: str, labels: list[Any], rows: int) -> DataError:
+    """Say that a column of words has too many to be a category."""
+    shown = ", ".join(repr(label) for label in labels[:3])
+    return DataError(
+        f"column {name!r} is text with {len(labels)} different values or more in {rows} rows, such as {shown}: too "
+        "many to be a category; if these are numbers, look for what is not one; join rare levels, or leave it out"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,10 +30,16 @@ def csv_stream(file: Path, dialect: Dialect) -> Stream:
         schema,
         partial(_pieces, file, dialect, types),
         f"the file {str(file)!r}",
+        expected=None if first is None else _about(file, first.num_rows),
         same_order=True,
         refuse=partial(_refused, file, dialect, first),
         notes=dialect.notes,
     )
+
+
+def _about(file: Path, rows: int) -> int:
+    """Return about how many rows a file has, from those of its first block; too few if it is compressed."""
+    return max(rows, round(rows * file.stat().st_size / _BLOCK_BYTES))
 
 
 def _opened(file: Path, dialect: Dialect, types: dict[str, Any], names: Sequence[str] | None = None) -> Any:
@@ -116,9 +123,12 @@ def _not_utf8(file: Path, error: Exception) -> DataError:
 
 
 def _not_a_number(file: Path, name: str, line: int, text: str) -> DataError:
+    comma = re.fullmatch(r"[+-]?\d+,\d+", text.strip())
+    fix = (
+        "for decimal commas, read_table(path, decimal=',')" if comma else "leave the cell empty if the value is missing"
+    )
     return DataError(
-        f"column {name!r} of {str(file)!r} is not all numbers: line {line} has {text!r}; correct it, or leave the cell "
-        "empty if the value is missing"
+        f"column {name!r} of {str(file)!r} is not all numbers: line {line} has {text!r}; correct it, or, {fix}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import gzip
 import io
@@ -84,8 +85,8 @@ def find_dialect(
     if lines and (said := re.fullmatch(r"sep=(.)", lines[0].strip('\ufeff \r\n"') or "")):
         separator, skip, lines = separator or said[1], 1, lines[1:]  # as spreadsheets have it
     sign = separator or _separator(file, lines)
-    rows = list(csv.reader(lines, delimiter=sign))
-    return Dialect(sign, decimal or _decimal(file, rows, skip), found, skip, notes)
+    rows = _rows(lines, sign)
+    return Dialect(sign, decimal or _decimal(file, rows, skip, sign), found, skip, notes)
 
 
 def _head(file: Path) -> bytes:
@@ -205,21 +206,34 @@ def _separator(file: Path, lines: Sequence[str]) -> str:
 
 
 def _field_counts(lines: Sequence[str], sign: str) -> list[int]:
-    return [len(row) for row in csv.reader(lines, delimiter=sign) if row]
+    return [len(row) for row in _rows(lines, sign) if row] or [1]
+
+
+def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
+    """Return the fields of lines, as far as the standard library reads them: it refuses very long ones."""
+    rows = []
+    with contextlib.suppress(csv.Error):
+        for row in csv.reader(lines, delimiter=sign):
+            rows.append(row)  # noqa: PERF402  - what came before the error is kept
+    return rows
 
 
 # -- decimal sign ----------------------------------------------------------------------------------------------------
 
 
-def _decimal(file: Path, rows: Sequence[Sequence[str]], skip: int) -> str:
+def _decimal(file: Path, rows: Sequence[Sequence[str]], skip: int, separator: str) -> str:
     """Return the decimal sign that all numbers share; a point if there is none."""
     cells = list(_cells(rows, skip))
     if grouped := next((cell for cell in cells if _GROUPED.fullmatch(cell[2])), None):
-        raise _doubt(file, *grouped, "has a sign between thousands; write numbers without it")
+        raise _doubt(
+            file, *grouped, "has a sign between thousands; write numbers without it, or, if it is none, say decimal='.'"
+        )
     commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell[2])]
     if not commas:
         return "."
     points = [cell for cell in cells if _WITH_POINT.fullmatch(cell[2])]
+    if points and separator == ",":
+        return "."  # 1,3 in quotes is rather a list
     if points:
         other = f"but line {points[0][0]} has {points[0][2]!r} in column {points[0][1]!r}"
         raise _doubt(file, *commas[0], f"{other}; write all decimals with the same sign")

@@ -346,6 +346,7 @@ def joined(streams: Sequence[Stream], files: Sequence[PartFile]) -> Stream:
         pieces=lambda names: [opened for stream in streams for opened in stream.pieces(names)],
         what=f"{len(streams)} files such as {str(files[0].path)!r}",
         count=(lambda: sum(stream.count() for stream in streams if stream.count is not None)) if known else None,
+        expected=sum(stream.expected or 0 for stream in streams) or None,
         notes=tuple(dict.fromkeys(note for stream in streams for note in stream.notes)),
     )
 

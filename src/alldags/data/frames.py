@@ -64,6 +64,19 @@ class FrameSource:
         (chosen,) = choose_names(self.columns, [name])
         return partial(_slice_labels, self._frame.get_column(chosen))
 
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self._frame)
+
+    def levels(self, name: str) -> tuple[Any, ...]:
+        """Return the levels of a column that has them in an order of its own; none if it has not."""
+        import narwhals.stable.v2 as nw
+
+        series = self._frame.get_column(name)
+        known = series.dtype in (nw.Categorical, nw.Enum)
+        return tuple(series.cat.get_categories().to_list()) if known else ()
+
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)
         rows = len(self._frame)

@@ -26,11 +26,17 @@ class LazySource(StreamSource):
     @staticmethod
     def takes(table: object) -> bool:
         """Is this a polars lazy frame, or something with Arrow batches that is not a frame in memory?"""
-        return _is_lazy_polars(table) or (hasattr(table, "__arrow_c_stream__") and not _is_in_memory(table))
+        if _is_lazy_polars(table) or _is_dataset(table):
+            return True
+        return hasattr(table, "__arrow_c_stream__") and not _is_in_memory(table)
 
 
 def _is_lazy_polars(table: object) -> bool:
     return type(table).__module__.startswith("polars.") and type(table).__name__ == "LazyFrame"
+
+
+def _is_dataset(table: object) -> bool:
+    return type(table).__module__.startswith("pyarrow.") and hasattr(table, "get_fragments")
 
 
 def _is_in_memory(table: object) -> bool:
@@ -46,6 +52,8 @@ def _is_in_memory(table: object) -> bool:
 def _stream(table: Any) -> Stream:
     if _is_lazy_polars(table):
         return _polars(table)
+    if _is_dataset(table):
+        return _dataset(table)
     if hasattr(table, "to_arrow_reader"):
         return _duckdb(table)
     if hasattr(table, "to_pyarrow_batches"):
@@ -59,6 +67,7 @@ def _stream(table: Any) -> Stream:
 def _polars(frame: Any) -> Stream:
     import polars as pl
 
+    pyarrow()  # through which its rows come
     try:
         schema = pl.DataFrame(schema=frame.collect_schema()).to_arrow().schema
     except Exception as error:  # polars has many for a query that cannot be
@@ -108,6 +117,24 @@ def _ibis(table: Any) -> Stream:
 
 def _ibis_pieces(table: Any, names: Sequence[str]) -> list[Batches]:
     return [partial(table.select(list(names)).to_pyarrow_batches, chunk_size=_BATCH_ROWS)]
+
+
+# -- pyarrow datasets --------------------------------------------------------------------------------------------------
+
+
+def _dataset(dataset: Any) -> Stream:
+    return Stream(dataset.schema, partial(_fragments, dataset), "the pyarrow dataset", same_order=True)
+
+
+def _fragments(dataset: Any, names: Sequence[str]) -> list[Batches]:
+    """Return row groups, or files that have none, as pieces; one thread each, for we have our own."""
+    parts = [
+        part
+        for whole in dataset.get_fragments()
+        for part in (whole.split_by_row_group() if hasattr(whole, "split_by_row_group") else [whole])
+    ]
+    options = {"schema": dataset.schema, "columns": list(names), "batch_size": PART_ROWS, "use_threads": False}
+    return [partial(part.to_batches, **options) for part in parts]
 
 
 # -- any other Arrow stream --------------------------------------------------------------------------------------------

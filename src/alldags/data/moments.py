@@ -33,6 +33,8 @@ class Moments(MomentsRecord):
         Centred cross-products ``sum (x - mean)(x - mean)'``, shape (m, m).
     names
         Column names, m of them.
+    profile
+        Extremes of the columns, where rows were seen: behind notes about likely mistakes in the data.
 
     Examples
     --------
@@ -71,7 +73,7 @@ class Moments(MomentsRecord):
             Threads over which the rows are split, -1 for one per processor; the result does not depend on it.
         """
         found = open_source(table, names).moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
-        return cls(found.n, found.mean, found.scatter, found.names)
+        return cls(found.n, found.mean, found.scatter, found.names, profile=found.profile)
 
     @classmethod
     def from_covariance(

@@ -6,7 +6,7 @@ the query, and the engine behind it quotes the names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,9 @@ def pushed_down(table: Any, columns: Iterable[str] | None, *, drop_missing: bool
         schema = frame.collect_schema()
         names = choose_names(check_names(schema.names()), columns)
         check_work(len(names), 1)
-        for name in names:
-            _check_type(name, schema[name])
-        return checked(_sums(_numbers(frame, names), names, drop_missing), drop_missing)
+        truth = {name for name in names if _is_truth(name, schema[name])}
+        numbers = _numbers(frame, names, truth)
+        return checked(_sums(_told_apart(numbers, names), names, drop_missing), drop_missing)
     except AlldagsError:
         raise
     except Exception as error:  # each engine has its own
@@ -75,19 +75,44 @@ def _lazy(table: Any) -> nw.LazyFrame[Any]:
     return frame
 
 
-def _check_type(name: str, dtype: Any) -> None:
+def _is_truth(name: str, dtype: Any) -> bool:
+    """Is this a column of truth values, and not of numbers? An error if it is neither."""
     import narwhals.stable.v2 as nw
 
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise not_numbers(name, dtype)
+    return bool(dtype == nw.Boolean)
 
 
-def _numbers(frame: nw.LazyFrame[Any], names: tuple[str, ...]) -> nw.LazyFrame[Any]:
-    """Return the columns as floating point numbers, in which NaN is null."""
+def _numbers(frame: nw.LazyFrame[Any], names: tuple[str, ...], truth: Collection[str]) -> nw.LazyFrame[Any]:
+    """Return the columns as floating point numbers, which not every engine makes of truth values by itself."""
     import narwhals.stable.v2 as nw
 
-    numbers = frame.select(*(nw.col(name).cast(nw.Float64) for name in names))
+    return frame.select(
+        *(
+            nw.when(~nw.col(name).is_null()).then(_one_if(nw.col(name)).cast(nw.Float64)).alias(name)
+            if name in truth
+            else nw.col(name).cast(nw.Float64)
+            for name in names
+        )
+    )
+
+
+def _told_apart(numbers: nw.LazyFrame[Any], names: tuple[str, ...]) -> nw.LazyFrame[Any]:
+    """Return the columns with null in place of NaN, where the engine has NaN."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        numbers.select(nw.col(names[0]).is_nan()).head(1).select(nw.len()).collect()
+    except Exception:  # each engine has its own way to say that there is no such thing
+        return numbers
     return numbers.with_columns(*(nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name) for name in names))
+
+
+def _one_if(condition: nw.Expr) -> nw.Expr:
+    import narwhals.stable.v2 as nw
+
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 def _sums(numbers: nw.LazyFrame[Any], names: tuple[str, ...], drop_missing: bool) -> Sums:
@@ -107,18 +132,15 @@ def _tally(numbers: nw.LazyFrame[Any], names: tuple[str, ...]) -> Tally:
 
     missing = [_column(name).is_null() for name in names]
     largest = [_column(name).abs() for name in names]
-    counts = [nw.len(), nw.any_horizontal(*missing, ignore_nulls=False).cast(nw.Float64).sum()]
-    each = [hole.cast(nw.Float64).sum() for hole in missing] + [size.max() for size in largest]
+    counts = [nw.len(), _one_if(nw.any_horizontal(*missing, ignore_nulls=False)).sum()]
+    each = [_one_if(hole).sum() for hole in missing] + [size.max() for size in largest]
     found = _asked(numbers, [*counts, *each])
     m = len(names)
     peaks = found[2 + m :]
-    for name in (
-        name for name, peak, holes in zip(names, peaks, found[2:], strict=False) if np.isnan(peak) and holes < found[0]
-    ):
-        raise DataError(f"column {name!r} holds NaN that the engine does not tell from numbers; make it null there")
-    return Tally(
-        int(found[0]), int(found[1]), found[2 : 2 + m].astype(np.int64), np.isinf(peaks).astype(np.int64), peaks
-    )
+    for place in np.flatnonzero(np.isnan(peaks) & (found[2 : 2 + m] < found[0])).tolist():
+        raise DataError(f"column {names[place]!r} holds NaN that the engine takes for numbers; make it null there")
+    holes, infinite = found[2 : 2 + m].astype(np.int64), np.isinf(peaks).astype(np.int64)
+    return Tally(int(found[0]), int(found[1]), holes, infinite, peaks)
 
 
 def _products(frame: nw.LazyFrame[Any], names: tuple[str, ...], origin: FloatArray, rows: int) -> MomentsRecord:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from alldags import checks
-from alldags.data.accumulate import checked_moments
+from alldags.data.accumulate import checked_moments, column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
+from alldags.data.levels import Levels, code_words, coded_columns, levels_note
 from alldags.data.missing import Holes, read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
+from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
 from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
@@ -106,10 +108,24 @@ class Tables:
         The rows of each completed table; one, unless values were imputed.
     notes
         What the user should know about how the data were read.
+    outside
+        What columns outside the graph have to do with those in it.
+    levels
+        Of the columns of words and truth values.
     """
 
     parts: tuple[RowGroups, ...]
     notes: tuple[str, ...] = field(default=())
+    outside: Outside | None = None
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> Seen | None:
+        """What was seen of the first table, for notes about likely mistakes in it."""
+        whole = self.parts[0].without()
+        if whole is None:
+            return None
+        return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside, self.levels)
 
 
 def read_tables(
@@ -140,13 +156,35 @@ def read_tables(
     """
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
-    source = open_source(table, names)
+    source, levels = code_words(open_source(table, names), variables)
+    _check_categories(levels, options)
+    columns = coded_columns(variables, levels)
     if options.missing == "impute":
-        found = _imputed_here(source, variables, options, rng, n_jobs)
+        found = _imputed_here(source, columns, options, rng, n_jobs)
     else:
-        found = _as_it_is(source, variables, options, n_jobs, progress)
-    ignored = ignored_columns_note(source, (*variables, *options.columns))
-    return Tables(found.parts, (*source.notes, *ignored, *found.notes))
+        found = _as_it_is(source, columns, options, n_jobs, progress)
+    used = (*columns, *options.columns)
+    first = (*source.notes, *_matrix_note(source), *ignored_columns_note(source, used))
+    notes = (*first, *levels_note(levels), *found.notes)
+    return Tables(found.parts, notes, look_outside(source, columns, used), levels)
+
+
+def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None:
+    """Refuse, by name, what a category cannot be combined with."""
+    names = [name for name, one in levels.items() if one.is_category]
+    if names and options.missing == "impute":
+        raise DataError(
+            f"missing='impute' draws numbers, and {names[0]!r} is a category: use missing='drop', or 0/1 columns for "
+            "its levels"
+        )
+    if names and isinstance(options.interventions, Mapping) and set(names) & set(options.interventions):
+        raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
+
+
+def _matrix_note(source: Source) -> tuple[str, ...]:
+    if not looks_like_covariance(source):
+        return ()
+    return ("the table is a symmetric matrix: did you mean ad.Moments.from_covariance(table, n=...)?",)
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
@@ -177,7 +215,8 @@ def _grouped(source: Source, variables: Sequence[str], options: RowOptions, n_jo
     weights = None if given[2] is None else weight_reader(source, given[2], columns.rows, options.weight_kind)
     drop = options.missing == "drop"
     groups = read_groups(columns, targets, clusters, weights, drop_missing=drop, n_jobs=n_jobs)
-    rows = RowGroups(groups, effective=weights is not None and options.weight_kind == "sampling")
+    effective = weights is not None and options.weight_kind == "sampling"
+    rows = RowGroups(groups, effective, column_profile(columns))
     if clusters is not None:
         check_clusters(rows)
     return rows

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
 import numpy as np
 
 from alldags.data.bad_values import Tally, no_tally
 from alldags.data.columns import Columns, Reader, choose_names, refuse_names
+from alldags.data.profile import Profile
 from alldags.errors import DataError, did_you_mean
 from alldags.typing import FloatArray
 
@@ -27,6 +28,7 @@ class MomentsRecord:
     mean: FloatArray
     scatter: FloatArray
     names: tuple[str, ...]
+    profile: Profile | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         m = len(self.names)
@@ -53,7 +55,8 @@ class MomentsRecord:
             if name not in position:
                 raise DataError(f"column {name!r} is not in the data{did_you_mean(name, self.names)}")
         rows = [position[name] for name in names]
-        return type(self)(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names))
+        profile = None if self.profile is None else self.profile.select(rows)
+        return type(self)(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names), profile=profile)
 
 
 class MomentsSource:
@@ -106,9 +109,13 @@ def merge(a: Record, b: Record) -> Record:
     gap = b.mean - a.mean
     mean = a.mean + gap * (b.n / n)
     scatter = a.scatter + b.scatter + np.outer(gap, gap) * (a.n * b.n / n)
-    return type(a)(n, mean, scatter, a.names)
+    profile = None if a.profile is None or b.profile is None else a.profile + b.profile
+    return type(a)(n, mean, scatter, a.names, profile=profile)
 
 
 def moved(moments: Record, shift: FloatArray) -> Record:
-    """Return the moments of the same rows with `shift`, shape (m,), added to each."""
-    return type(moments)(moments.n, shift + moments.mean, moments.scatter, moments.names)
+    """Return the moments of the same rows with means counted from a point `shift`, shape (m,), further down.
+
+    The profile, in the user's units all along, stays.
+    """
+    return type(moments)(moments.n, shift + moments.mean, moments.scatter, moments.names, profile=moments.profile)

@@ -17,6 +17,7 @@ import numpy as np
 from alldags.data.accumulate import PART_ROWS, first_finite, map_parts
 from alldags.data.bad_values import bad_values
 from alldags.data.columns import Columns, Reader, check_rows
+from alldags.data.profile import Profile
 from alldags.data.record import MomentsRecord, merge, moved
 from alldags.errors import DataError
 from alldags.typing import FloatArray, IntArray
@@ -60,6 +61,8 @@ class RowGroups:
         Each with its own targets and cluster.
     effective
         Whether weights are those of a sample: rows then count as their effective number.
+    profile
+        Extremes of all rows, where groups do not have them.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class RowGroups:
 
     groups: tuple[RowGroup, ...]
     effective: bool = False
+    profile: Profile | None = None
 
     @property
     def targets(self) -> frozenset[str]:

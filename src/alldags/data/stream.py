@@ -43,6 +43,8 @@ class Stream:
         The data in a few words, for errors.
     count
         Returns the number of rows without reading them; None if that is not known.
+    expected
+        About how many rows there are, for a progress bar, where they are not counted.
     same_order
         Whether every reading gives the same rows in the same order, as files do; a query may not.
     refuse
@@ -55,6 +57,7 @@ class Stream:
     pieces: Callable[[Sequence[str]], Sequence[Batches]]
     what: str
     count: Callable[[], int] | None = None
+    expected: int | None = None
     same_order: bool = False
     refuse: Callable[[str, Any], DataError] = not_numbers
     notes: tuple[str, ...] = field(default=())
@@ -82,7 +85,10 @@ class StreamSource:
             return self._collected.moments(chosen, drop_missing=drop_missing, n_jobs=n_jobs)
         if (chosen, drop_missing) not in self._passes:
             pieces = self._pieces(chosen)
-            found = sum_pieces(pieces, chosen, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+            expected = self.stream.expected or (None if self.stream.count is None else self.stream.count())
+            found = sum_pieces(
+                pieces, chosen, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress, rows=expected
+            )
             self._passes[chosen, drop_missing] = found
         return checked(self._passes[chosen, drop_missing], drop_missing)
 
@@ -123,6 +129,33 @@ class StreamSource:
             return self.stream.count()
         first = self.columns[:1]
         return sum(batch.num_rows for opened in self.stream.pieces(first) for batch in guarded(self.stream, opened))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows if self.stream.same_order else self._collected.rows
+
+    def is_words(self, name: str) -> bool:
+        """Tell whether a column is text, by its type."""
+        types, dtype = pyarrow("pyarrow.types"), self.stream.schema.field(name).type
+        inner = dtype.value_type if types.is_dictionary(dtype) else dtype
+        return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner))
+
+    def is_truth(self, name: str) -> bool:
+        """Tell whether a column has truth values, by its type."""
+        return bool(pyarrow("pyarrow.types").is_boolean(self.stream.schema.field(name).type))
+
+    def head(self, names: Sequence[str], rows: int) -> list[Column]:
+        """Return the first rows of some columns of numbers."""
+        blocks, found = [], 0
+        for block in _in_turn(self._pieces(tuple(names))):
+            blocks.append(block)
+            found += len(block[0])
+            if found >= rows:
+                break
+        if not blocks:
+            return [np.zeros(0) for _ in names]
+        return [np.concatenate(columns)[:rows] for columns in zip(*blocks, strict=True)]
 
     @cached_property
     def _collected(self) -> FrameSource:

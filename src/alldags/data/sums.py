@@ -28,6 +28,7 @@ Piece: TypeAlias = Callable[[], Iterable[Block]]
 """Opens a part of the data: its blocks, once through."""
 
 _PATIENCE = 1.0  # seconds before a bar appears
+_STEP_ROWS = 1000  # of that bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,10 @@ class Sums:
             return Sums(self.origin, merge(self.moments, there), tally)
 
 
-def sum_blocks(blocks: Iterable[Block], names: tuple[str, ...], drop_missing: bool) -> Sums:
-    """Add up one piece.
+def sum_blocks(
+    blocks: Iterable[Block], names: tuple[str, ...], drop_missing: bool, done: Callable[[int], object] = bool
+) -> Sums:
+    """Add up one piece; `done` is told the number of rows after each part.
 
     Examples
     --------
@@ -71,6 +74,7 @@ def sum_blocks(blocks: Iterable[Block], names: tuple[str, ...], drop_missing: bo
     total = _nothing(names)
     for block in in_parts(blocks, PART_ROWS):
         total = _with_block(total, block, drop_missing)
+        done(len(block[0]))
     return total
 
 
@@ -125,19 +129,38 @@ def _joined(blocks: Sequence[Block]) -> Block:
 
 
 def sum_pieces(
-    pieces: Sequence[Piece], names: tuple[str, ...], *, drop_missing: bool, n_jobs: int = 1, progress: bool = False
+    pieces: Sequence[Piece],
+    names: tuple[str, ...],
+    *,
+    drop_missing: bool,
+    n_jobs: int = 1,
+    progress: bool = False,
+    rows: int | None = None,
 ) -> Sums:
-    """Add up pieces on some threads, and join them in their order: the number of threads changes nothing."""
+    """Add up pieces on some threads, and join them in their order: the number of threads changes nothing.
+
+    Parameters
+    ----------
+    pieces, names
+        Parts of the data, and their columns.
+    drop_missing
+        Leave out rows with a missing value.
+    n_jobs
+        Threads.
+    progress
+        Show a bar when it takes long and the number of rows is known.
+    rows
+        That number, or about that.
+    """
     check_work(len(names), n_jobs)
-    with Progress("reading rows", len(pieces), show=None if progress else False, patience=_PATIENCE) as bar:
+    steps = -(-(rows or 0) // _STEP_ROWS)
+    with Progress("reading rows, in thousands", steps, show=None if progress else False, patience=_PATIENCE) as bar:
         job = partial(_sum_piece, pieces, names, drop_missing, bar)
         return reduce(Sums.__add__, map_parts(job, range(len(pieces)), n_jobs), _nothing(names))
 
 
 def _sum_piece(pieces: Sequence[Piece], names: tuple[str, ...], drop_missing: bool, bar: Progress, place: int) -> Sums:
-    found = sum_blocks(pieces[place](), names, drop_missing)
-    bar.advance()
-    return found
+    return sum_blocks(pieces[place](), names, drop_missing, lambda rows: bar.advance(round(rows / _STEP_ROWS)))
 
 
 def checked(sums: Sums, drop_missing: bool) -> MomentsRecord:

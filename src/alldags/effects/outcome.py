@@ -270,6 +270,8 @@ class OutcomeDistribution:
         Of the outcome of a new unit.
     centers, spreads
         Mean and standard deviation of the outcome for each posterior draw, shape (draws,).
+    notes
+        What a reader should know, such as that `x` is outside the observed values.
     """
 
     x: float
@@ -277,6 +279,7 @@ class OutcomeDistribution:
     sd: float
     centers: FloatArray
     spreads: FloatArray
+    notes: tuple[str, ...] = ()
 
     def density(self, y: float | FloatArray) -> FloatArray:
         """Return the density at `y`."""
@@ -307,4 +310,5 @@ class OutcomeDistribution:
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def __repr__(self) -> str:
-        return f"OutcomeDistribution(do(x = {self.x:g}): mean {self.mean:.4g}, sd {self.sd:.4g})"
+        noted = "".join(f"; note: {note}" for note in self.notes)
+        return f"OutcomeDistribution(do(x = {self.x:g}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"

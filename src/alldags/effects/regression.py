@@ -85,7 +85,7 @@ def least_squares(
     rows = data.undisturbed(between)
     if rows is None:
         return None
-    columns = [rows.index[name] for name in (treatment, *covariates)]
+    columns = [rows.index[name] for name in data.columns((treatment, *covariates))]
     freedom = rows.n - len(columns)
     if rows.rows < len(columns) + _SPARE_ROWS or _is_singular(rows, columns):
         return None

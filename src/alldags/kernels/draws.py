@@ -85,7 +85,7 @@ def prepare(precision: FloatArray, shift: FloatArray, index: IntArray, p: int, w
             work[i, j] = precision[index[i], index[j]]
         work[i, p] = shift[index[i]]
     work[p, p] = 1.0
-    factorise(work, 0, p + 1, 0.0)
+    factorise(work, np.int64(0), p + 1, 0.0)
     center = work[work.shape[0] - 1]
     q = 0.0
     for i in range(p):

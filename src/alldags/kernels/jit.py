@@ -10,6 +10,9 @@ All are cached on disk, release the interpreter lock, and divide by zero without
 - `vector_sum`: reductions over lanes, whose order of operations the compiler may change;
 - `inlined`: a formula that must become part of the loop around it.
 
+A counter that starts from a literal (``p = 0``) and is handed on makes numba compile what it is handed to twice, once
+for that very number: start it from ``np.int64(0)``.
+
 With ``NUMBA_DISABLE_JIT=1`` all of them leave the function as it is, except that in those called from Python numpy's
 scalars overflow and divide by zero without a warning, as compiled numbers do.
 

@@ -74,6 +74,7 @@ def with_families(
     """
     named = _named(families, graphs[0].variables)
     children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
+    children = [name for name in children if name not in data.categories]
     chosen = {name: family for name, family in named.items() if family is not None and name in children}
     reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs)
     if chosen and reason is not None:

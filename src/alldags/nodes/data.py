@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
+from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
 from alldags.nodes.curved import CurvedRows
 from alldags.nodes.quadratic import FamilyRows
@@ -72,6 +74,10 @@ class WorkingData:
         Rows of the children that are not normal.
     curved
         Children that may have curves; None if there is none.
+    categories
+        The columns, among those of `pooled`, that stand for each variable that is a category.
+    seen
+        The table as it was read, for notes about likely mistakes in it.
     """
 
     pooled: ChildData
@@ -80,6 +86,8 @@ class WorkingData:
     unset: Callable[[Collection[str]], ChildData | None] | None = None
     families: Mapping[str, FamilyRows] = field(default_factory=dict)
     curved: CurvedRows | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    seen: Seen | None = field(default=None, repr=False)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -90,6 +98,10 @@ class WorkingData:
                 f"leave out the edges into it with randomized={child!r}"
             )
         return data
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns of some variables: their own, or those of a category."""
+        return tuple(column for name in names for column in self.categories.get(name, (name,)))
 
     def knows(self, child: str) -> bool:
         """Whether there are rows that show what acts on a variable."""
@@ -130,8 +142,8 @@ class WorkingData:
         return float(np.sqrt(variance) * self.scale[place])
 
     def scale_of(self, name: str) -> float:
-        """Return the user's units per working unit of a variable."""
-        return float(self.scale[self.pooled.index[name]])
+        """Return the user's units per working unit of a variable; not a number for a category, which has none."""
+        return math.nan if name in self.categories else float(self.scale[self.pooled.index[name]])
 
 
 def working_data(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,7 +97,8 @@ class Clusters:
         ):
             rows = resampled(self.tables[place % len(self.tables)], np.random.default_rng(child))
             try:
-                yield working_rows(rows, model.prior, posterior.variables, model.data.scale)
+                fresh = working_rows(rows, model.prior, model.data.pooled.names, model.data.scale)
+                yield replace(fresh, categories=model.data.categories)
             except DataError:
                 continue  # a variable that does not vary in the clusters drawn
 

@@ -22,6 +22,7 @@ from alldags.models.terms.make import Rows
 from alldags.models.terms.node import TermNode, TermSpec, fit_term_node
 from alldags.results.contrast import Contrast
 from alldags.results.curved_notes import curved_notes
+from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
 from alldags.results.quantity import Quantity
 from alldags.results.sample import AtomicSample
@@ -369,6 +370,10 @@ class CurvedEffect(Effect):
     def mediators(self) -> Table:
         """Refused: effects that bend are no products along paths."""
         raise AlldagsError(_LINES)
+
+    def edge_influence(self) -> Table:
+        """Return what knowing each uncertain edge into the outcome would do to the answer, most informative first."""
+        return influence_of_terms(self._direct("edge_influence()"), self.mean, self.sd, self.posterior._stream())
 
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
         """Refused: what a hidden cause does to a curve is not worked out yet."""

@@ -20,12 +20,14 @@ from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
+from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
+from alldags.results.data_notes import range_note
 from alldags.results.notes import effect_notes
 from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
@@ -457,11 +459,22 @@ class Effect:
         """
         x = checks.finite("the value the treatment is set to", x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        self._check_straight()
         edges = sum(len(model.graph.edges) for model in self._models.items)
         check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
-        return outcomes.outcome_distribution(
+        found = outcomes.outcome_distribution(
             self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
         )
+        return replace(found, notes=range_note(self.posterior._data.seen, self.treatment, [x]))
+
+    def _check_straight(self) -> None:
+        """Refuse to say where a unit's outcome is if a category, which has no mean, may act on it."""
+        for name in self.posterior._data.categories:
+            if any(name in model.graph.ancestors(self.outcome) for model in self._models.items):
+                raise AlldagsError(
+                    f"do() is about straight lines, and the category {name!r} may act on {self.outcome!r}; make 0/1 "
+                    "columns of its levels"
+                )
 
     def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.

@@ -53,6 +53,11 @@ def check_rows(effect: Effect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: Effect) -> None:
     """Refuse engines that take as known what has to be drawn."""
+    for name in effect.posterior._data.categories:
+        raise AlldagsError(
+            f"{name!r} is a category, and sensitivity to a hidden cause knows numbers only; make 0/1 columns of its "
+            "levels"
+        )
     name = effect.posterior.engine
     if name in WITHOUT_AVERAGE:
         raise EngineError(

@@ -23,6 +23,7 @@ def effects_on(posterior: Posterior, outcome: str, level: float) -> Table:
     if posterior._link:
         _check_refits(posterior, outcome, len(sources))
     order = posterior._models.items[0].graph.order
+    sources -= posterior._data.categories.keys()  # which no single number moves
     return effects_table([posterior.effect(name, outcome) for name in order if name in sources], level)
 
 

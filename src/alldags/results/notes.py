@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alldags.effects.sampled import sampled_orders
 from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
 from alldags.results.checks import extrapolation_note
+from alldags.results.curves_worth import curves_note
+from alldags.results.data_notes import effect_data_notes
 from alldags.results.row_notes import row_notes
 from alldags.show.words import number, percent
 
@@ -32,7 +34,6 @@ def _node_notes(effect: Effect) -> Iterator[str]:
     for node in nodes:
         yield from node.diagnostics.warnings
     yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
-    yield from _copies_note(nodes)
     blocks = dict.fromkeys(block for total in effect._totals.items for block in total.order_blocks)
     for block in blocks:
         yield from block.diagnostics.warnings
@@ -59,19 +60,6 @@ def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:
         )
 
 
-def _copies_note(nodes: Iterable[NodePosterior]) -> Iterator[str]:
-    """Say that data cannot tell copies of one column apart."""
-    for node in nodes:
-        copies = getattr(node.diagnostics, "copies", ())
-        names = [name for name, copy in zip(node.problem.terms, copies, strict=False) if copy]
-        if names:
-            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-            yield (
-                f"some candidate causes of {node.problem.child!r} are copies of each other "
-                f"({', '.join(names[:4])}{more}): data cannot tell which of them acts; keep one of each"
-            )
-
-
 def _hidden_note(effect: Effect) -> Iterator[str]:
     """Say what a hidden common cause in the graph did to the answer, and that data do not inform it."""
     mixture = effect._hidden
@@ -92,6 +80,8 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from _slab_note(effect)
     yield from extrapolation_note(effect)
     yield from row_notes(effect)
+    yield from curves_note(effect)
+    yield from effect_data_notes(effect)
 
 
 def _link_note(effect: Effect) -> Iterator[str]:

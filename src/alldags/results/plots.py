@@ -67,6 +67,35 @@ class EffectPlots:
             ax.set_title("were there no hidden common cause", fontsize="small", loc="left")
         return ax
 
+    def given_effect(self, ax: Axes | None = None) -> Axes:
+        """Draw the effect given that there is one: density, mean and interval."""
+        from alldags.show.plots.given import plot_given_effect
+
+        return plot_given_effect(self.effect.summary(), self.effect.sample.draws, ax)
+
+    def graph(self, limit: int = 16, ax: Axes | None = None) -> Axes:
+        """Draw the part of the candidate graph on which the effect rests most; of each tier the rest is one pale box.
+
+        Edges are as wide as they are probable after the data. Of several candidate graphs the most probable is drawn.
+
+        Parameters
+        ----------
+        limit
+            How many variables are drawn; up to 60.
+        ax
+            Matplotlib axes to draw on; by default a new figure in the size that the graph needs.
+        """
+        from alldags.results.report import effect_report
+        from alldags.show.plots.folded import folded
+        from alldags.show.plots.graph import plot_graph
+        from alldags.show.report.clip import clipped
+
+        limit = checks.whole("limit", limit, 2, 60)
+        report = effect_report(self.effect, checks=False)
+        part = clipped(report, limit)
+        drawn = folded(report.tiers, part.edges, part.variables)
+        return plot_graph(drawn, ax, self.effect.treatment, self.effect.outcome, folded=drawn.folded)
+
     def spread(self, others: Sequence[Effect] = (), ax: Axes | None = None) -> Axes:
         """Draw how much of the variance comes from not knowing the graph, and the coefficients; of others, too."""
         from alldags.show.plots.spread import plot_spread

@@ -23,6 +23,7 @@ from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
+from alldags.models.categories import category_question
 from alldags.models.components import on_other_data
 from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
@@ -32,6 +33,7 @@ from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
+from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -204,6 +206,8 @@ class Posterior:
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
+            if name in self._data.categories:
+                raise category_question(name, role, len(self._data.categories[name]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         check_over(over)
@@ -359,7 +363,7 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self._prepare()
-        found = tables.edges_table(self._models, self.edges)
+        found = with_term_edges(self, tables.edges_table(self._models, self.edges))
         return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
@@ -573,7 +577,8 @@ class Posterior:
 
     @property
     def _units(self) -> Any:
-        return self._data.scale[None, :] / self._data.scale[:, None]
+        scale = np.array([self._data.scale_of(name) for name in self.variables])
+        return scale[None, :] / scale[:, None]
 
 
 def _acyclic(variables: tuple[str, ...], edges: dict[Edge, float]) -> list[Edge]:

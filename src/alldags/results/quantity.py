@@ -19,9 +19,12 @@ class Quantity:
     ----------
     draws
         Shape (draws,).
+    notes
+        What a reader should know of it.
     """
 
     draws: FloatArray
+    notes: tuple[str, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -50,4 +53,5 @@ class Quantity:
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
-        return f"Quantity(median {self.median:.4g}, 95% {low:.4g} to {high:.4g})"
+        noted = "".join(f"; note: {note}" for note in self.notes)
+        return f"Quantity(median {self.median:.4g}, 95% {low:.4g} to {high:.4g}{noted})"

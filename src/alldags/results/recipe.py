@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from alldags.data.batches import RowTable
+from alldags.data.levels import categories_of, coded_columns
 from alldags.data.rows import RowGroups
+from alldags.data.seen import Seen
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.components import components
@@ -48,6 +50,8 @@ class Recipe:
         The children that are not normal.
     rows
         Their rows; None if all children are normal.
+    seen
+        The table as it was read, for notes, and the levels of columns of words.
     """
 
     graphs: tuple[CandidateGraph, ...]
@@ -60,6 +64,7 @@ class Recipe:
     clustered: bool = False
     families: tuple[tuple[str, AnyFamily], ...] = ()
     rows: RowTable | None = None
+    seen: Seen | None = None
 
 
 def with_rows(recipe: Recipe, data: WorkingData) -> Recipe:
@@ -70,10 +75,15 @@ def with_rows(recipe: Recipe, data: WorkingData) -> Recipe:
     return replace(recipe, families=families, rows=next(iter(data.families.values())).table)
 
 
-def working_tables(parts: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> list[WorkingData]:
-    """Return the data of each completed table, in units common to all."""
-    scale = common_scale(parts, prior, variables) if len(parts) > 1 else None
-    return [working_rows(part, prior, variables, scale) for part in parts]
+def working_tables(
+    parts: Sequence[RowGroups],
+    prior: Prior,
+    columns: Sequence[str],
+    categories: Mapping[str, tuple[str, ...]] | None = None,
+) -> list[WorkingData]:
+    """Return the data of each completed table, in units common to all; `categories` have several of the columns."""
+    scale = common_scale(parts, prior, columns) if len(parts) > 1 else None
+    return [replace(working_rows(part, prior, columns, scale), categories=categories or {}) for part in parts]
 
 
 def assemble(
@@ -107,7 +117,10 @@ def assemble(
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:
-    data = working_tables(recipe.parts, recipe.prior, recipe.graphs[0].variables)
+    levels = {} if recipe.seen is None else recipe.seen.levels
+    columns = coded_columns(recipe.graphs[0].variables, levels)
+    data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
+    data[0] = replace(data[0], seen=recipe.seen)
     if recipe.rows is not None:
         data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))
     return data

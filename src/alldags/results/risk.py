@@ -19,6 +19,7 @@ from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast
+from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity
@@ -362,7 +363,8 @@ class RiskEffect(Effect):
         def push(response: Response, count: int, rng: np.random.Generator) -> FloatArray:
             return response.outcomes(response.sample(count, rng), only).stacked()
 
-        return Quantity(self._responses.draw(size, self.posterior._stream(), push)[0])
+        notes = range_note(self.posterior._data.seen, self.treatment, [value])
+        return Quantity(self._responses.draw(size, self.posterior._stream(), push)[0], notes)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,9 @@ import numpy as np
 from alldags.data.batches import RowTable
 from alldags.data.columns import columns_of
 from alldags.data.moments import Moments
+from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroup, RowGroups
+from alldags.data.seen import Seen, plain, restored
 from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
@@ -60,7 +62,7 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
     if posterior._data.curved is not None:
-        raise AlldagsError("a posterior with terms cannot be saved yet; keep the table, and fit again with the same rng")
+        raise AlldagsError("a posterior with terms cannot be saved yet; keep the table and fit again with the same rng")
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -124,6 +126,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
         "parts": [_part(part) for part in recipe.parts],
+        "seen": None if recipe.seen is None else plain(recipe.seen)[0],
     }
 
 
@@ -132,18 +135,24 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
     table = None if rows is None else columns_of({name: arrays["rows"][:, i].copy() for i, name in enumerate(rows)},
                                                  len(arrays["rows"]))  # fmt: skip
     first, second, third = (np.random.SeedSequence(entropy, spawn_key=key) for entropy, key in header["seeds"])
+    parts = tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"]))
     return Recipe(
         graphs=tuple(_graph_of(item) for item in header["graphs"]),
         shares=tuple(header["shares"]),
         prior=_made(header["prior"]),
         engine=_made(header["engine"]),
-        parts=tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"])),
+        parts=parts,
         seeds=(first, second, third),
         notes=tuple(text if about is None else NoteAbout(text, about) for text, about in header["notes"]),
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
         rows=None if table is None else RowTable(table),
+        seen=_seen(header.get("seen"), arrays, parts[0].without()),
     )
+
+
+def _seen(header: Any, arrays: Mapping[str, FloatArray], moments: MomentsRecord | None) -> Seen | None:
+    return None if header is None or moments is None else restored(header, arrays, moments)
 
 
 def _graph(graph: CandidateGraph) -> dict[str, Any]:
@@ -241,4 +250,4 @@ def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
         found[f"scatter{place}"] = np.stack([group.moments.scatter for group in part.groups])
     if recipe.rows is not None:
         found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
-    return found
+    return found | ({} if recipe.seen is None else plain(recipe.seen)[1])

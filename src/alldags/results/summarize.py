@@ -82,6 +82,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         missing=_missing(effect),
         clusters=_clusters(effect),
         measure=effect.measure,
+        treatment_words=_words(posterior._data, effect.treatment),
+        outcome_words=_words(posterior._data, effect.outcome),
         **_directions(effect),
     )
     return replace(found, **effect._summary_fields(level))
@@ -149,6 +151,12 @@ def _is_binary(data: WorkingData, name: str) -> bool:
     mean = float(pooled.mean[place] * data.scale[place])
     variance = float(pooled.scatter[place, place] * data.scale[place] ** 2 / pooled.rows)
     return 0.0 < mean < 1.0 and math.isclose(variance, mean * (1.0 - mean), rel_tol=1e-9)
+
+
+def _words(data: WorkingData, name: str) -> tuple[str, str] | None:
+    """Return what 0 and 1 stand for in a column of two words or truth values."""
+    levels = None if data.seen is None else data.seen.levels.get(name)
+    return None if levels is None or levels.is_category else (levels.words[0], levels.words[1])
 
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:

@@ -10,11 +10,13 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from alldags.errors import AlldagsError
 from alldags.show.table import Table, html_table, text_table
 from alldags.text import line_width, printable
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 KINDS = ("straight lines", "even noise", "outlying rows", "collinear causes", "independences", "overlap", "balance")
 _MOST_SHOWN = 3  # findings of a kind that are printed in full; `to_table` has all
@@ -108,6 +110,24 @@ class Checks:
         rows = [{**row, "words": line.words} for row, line in zip(self.to_table().rows(), self.lines, strict=True)]
         finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in r.items()} for r in rows]
         return {"schema": "alldags.checks/1", "rows": self.rows, "checks": finite, "not_made": list(self.not_made)}
+
+    def plot_residuals(self, child: str, ax: Axes | None = None) -> Axes:
+        """Draw the residuals of one regression along its fitted values; needs the extra ``plot``."""
+        from alldags.show.plots.checks import plot_residuals
+
+        if child not in self.residual_bins:
+            known = ", ".join(map(repr, self.residual_bins)) or "none"
+            raise AlldagsError(f"the residuals of {child!r} were not looked at; those of: {known}")
+        return plot_residuals(child, self.residual_bins[child], ax)
+
+    def plot_balance(self, treatment: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw how far the arms of a 0/1 treatment differ in each covariate; needs the extra ``plot``."""
+        from alldags.show.plots.checks import plot_balance
+
+        lines = [line for line in self.of("balance") if treatment in (None, line.subject)]
+        if not lines or len({line.subject for line in lines}) > 1:
+            raise AlldagsError("name one treatment with the values 0 and 1 whose arms were compared")
+        return plot_balance([line.against for line in lines], [line.size for line in lines], ax)
 
     def overview(self) -> tuple[tuple[str, ...], ...]:
         """Return one row a kind of check, as text: its name, how many were made, how many need a look."""

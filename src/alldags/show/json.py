@@ -47,6 +47,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "probability_neither": summary.probability_neither,
         "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
         "sd_direction": summary.sd_direction,
+        **_words(summary),
         **({"either_side": list(summary.either_side)} if summary.open_pairs else {}),
         **_rows(summary),
         **_risk_keys(summary),
@@ -67,6 +68,12 @@ def _risk_keys(summary: EffectSummary) -> dict[str, Any]:
         "families": [asdict(item) for item in summary.not_normal],
         "mean_straight_line": summary.mean_straight_line,
     }
+
+
+def _words(summary: EffectSummary) -> dict[str, Any]:
+    """Return what 0 and 1 stand for, where a column has two words."""
+    found = {"treatment_words": summary.treatment_words, "outcome_words": summary.outcome_words}
+    return {name: list(words) for name, words in found.items() if words is not None}
 
 
 def _rows(summary: EffectSummary) -> dict[str, Any]:

@@ -246,6 +246,8 @@ class EffectSummary:
         edges is not one of independent edges, or directions are open.
     is_binary
         Whether the treatment is coded 0 and 1; False where that is not known.
+    treatment_words, outcome_words
+        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     least_squares_alone
         Least squares on the treatment without covariates; None if there are too few rows for it.
     explained
@@ -348,3 +350,5 @@ class EffectSummary:
     open_pairs: tuple[OpenDirection, ...] = ()
     either_side: tuple[str, ...] = ()
     sd_direction: float | None = None
+    treatment_words: tuple[str, str] | None = None
+    outcome_words: tuple[str, str] | None = None

@@ -107,11 +107,21 @@ def _raising(summary: EffectSummary) -> str:
     """Say what is done to the treatment, and for whom."""
     low, high = summary.contrast or (0.0, 1.0)
     if summary.is_binary or summary.contrast is not None:
-        text = f"Changing {summary.treatment} from {low:g} to {high:g}"
+        text = f"Changing {summary.treatment} from {_value(summary, low)} to {_value(summary, high)}"
     else:
         text = f"Raising {summary.treatment} by one unit"
     everyone = summary.over in ("sample", "population")
     return text if everyone else f"Among the {summary.over}, {text[0].lower()}{text[1:]}"
+
+
+def _value(summary: EffectSummary, value: float) -> str:
+    """Return a value of the treatment, by the word it stands for if it has one."""
+    words = summary.treatment_words
+    return f"{value:g}" if words is None or value not in (0.0, 1.0) else _quoted(words[int(value)])
+
+
+def _quoted(word: str) -> str:
+    return word if word in ("False", "True") else repr(word)
 
 
 def _is_all_atom(summary: EffectSummary) -> bool:
@@ -133,6 +143,8 @@ def _measured(summary: EffectSummary) -> str:
     """Say what changes: the outcome, or what of it."""
     if summary.measure in ("", "mean"):
         return summary.outcome
+    if summary.measure == "risk" and summary.outcome_words is not None:
+        return f"the risk that {summary.outcome} is {_quoted(summary.outcome_words[1])}"
     return f"the {'mean' if summary.measure == 'rate' else summary.measure} of {summary.outcome}"
 
 
@@ -277,7 +289,9 @@ def _risk_rows(summary: EffectSummary) -> list[Row]:
     if summary.levels is None:
         return []
     low, high = summary.levels
-    at = ("as observed", "one unit up") if summary.contrast is None else tuple(f"at {x:g}" for x in summary.contrast)
+    at = ("as observed", "one unit up")
+    if summary.contrast is not None:
+        at = tuple(f"at {_value(summary, x)}" for x in summary.contrast)  # type: ignore[assignment]
     name = {"risk": "risk", "rate": "mean count"}.get(summary.measure, "mean")
     found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
     ratio_name = "risk ratio" if summary.measure == "risk" else "ratio"

@@ -1,7 +1,8 @@
 "use strict";
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const state = { ...data.question, edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])) };
+  const state = { ...data.question, edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])),
+    pairs: new Map((data.question.pairs || []).map(([a, b, f, r]) => [key(a, b), [f, r]])) };
   const find = (id) => document.getElementById(id);
   let asked = 0, timer = 0, focus = null, busy = false, again = false;
 
@@ -10,14 +11,20 @@
   const tierOf = (name) => state.tiers.findIndex((tier) => tier.includes(name));
   const used = () => state.tiers.flat();
   const isForward = (cause, effect) => tierOf(cause) >= 0 && tierOf(cause) < tierOf(effect);
+  const isBeside = (a, b) => a !== b && tierOf(a) >= 0 && tierOf(a) === tierOf(b);
+  const pairOf = (a, b) => [key(a, b), key(b, a)].find((pair) => state.pairs.has(pair));
   const probabilityOf = (cause, effect) => {
+    const open = pairOf(cause, effect);
+    if (open !== undefined) return state.pairs.get(open)[0] + state.pairs.get(open)[1];
+    if (isBeside(cause, effect)) return 0;
     const own = state.edges.get(key(cause, effect));
     return own === undefined ? state.probability : own;
   };
 
   function question() {
     const edges = [...state.edges].map(([pair, p]) => [...JSON.parse(pair), p]).filter(([a, b]) => isForward(a, b));
-    return { tiers: state.tiers.filter((tier) => tier.length), probability: state.probability, edges,
+    const pairs = [...state.pairs].map(([pair, both]) => [...JSON.parse(pair), ...both]).filter(([a, b]) => used().includes(a) && used().includes(b));
+    return { tiers: state.tiers.filter((tier) => tier.length), probability: state.probability, edges, pairs,
       treatment: state.treatment, outcome: state.outcome };
   }
 
@@ -177,24 +184,51 @@
   }
 
   function drawEdge() {
-    const causes = used().filter((name) => used().some((other) => isForward(name, other)));
+    const joins = (name, other) => isForward(name, other) || isBeside(name, other);
+    const causes = used().filter((name) => used().some((other) => joins(name, other)));
     if (!causes.includes(state.cause)) state.cause = causes.includes(state.treatment) ? state.treatment : causes[0];
-    const effects = used().filter((name) => isForward(state.cause, name));
+    const effects = used().filter((name) => joins(state.cause, name));
     if (!effects.includes(state.effect)) state.effect = effects.includes(state.outcome) ? state.outcome : effects[0];
     options("cause", causes, state.cause);
     options("effect", effects, state.effect);
     const none = state.effect === undefined;
-    for (const id of ["cause", "effect", "edge-probability", "edge-out", "edge-certain", "edge-usual"]) find(id).disabled = none;
+    for (const id of ["cause", "effect", "edge-probability", "edge-out", "edge-certain", "edge-usual", "edge-open"]) find(id).disabled = none;
+    const beside = !none && isBeside(state.cause, state.effect), open = !none && pairOf(state.cause, state.effect) !== undefined;
+    find("edge-open").checked = beside || open;
+    if (beside) find("edge-open").disabled = true;
+    if (beside || open) find("edge-certain").disabled = true;
     const p = none ? state.probability : probabilityOf(state.cause, state.effect);
     find("edge-probability").value = p;
     find("edge-value").textContent = percent(p);
   }
 
-  function chooseEdge(cause, effect) { state.cause = cause; state.effect = effect; drawEdge(); }
+  function chooseEdge(cause, effect) {
+    const swap = !isForward(cause, effect) && !isBeside(cause, effect);
+    state.cause = swap ? effect : cause;
+    state.effect = swap ? cause : effect;
+    drawEdge();
+  }
+
+  // both directions: each keeps its share of the whole, half at first
+  function setPair(p) {
+    const known = pairOf(state.cause, state.effect), pair = known || key(state.cause, state.effect);
+    if (!p) { state.pairs.delete(pair); return; }
+    const [f, r] = known && probabilityOf(state.cause, state.effect) ? state.pairs.get(known) : [0.5, 0.5];
+    const whole = Math.min(p, 0.99);
+    state.pairs.set(pair, [whole * f / (f + r), whole * r / (f + r)]);
+  }
+
+  function openEdge(open) {
+    const p = probabilityOf(state.cause, state.effect);
+    if (open) setPair(p || state.probability); else state.pairs.delete(pairOf(state.cause, state.effect));
+    drawEdge();
+    soon();
+  }
 
   function setEdge(p) {
     if (state.effect === undefined) return;
-    if (p === null) state.edges.delete(key(state.cause, state.effect));
+    if (isBeside(state.cause, state.effect) || pairOf(state.cause, state.effect) !== undefined) setPair(p);
+    else if (p === null) state.edges.delete(key(state.cause, state.effect));
     else state.edges.set(key(state.cause, state.effect), p);
     drawEdge();
     soon();
@@ -209,6 +243,7 @@
     soon();
   });
   find("edge-probability").addEventListener("input", (event) => setEdge(Number(event.target.value)));
+  find("edge-open").addEventListener("change", (event) => openEdge(event.target.checked));
   find("edge-out").addEventListener("click", () => setEdge(0));
   find("edge-certain").addEventListener("click", () => setEdge(1));
   find("edge-usual").addEventListener("click", () => setEdge(null));

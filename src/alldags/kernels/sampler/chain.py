@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.kernels.jit import compiled, inner, tight
+from alldags.kernels.jit import compiled, tight
 from alldags.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
 from alldags.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.kernels.sampler.flip import (
@@ -117,7 +117,7 @@ def new_chain(k: int) -> Chain:
     )
 
 
-@inner
+@tight
 def flip(systems: Systems, chain: Chain, v: int) -> None:
     """Put parent `v` in if it is absent, out if it is present; the log weight is not touched."""
     flip_arrays(
@@ -138,7 +138,7 @@ def flip(systems: Systems, chain: Chain, v: int) -> None:
     )
 
 
-@inner
+@tight
 def load_row(chain: Chain, v: int) -> None:
     """Put row `v` of the current T into ``chain.row``."""
     load_row_arrays(
@@ -154,13 +154,13 @@ def load_row(chain: Chain, v: int) -> None:
     )
 
 
-@inner
+@tight
 def work_limit(chain: Chain) -> int:
     """Return how much work on flips justifies a new base set."""
     return int(PATIENCE * (chain.counts[SIZE] + 8) * chain.present.shape[0])
 
 
-@inner
+@tight
 def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> None:
     """Put the chain on a parent set, shape (k,), and a setting; certain parents are always in."""
     for v in range(present.shape[0]):
@@ -169,7 +169,7 @@ def start(systems: Systems, chain: Chain, present: BoolArray, setting: int) -> N
     _factor(systems, chain)
 
 
-@inner
+@tight
 def refresh(systems: Systems, chain: Chain) -> None:
     """Factor anew, on a base set where the chain spends its time; note how far rounding had moved the means.
 
@@ -203,7 +203,7 @@ def refresh(systems: Systems, chain: Chain) -> None:
                 chain.numbers[DRIFT] = max(chain.numbers[DRIFT], abs(chain.linear[j] - before[j]))
 
 
-@inner
+@tight
 def _factor(systems: Systems, chain: Chain) -> None:
     """Sweep A on the parents `wanted`, which become base set and current set, and compute their log weight."""
     k, width = chain.base.shape
@@ -233,7 +233,7 @@ def _factor(systems: Systems, chain: Chain) -> None:
             value += systems.log_factor[setting, v]
             if systems.has_determinant[setting]:
                 value -= 0.5 * math.log(row[v])
-            rank_one(base, row, v, pivot, 0, v)
+            rank_one(base, row, v, pivot, np.int64(0), v)
             rank_one(base, row, v, pivot, v + 1, k)
             for j in range(width):
                 base[v, j] = row[j] * pivot
@@ -246,20 +246,20 @@ def _factor(systems: Systems, chain: Chain) -> None:
     chain.numbers[LOG_WEIGHT] = value + _last_terms(systems, setting, chain.counts[SIZE], quadratic)
 
 
-@inner
+@tight
 def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> float:
     """Return what depends on the number of parents, and f(q, size)."""
     free = size - (systems.certain.shape[0] - (systems.log_size.shape[0] - 1))
     return float(systems.log_size[free] + log_term(noise_at(systems, setting), quadratic, free))
 
 
-@inner
+@tight
 def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
     """Return the log weight of a parent set, (k,), under a setting.
 
     Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), ``U'^-1 b`` in `center`.
     """
-    p = 0
+    first = p = np.int64(0)
     value, q = systems.constant[setting], 0.0
     for v in range(present.shape[0]):
         if present[v]:
@@ -272,16 +272,16 @@ def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: F
             center[p] = systems.shift[setting, v]
             value += systems.log_factor[setting, v]
             p += 1
-    factorise(factor, 0, p, TINY)
-    solve_forward(factor, 0, p, center)
+    factorise(factor, first, p, TINY)
+    solve_forward(factor, first, p, center)
     for i in range(p):
         q += center[i] * center[i]
     if systems.has_determinant[setting]:
-        value -= half_log_determinant(factor, 0, p)
+        value -= half_log_determinant(factor, first, p)
     return value + _last_terms(systems, setting, p, q)
 
 
-@inner
+@tight
 def add_set_moments(
     systems: Systems,
     present: BoolArray,
@@ -296,7 +296,7 @@ def add_set_moments(
 
     `factor` and `center` are as `set_log_weight` left them; the latter is overwritten, and `column` (k,) is scratch.
     """
-    p, q, free = 0, 0.0, 0
+    first, p, q, free = np.int64(0), np.int64(0), 0.0, np.int64(0)
     for v in range(present.shape[0]):
         if present[v]:
             q += center[p] * center[p]
@@ -306,8 +306,8 @@ def add_set_moments(
     if not systems.known_noise[setting]:
         term = noise_at(systems, setting)
         noise = residual_rate(term, q) * variance_factor(term, free)
-    solve_backward(factor, 0, p, center)
-    i = 0
+    solve_backward(factor, first, p, center)
+    i = np.int64(0)
     for v in range(present.shape[0]):
         if not present[v]:
             continue
@@ -325,7 +325,7 @@ def add_set_moments(
         i += 1
 
 
-@inner
+@tight
 def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
     """Return the log odds of the uncertain parent `v` given all others."""
     setting, inside = chain.counts[SETTING], chain.present[v]
@@ -344,7 +344,7 @@ def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
     )[0]
 
 
-@inner
+@tight
 def safe_flip(systems: Systems, chain: Chain, v: int) -> None:
     """Flip parent `v`, and factor anew at once if it is almost collinear with the others."""
     flip(systems, chain, v)
@@ -360,13 +360,13 @@ def noise_at(systems: Systems, setting: int) -> NoiseTerm:
     )
 
 
-@inner
+@tight
 def free_size(systems: Systems, chain: Chain) -> int:
     """Return the number of uncertain parents in the current set."""
     return int(chain.counts[SIZE] - (chain.present.shape[0] - (systems.log_size.shape[0] - 1)))
 
 
-@inner
+@tight
 def noise_mean(systems: Systems, chain: Chain) -> float:
     """Return the posterior mean of the noise variance given the current set."""
     setting = chain.counts[SETTING]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.kernels.jit import compiled, inner, tight
+from alldags.kernels.jit import compiled, tight
 from alldags.kernels.noise import log_gain, residual_rate, variance_factor
 from alldags.kernels.sampler.chain import (
     Chain,
@@ -158,7 +158,7 @@ def sweep_once(
             residual = residual_rate(noise, numbers[QUADRATIC])
 
 
-@inner
+@tight
 def _drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> int:
     """Draw one of the first `count` places in proportion to the exponentials of `weight`, which is overwritten."""
     best, chosen = -np.inf, 0
@@ -178,7 +178,7 @@ def _drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> in
     return chosen
 
 
-@inner
+@tight
 def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.random.Generator) -> None:
     """Take one uncertain parent out at random and fill its place from all absent parents by posterior odds.
 
@@ -188,7 +188,7 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
     k, free = chain.present.shape[0], free_size(systems, chain)
     if free <= 0 or chain.counts[SIZE] == k:
         return
-    v, left_out = -1, int(generator.random() * free)
+    v, left_out = np.int64(-1), int(generator.random() * free)
     while left_out >= 0:  # the left_out-th of the uncertain parents present
         v += 1
         if chain.present[v] and not systems.certain[v]:
@@ -219,14 +219,14 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
     chosen = _drawn(weight, k, generator)
     if chosen != v:
         log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
-        for u in (v, chosen):
-            safe_flip(systems, chain, u)
+        for place in (v, chosen):
+            safe_flip(systems, chain, place)
         chain.numbers[LOG_WEIGHT] = log_weight
         chain.counts[SWAPS] += 1
         chain.counts[FLIPS] += 2
 
 
-@inner
+@tight
 def _over_settings(
     systems: Systems, chain: Chain, target: Target, present: BoolArray, plain: FloatArray, tempered: FloatArray
 ) -> float:
@@ -244,7 +244,7 @@ def _over_settings(
     return best + math.log(total)
 
 
-@inner
+@tight
 def _note_moments(
     systems: Systems, chain: Chain, present: BoolArray, weights: FloatArray, total: float, share: float, out: FloatArray
 ) -> None:
@@ -256,7 +256,7 @@ def _note_moments(
             add_set_moments(systems, present, g, chain.factor, chain.before, chain.weights, share * weight, out)
 
 
-@inner
+@tight
 def jump(
     systems: Systems,
     chain: Chain,
@@ -307,7 +307,7 @@ def jump(
     chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
 
 
-@inner
+@tight
 def _proposed(systems: Systems, chain: Chain, g: int, fill: bool, generator: np.random.Generator) -> None:
     """Put the current set into `wanted`, with none of a group or, if `fill`, with some of it at random."""
     filled = False
@@ -320,7 +320,7 @@ def _proposed(systems: Systems, chain: Chain, g: int, fill: bool, generator: np.
         filled = filled or not fill
 
 
-@inner
+@tight
 def _log_proposal(systems: Systems, target: Target, present: BoolArray, g: int) -> float:
     """Return minus the log probability of filling an empty group as in `present`, plus what the reference says."""
     value, none = 0.0, 0.0
@@ -334,21 +334,24 @@ def _log_proposal(systems: Systems, target: Target, present: BoolArray, g: int) 
     return value + math.log(1.0 - math.exp(none))
 
 
-@inner
+@tight
 def toggle_groups(systems: Systems, chain: Chain, target: Target, groups: int, generator: np.random.Generator) -> None:
     """Propose to empty every group of copies, or to fill it if it is empty.
 
     Of c copies without a signal about half are present, or none: 2^c sets outweigh the empty one by as much as each is
     lighter, and single flips hardly ever take the last one out.
     """
+    if groups == 0:
+        return
     setting = chain.counts[SETTING]
+    here = set_log_weight(systems, chain.present, setting, chain.factor, chain.before)
     for g in range(groups):
-        empty = True
+        inside = 0
         for v in range(chain.present.shape[0]):
             if systems.group[v] == g and chain.present[v]:
-                empty = False
+                inside += 1
+        empty = inside == 0
         _proposed(systems, chain, g, empty, generator)
-        here = set_log_weight(systems, chain.present, setting, chain.factor, chain.before)
         there = set_log_weight(systems, chain.wanted, setting, chain.factor, chain.before)
         change = target.beta * (there - here)
         if empty:
@@ -356,6 +359,7 @@ def toggle_groups(systems: Systems, chain: Chain, target: Target, groups: int, g
         else:
             change -= _log_proposal(systems, target, chain.present, g)
         if math.log(1.0 - generator.random()) < change:
+            here = there
             chain.counts[JUMPS] += 1
             start(systems, chain, chain.wanted, setting)
 
@@ -390,7 +394,7 @@ def run_chain(
     every = int(settings * size**3 // (CHEAP * k))
     every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
     share = float(every) if keep and jumps > 0 else 0.0
-    step, groups = first * batch, 0
+    step, groups = first * batch, np.int64(0)
     for v in range(k):
         groups = max(groups, systems.group[v] + 1)
     for b in range(first, last):
@@ -416,7 +420,7 @@ def run_chain(
                     record.trace[b, r, v] = now[r, v] / batch
 
 
-@inner
+@tight
 def _note_state(systems: Systems, chain: Chain, record: Record, b: int, share: float) -> None:
     setting = chain.counts[SETTING]
     record.log_weight[b] += share * chain.numbers[LOG_WEIGHT]

@@ -30,13 +30,13 @@ def greedy_path(
     weights[0] = chain.numbers[LOG_WEIGHT]
     heaviest, steps = 0, 0
     while steps - heaviest < patience:
-        best, chosen = -np.inf, -1
+        best, chosen = -np.inf, np.int64(-1)
         for v in range(left.shape[0]):
             if left[v] and not systems.certain[v]:
                 log_odds = log_odds_of(systems, chain, v)
                 change = -log_odds if chain.present[v] else log_odds
                 if chosen < 0 or change > best:
-                    best, chosen = change, v
+                    best, chosen = change, np.int64(v)
         if chosen < 0:
             break
         left[chosen] = False

@@ -94,7 +94,7 @@ class Bend:
 
     @property
     def name(self) -> str:
-        return f"max({self.variable} - {self.knot:.4g}, 0)"
+        return f"{self.variable} above {self.knot:.3g}"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ class Along:
     @property
     def name(self) -> str:
         label = self.direction.label
-        return {"line": label, "square": f"{label}^2", "bend": f"max({label} - {self.knot:.3g}, 0)"}[self.shape]
+        return {"line": label, "square": f"{label}^2", "bend": f"{label} above {self.knot:.3g}"}[self.shape]
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -130,15 +130,16 @@ def index_columns(
         Its name.
     """
     scale = np.where(columns.std(axis=0) > _FLAT, columns.std(axis=0), 1.0)
-    z = columns / scale
+    center = columns.mean(axis=0)
+    z = (columns - center) / scale
     parts = int(fold.max()) + 1
     learned = np.array([index_coefficients(z[arm & (fold != k)], child[arm & (fold != k)]) for k in range(parts)])
     slopes = learned / scale
-    score = np.einsum("rp,rp->r", slopes[fold], columns)[arm]
+    score = np.einsum("rp,rp->r", learned[fold], z)[arm]
     if float(score.std()) < _FLAT:
         return []
     heard = _heard(names, learned)
-    direction = Direction(label, names, slopes, np.zeros(parts), heard, float(score.mean()), float(score.std()))
+    direction = Direction(label, names, slopes, -slopes @ center, heard, float(score.mean()), float(score.std()))
     knots = np.quantile(np.clip((score - direction.center) / direction.scale, -4.0, 4.0), _KNOTS)
     return [Along(direction, "square"), *(Along(direction, "bend", float(knot)) for knot in np.unique(knots))]
 

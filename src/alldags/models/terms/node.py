@@ -13,7 +13,7 @@ from alldags.engines.sampling.asked import Run, sample_asked
 from alldags.errors import DataError
 from alldags.graph.terms import ChildTerms, Terms
 from alldags.models.link import link_prior
-from alldags.models.terms.columns import Bend, Column, Line, RowValues, Times, matrix_of
+from alldags.models.terms.columns import Along, Bend, Column, Line, RowValues, Times, matrix_of
 from alldags.models.terms.make import Rows, base_columns, bends_of, given_columns
 from alldags.models.terms.moments import ArmMoments, arm_moments
 from alldags.models.terms.structures import Draws, Structure, StructureFit, fit_structure, structure
@@ -258,13 +258,14 @@ def _structures(spec: TermSpec, columns: Sequence[Column], arms: int, raised: Fl
 
 
 def _probability(spec: TermSpec, column: Column) -> float:
-    """Return the stated probability of a term: a line's is its edge's; what is certain may still be straight."""
+    """Return the stated probability of a term: a line's is its edge's, any other's that of its least probable cause.
+
+    Where a cause is certain its line is; whether it is bent is open.
+    """
     stated = [spec.causes[name] for name in column.variables if name in spec.causes]
     if isinstance(column, Line):
         return stated[0]
-    if not isinstance(column, Bend | Times) and len(stated) > 2:
-        return 0.5  # along a direction of all causes
-    return float(np.prod([0.5 if p >= 1.0 else p for p in stated]) if len(stated) > 1 else min(*stated, 0.5))
+    return 0.5 if isinstance(column, Along) else min((p for p in stated if p < 1.0), default=0.5)
 
 
 def _asked(

@@ -52,6 +52,9 @@ def with_terms(
             f"{clash[0]!r} is yes/no or a count and has terms: curves are for normal outcomes only yet; leave it out "
             "of terms, or use families='normal'"
         )
+    if data.categories:
+        names = ", ".join(data.categories)
+        raise DataError(f"categories ({names}) and terms do not go together yet; code them as 0/1 columns of your own")
     source = table.source()
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")

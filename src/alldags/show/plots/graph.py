@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ def plot_graph(
     treatment: str | None = None,
     outcome: str | None = None,
     probabilities: Mapping[Edge, float] | None = None,
+    folded: Collection[str] = (),
 ) -> Axes:
     """Draw a candidate graph, causes left of effects; the more probable an edge, the wider and darker.
 
@@ -40,6 +41,8 @@ def plot_graph(
         Variables to highlight.
     probabilities
         Of every edge, drawn instead of the graph's own.
+    folded
+        Variables that stand for several others, drawn pale.
 
     Returns
     -------
@@ -64,7 +67,8 @@ def plot_graph(
     ax.set_axis_off()
     em = _em(ax, high - low)
     _draw_edges(ax, layout, shown, em)
-    _draw_boxes(ax, layout, [roles.get(name, "") for name in graph.variables], em)
+    pale = dict.fromkeys(folded, "folded")
+    _draw_boxes(ax, layout, [roles.get(name, pale.get(name, "")) for name in graph.variables], em)
     _draw_legend(ax, list(shown.values()), list(roles.values()), em)
     return ax
 

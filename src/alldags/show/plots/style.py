@@ -14,6 +14,7 @@ ROLES = {  # inside and border of a variable's box
     "treatment": ("#fde0c5", "#c8590d"),
     "outcome": ("#d9ecd4", "#2d7d32"),
     "": ("#ffffff", "#8a8a8a"),
+    "folded": ("#f2f2f2", "#c4c4c4"),
 }
 
 FIGURE_SIZE = (6.4, 3.6)  # inches

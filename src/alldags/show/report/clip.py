@@ -36,12 +36,21 @@ class ClippedGraph:
         return self.layers
 
 
-def clipped(report: Report) -> ClippedGraph:
-    """Return all of a small graph; of a large one the variables, then the edges, on which the effect rests most."""
-    variables = _kept_variables(report)
+def clipped(report: Report, most: int = MOST_VARIABLES) -> ClippedGraph:
+    """Return all of a small graph; of a large one the variables, then the edges, on which the effect rests most.
+
+    Parameters
+    ----------
+    report
+        What is known of the edges.
+    most
+        Number of variables that are kept.
+    """
+    variables = _kept_variables(report, most)
     inside = [edge for edge in report.edges if edge.cause in variables and edge.effect in variables]
-    if len(inside) > MOST_EDGES:
-        inside = sorted(inside, key=_rank)[:MOST_EDGES]
+    largest = MOST_EDGES * most // MOST_VARIABLES
+    if len(inside) > largest:
+        inside = sorted(inside, key=_rank)[:largest]
     kept = {edge.pair for edge in inside}
     edges = {edge.pair: _shown(edge) for edge in report.edges if edge.pair in kept}
     layers = (tuple(name for name in tier if name in variables) for tier in report.tiers)
@@ -56,13 +65,13 @@ def _shown(edge: EdgeFacts) -> float:
     return 1.0 if edge.prior == 1.0 else min(probability, math.nextafter(1.0, 0.0))
 
 
-def _kept_variables(report: Report) -> set[str]:
-    if len(report.variables) <= MOST_VARIABLES:
+def _kept_variables(report: Report, most: int) -> set[str]:
+    if len(report.variables) <= most:
         return set(report.variables)
     kept = {report.summary.treatment: None, report.summary.outcome: None}
     for edge in sorted(report.edges, key=_rank):
         fresh = [name for name in edge.pair if name not in kept]
-        if edge.bears and len(kept) + len(fresh) <= MOST_VARIABLES:
+        if edge.bears and len(kept) + len(fresh) <= most:
             kept.update(dict.fromkeys(fresh))
     return set(kept)
 

@@ -1,0 +1,55 @@
+"""A note where straight lines mislead: the data would prefer curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from alldags.data.batches import RowTable
+from alldags.data.record import MomentsSource
+from alldags.models.terms.make import Rows
+from alldags.models.terms.worth import Worth, worth_of_curves
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+LEAST_NATS = 10.0
+_MOST_VALUES = 20_000_000  # rows times causes that are looked at
+
+
+def curves_note(effect: Effect) -> Iterator[str]:
+    """Say by how much the data prefer curves in a regression that the effect runs through."""
+    found = curves_worth(effect)
+    if found is None:
+        return
+    child, worth = found
+    if worth.nats >= LEAST_NATS:
+        yield (
+            f"straight lines mislead: the data prefer curves in {child} by about {worth.nats:.0f} nats, first "
+            f"{worth.columns[0]}; see fit(..., terms='auto')"
+        )
+
+
+def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
+    """Return the regression on the way that gains most from curves; None if rows are not at hand or not plain."""
+    posterior = effect.posterior
+    table = posterior._table
+    not_plain = posterior._data.own or not posterior._models.items[0].prior.intercept
+    if table is None or table.options or not_plain or len(posterior.graphs) > 1 or effect.clusters is not None:
+        return None
+    graph = posterior.graphs[0]
+    others = {*posterior._data.families, *(name for block in graph.blocks for name in block)}
+    children = {name for total in effect._totals.items for name in total.span.reached} - others
+    source = table.source() if children else None
+    if source is None or isinstance(source, MomentsSource):
+        return None
+    names = posterior._data.pooled.names
+    rows = RowTable(source.numbers(names))
+    if rows.columns.rows * len(names) > _MOST_VALUES:
+        return None
+    found = [
+        (child, worth_of_curves(Rows(rows, names), child, graph.parents(child), effect.treatment))
+        for child in sorted(children)
+        if graph.parents(child)
+    ]
+    return max(found, key=lambda pair: pair[1].nats, default=None)

@@ -1,0 +1,320 @@
+"""Notes on likely mistakes in the data: what goes through without an error, and should not go through unseen.
+
+Each is one line. What moments show is noted whatever the data came from; the rest where rows were seen.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.data.seen import Seen
+from alldags.graph.candidate import CandidateGraph
+from alldags.show.words import number
+from alldags.typing import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+COPY = 0.999  # correlation of near copies
+_EXACT = 1e-9  # of the variance: what is left of a column that others determine
+_MEMBER = 1e-6  # of a weight, in standard deviations
+_TWO_VALUES = 1e-9
+_HEAVY = 0.5  # share of the sum of squares of one cell
+_FEW_ROWS = 20  # below, one cell may weigh much, and rows may happen to rise
+_CORRELATED = 0.3
+_NAMED = 4
+_ID = re.compile(r"(?i:(^|[_. -])(id|ids|uuid|guid|rowid|rownr))$|[a-z0-9]I[dD]$")
+
+
+def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+    """Return the notes on the columns of a table.
+
+    Parameters
+    ----------
+    seen
+        The table.
+    graphs
+        The candidate graphs: copies matter among the possible causes of one variable.
+    """
+    causes = [frozenset(graph.parents(child)) for graph in graphs for child in graph.variables]
+    return (*_dependence_notes(seen, [group for group in dict.fromkeys(causes) if len(group) > 1]), *_row_notes(seen))
+
+
+def effect_data_notes(effect: Effect) -> Iterator[str]:
+    """Return the notes on the columns that one effect is about."""
+    if not any(total.span.variables for total in effect._totals.items):
+        yield f"no candidate path leads from {effect.treatment} to {effect.outcome}: if one is possible, add its edges"
+        return
+    seen = effect.posterior._data.seen
+    if effect.measure:
+        yield from range_note(seen, effect.treatment, _compared(effect))
+    if seen is not None:
+        yield from _coding_note(effect, seen)
+        yield from _outside_note(effect, seen)
+
+
+def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[str, ...]:
+    """Say that a variable is set to a value outside those that were observed."""
+    ends = None if seen is None else seen.ends(name)
+    if ends is None:
+        return ()
+    low, high = ends
+    slack = 1e-9 * (high - low)
+    out = [value for value in dict.fromkeys(values) if not low - slack <= value <= high + slack]
+    if not out:
+        return ()
+    listed = " and ".join(f"{name} = {number(value)}" for value in out)
+    return (
+        f"{listed} {'is' if len(out) == 1 else 'are'} outside the observed values ({number(low)} to {number(high)}): "
+        "the answer extends straight lines to where there are no data",
+    )
+
+
+# -- what moments show -------------------------------------------------------------------------------------------------
+
+
+def _dependence_notes(seen: Seen, causes: Sequence[frozenset[str]]) -> Iterator[str]:
+    """Say which candidate causes are copies of each other, or determine each other together."""
+    moments = seen.moments
+    spread = np.sqrt(np.maximum(np.diag(moments.scatter), 0.0))
+    if not causes or not (spread > 0).all():
+        return
+    correlation = moments.scatter / np.outer(spread, spread)
+    copies = _copies(correlation, moments.names, causes)
+    if copies:
+        yield _copies_words(copies)
+    if len(moments.names) < moments.n / 2:
+        paired = {name for *pair, _ in copies for name in pair}
+        yield from _determined_words(seen, list(_determined(seen, correlation, causes, paired)))
+
+
+def _determined(
+    seen: Seen, correlation: FloatArray, causes: Sequence[frozenset[str]], paired: set[str]
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield candidate causes the last of which the others determine, and whether they are all levels of a category."""
+    names, spread = seen.moments.names, np.sqrt(np.diag(seen.moments.scatter))
+    for place, weights in _dependencies(correlation):
+        others = np.flatnonzero(weights)
+        members = tuple(names[i] for i in (*others.tolist(), place))
+        if len(members) > 2 and names[place] not in paired and any(group.issuperset(members) for group in causes):
+            slopes = weights[others] * spread[place] / spread[others]
+            dummies = all(_two_values(seen, name) == (0.0, 1.0) for name in members)
+            yield members, dummies and bool(np.allclose(slopes, -1.0, atol=1e-6))
+
+
+def _determined_words(seen: Seen, found: Sequence[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
+    for members in (members for members, is_category in found if is_category):
+        total = sum(float(seen.moments.mean[seen.place(name)]) for name in members)
+        yield (
+            f"the 0/1 columns {_listed(members)} add up to {total:.0f} in every row (dummy trap): leave one out, as "
+            "the reference"
+        )
+    others = [f"{members[-1]!r} by {_listed(members[:-1])}" for members, is_category in found if not is_category]
+    if others:
+        yield f"candidate causes determine each other: {_some(others, 2)}; data cannot tell which act: leave one out"
+
+
+def _copies(
+    correlation: FloatArray, names: Sequence[str], causes: Sequence[frozenset[str]]
+) -> list[tuple[str, str, float]]:
+    """Return pairs of candidate causes of one child that are (near) copies, with their correlation, closest first."""
+    first, second = np.nonzero(np.triu(np.abs(correlation) >= COPY, 1))
+    pairs = [
+        (names[i], names[j], float(correlation[i, j])) for i, j in zip(first.tolist(), second.tolist(), strict=True)
+    ]
+    found = [pair for pair in pairs if any(pair[0] in group and pair[1] in group for group in causes)]
+    return sorted(found, key=lambda pair: -abs(pair[2]))
+
+
+def _copies_words(copies: Sequence[tuple[str, str, float]]) -> str:
+    shown = _some([f"{a!r} and {b!r} (correlation {_correlation(r)})" for a, b, r in copies])
+    return f"candidate causes are (nearly) copies of each other: {shown}; data cannot tell which acts: keep one"
+
+
+def _correlation(value: float) -> str:
+    return f"{math.copysign(math.floor(abs(value) * 1e4 + 1e-6) / 1e4, value):.4g}"
+
+
+def _dependencies(correlation: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    """Yield columns that those before them determine, with the weights of these, shape (m,): Cholesky, skipping them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alldags.results.data_notes import _dependencies
+    >>> a, b = np.random.default_rng(0).standard_normal((2, 50))
+    >>> place, weights = next(_dependencies(np.corrcoef([a, b, a + b])))
+    >>> place, (weights != 0).tolist()
+    (2, [True, True, False])
+    """
+    from scipy.linalg import solve_triangular
+
+    m = len(correlation)
+    if np.linalg.eigvalsh(correlation)[0] > _EXACT:
+        return
+    factor, kept = np.zeros((m, m)), list[int]()
+    for place in range(m):
+        r = len(kept)
+        row = solve_triangular(factor[:r, :r], correlation[kept, place], lower=True)
+        left = 1.0 - float(row @ row)
+        if left > _EXACT:
+            factor[r, :r], factor[r, r] = row, math.sqrt(left)
+            kept.append(place)
+            continue
+        weights = np.zeros(m)
+        weights[kept] = solve_triangular(factor[:r, :r], row, lower=True, trans="T")
+        yield place, np.where(np.abs(weights) > _MEMBER, weights, 0.0)
+
+
+def _two_values(seen: Seen, name: str) -> tuple[float, float] | None:
+    """Return the two values of a column, None if there are more: then the variance is (mean - low) (high - mean)."""
+    place, moments = seen.place(name), seen.moments
+    mean, variance = float(moments.mean[place]), float(moments.scatter[place, place] / moments.n)
+    ends = seen.ends(name)
+    for low, high in ((0.0, 1.0), (1.0, 2.0)) if ends is None else (ends,):
+        if low < mean < high and math.isclose(variance, (mean - low) * (high - mean), rel_tol=_TWO_VALUES):
+            return low, high
+    return None
+
+
+# -- what rows show ----------------------------------------------------------------------------------------------------
+
+
+def _row_notes(seen: Seen) -> Iterator[str]:
+    """Say which columns have values that stand for missing ones, one cell that outweighs the rest, or row numbers."""
+    moments, profile = seen.moments, seen.moments.profile
+    if profile is None:
+        return
+    seen = Seen(moments.select(_numbers(seen)))
+    moments, coded = seen.moments, _codes(seen)
+    if coded:
+        yield f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}"
+    heavy = _heavy_cells(seen)
+    shown = [text for name, text in heavy.items() if name not in coded]
+    if shown:
+        yield f"one cell carries most of the sum of squares: {_some(shown)}; is it a typing error?"
+    ids = [name for name, like in zip(moments.names, _like_ids(seen), strict=True) if like]
+    if ids:
+        yield (
+            f"{_listed(ids)} look{'s' if len(ids) == 1 else ''} like a row number or an identifier: leave it out of "
+            "the graph, unless the order of rows matters"
+        )
+
+
+def _numbers(seen: Seen) -> list[str]:
+    """Return the columns that are numbers in the table, too."""
+    made = {column for one in seen.levels.values() for column in one.columns}
+    return [name for name in seen.moments.names if name not in made]
+
+
+def _codes(seen: Seen) -> dict[str, str]:
+    """Return the columns with a value such as -99 apart from the others, in words."""
+    profile = seen.moments.profile
+    if profile is None:
+        return {}
+    found: dict[str, str] = {}
+    for place, name in enumerate(seen.moments.names):
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            end, rest, other = profile.ends[side, place], profile.rest[side, place], -profile.ends[1 - side, place]
+            count = int(profile.counts[side, place])
+            if count and _is_apart(sign * end, end, rest, other, side):
+                found[name] = f"{number(float(sign * end))} in {name!r} ({count:,} row{'s' * (count > 1)})"
+    return found
+
+
+def _is_apart(code: float, end: float, rest: float, other: float, side: int) -> bool:
+    """Tell whether a code is away from the other values, which go from `rest` to `other`."""
+    if not math.isfinite(rest) or rest >= other:
+        return False  # two values, or one
+    if side == 0 and code < 0 <= rest:
+        return code <= -9 or rest - end > other - rest
+    return abs(code) >= 77 and rest - end > other - rest
+
+
+def _heavy_cells(seen: Seen) -> dict[str, str]:
+    """Return the columns in which one cell carries most of the sum of squares, in words."""
+    moments, profile = seen.moments, seen.moments.profile
+    if profile is None or moments.n < _FEW_ROWS:
+        return {}
+    found = {}
+    for place, name in enumerate(moments.names):
+        ends = float(profile.low[place]), float(profile.high[place])
+        value = max(ends, key=lambda end: abs(end - moments.mean[place]))
+        share = (value - moments.mean[place]) ** 2 / moments.scatter[place, place]
+        if share > _HEAVY and _two_values(seen, name) is None:
+            found[name] = f"{number(value)} in {name!r} ({100 * min(share, 1.0):.0f}%)"
+    return found
+
+
+def _like_ids(seen: Seen) -> BoolArray:
+    """Tell which columns are row numbers, rise with them, or are whole numbers called an identifier, shape (m,)."""
+    moments, profile = seen.moments, seen.moments.profile
+    if profile is None or moments.n < _FEW_ROWS:
+        return np.zeros(len(moments.names), dtype=bool)
+    n, variance = moments.n, np.diag(moments.scatter) / moments.n
+    # a permutation of n whole numbers in a row has this variance, and nothing else between the same ends has by chance
+    counted = np.isclose(variance, (n**2 - 1) / 12, rtol=1e-9) & (profile.high - profile.low == n - 1)
+    named = np.array([_ID.search(name) is not None for name in moments.names]) & (profile.high - profile.low > 1)
+    return np.asarray(profile.whole & (counted | profile.rising | named))
+
+
+def _compared(effect: Effect) -> tuple[float, ...]:
+    """Return the values of the treatment that are compared; none if each row is compared with itself."""
+    return getattr(getattr(effect, "_contrast", None), "values", None) or ()
+
+
+# -- one effect --------------------------------------------------------------------------------------------------------
+
+
+def _coding_note(effect: Effect, seen: Seen) -> Iterator[str]:
+    """Say that a yes/no outcome was taken for a number."""
+    name, said = effect.outcome, any("may be yes/no" in note for note in effect.posterior._notes)
+    values = None if effect.measure or said or name in effect.posterior._data.families else _two_values(seen, name)
+    if values == (0.0, 1.0):
+        yield (
+            f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
+            "differences of probability, and may leave 0 to 1; families='auto' uses risks where it can"
+        )
+    elif values is not None:
+        low, high = map(number, values)
+        yield f"{name} has two values only, {low} and {high}: code it 0 and 1 to have risks instead of straight lines"
+
+
+def _outside_note(effect: Effect, seen: Seen) -> Iterator[str]:
+    """Name columns outside the graph that have to do with both treatment and outcome."""
+    outside = seen.outside
+    if outside is None:
+        return
+    least = max(_CORRELATED, 4.0 / math.sqrt(outside.rows))
+    columns = [outside.variables.index(name) for name in (effect.treatment, effect.outcome)]
+    found: Mapping[str, FloatArray] = {
+        name: row[columns] for name, row in zip(outside.names, outside.correlations, strict=True)
+    }
+    shown = [
+        f"{name!r} ({number(float(both[0]))} and {number(float(both[1]))})"
+        for name, both in sorted(found.items(), key=lambda item: -float(np.abs(item[1]).min()))
+        if np.abs(both).min() >= least
+    ]
+    if shown:
+        yield (
+            f"outside the graph, but correlated with both {effect.treatment} and {effect.outcome}: {_some(shown)}; add "
+            "what may act on both"
+        )
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _listed(names: Iterable[str]) -> str:
+    return _some([repr(name) for name in names])
+
+
+def _some(items: Iterable[str], most: int = _NAMED) -> str:
+    shown = list(items)
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more

@@ -1,0 +1,256 @@
+"""Categories among candidate causes: their columns enter and leave together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alldags as ad
+from alldags.errors import AlldagsError, DataError, EngineError
+from naive.units import every_set_of_causes
+
+ROWS = 120
+CAUSES = ("a", "site", "b", "kind", "x")
+GRAPH = ad.CandidateGraph.from_tiers([["a", "site", "b", "kind"], ["x"], ["y"]], 0.3)
+NO_LINK = ad.Prior(link=0.0)
+
+
+def table(seed: int = 0, strength: float = 0.4, rows: int = ROWS) -> dict[str, np.ndarray]:
+    """Return a table in which the site acts on x and y; few rows, so that much is open."""
+    rng = np.random.default_rng(seed)
+    site, kind = rng.choice(list("pqrs"), rows, p=[0.4, 0.3, 0.2, 0.1]), rng.choice(["u", "v", "w"], rows)
+    shift = np.array([{"p": 0.0, "q": 1.0, "r": -1.0, "s": 1.0}[one] for one in site])
+    a, b = rng.standard_normal((2, rows))
+    x = 0.3 * a + strength * shift + rng.standard_normal(rows)
+    y = 0.3 * x + 0.3 * b + strength * shift + rng.standard_normal(rows)
+    return {"a": a, "site": site, "b": b, "kind": kind, "x": x, "y": y}
+
+
+def node(columns, graph=GRAPH, child="y", **options):
+    posterior = ad.fit(columns, graph, rng=0, **{"prior": NO_LINK} | options)
+    return posterior._models.items[0].node(child)
+
+
+def independent(probability):
+    def log_prior(mask):
+        with np.errstate(divide="ignore"):
+            chances = zip(mask, probability, strict=True)
+            return float(sum(np.log(p) if there else np.log1p(-p) for there, p in chances))
+
+    return log_prior
+
+
+def twin(columns, settings, log_prior):
+    return every_set_of_causes([columns[name] for name in CAUSES], columns["y"], settings, log_prior)
+
+
+def agrees(found, slow):
+    np.testing.assert_allclose(found.inclusion, slow.inclusion, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.mean, slow.mean, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.second_moment, slow.second_moment, rtol=1e-7, atol=1e-11)
+    np.testing.assert_allclose(found.second_moment_between, slow.second_moment_between, rtol=1e-7, atol=1e-11)
+    assert found.noise_variance == pytest.approx(slow.noise_variance, rel=1e-8)
+
+
+@pytest.mark.parametrize("prior", [NO_LINK, ad.Prior.v01(), ad.Prior(link=0.0, slab_variance=0.2)])
+def test_every_set_of_causes_is_weighed(prior):
+    columns = table(0, 0.8)
+    found = node(columns, prior=prior)
+    slow = twin(columns, found.problem.settings, independent([0.3] * 5))
+    agrees(found, slow)
+    assert found.log_evidence == pytest.approx(slow.log_evidence, rel=1e-9)
+    assert 0.05 < found.inclusion[1] < 0.999  # there is something to average over
+
+
+def test_sets_disjoint_sets_and_conditional_means():
+    columns = table(3)
+    found = node(columns)
+    slow = twin(columns, found.problem.settings, independent([0.3] * 5))
+    top = found.top_parent_sets(32)
+    for item in top:
+        mask = tuple(name in item.parents for name in CAUSES)
+        assert item.probability == pytest.approx(slow.sets[mask], rel=1e-7)
+    assert sum(item.probability for item in top) == pytest.approx(1.0)
+    masks = np.array([[bool(i >> j & 1) for j in range(5)] for i in range(32)])
+    expected = [sum(p for s, p in slow.sets.items() if not (np.array(s) & mask).any()) for mask in masks]
+    np.testing.assert_allclose(found.probability_disjoint(masks), expected, rtol=1e-7)
+    for cause in range(5):
+        for present in (False, True):
+            np.testing.assert_allclose(found.mean_given(cause, present), slow.mean_given(cause, present), rtol=1e-7)
+
+
+def test_draws_have_the_moments():
+    found = node(table())
+    coefficients, variance = found.draw(40_000, np.random.default_rng(1))
+    spread = np.sqrt(np.diag(found.second_moment) - found.mean**2)
+    assert (np.abs(coefficients.mean(axis=0) - found.mean) <= 5 * spread / math.sqrt(40_000) + 1e-12).all()
+    np.testing.assert_allclose((coefficients**2).mean(axis=0), np.diag(found.second_moment), rtol=0.08, atol=1e-12)
+    assert variance.mean() == pytest.approx(found.noise_variance, rel=0.01)
+
+
+def test_certain_categories_and_stated_probabilities():
+    columns = table(1)
+    graph = GRAPH.with_edge("site", "y", 1.0).with_edge("kind", "y", 0.8).with_edge("a", "y", 0.6)
+    found = node(columns, graph)
+    agrees(found, twin(columns, found.problem.settings, independent([0.6, 1.0, 0.3, 0.8, 0.3])))
+    assert found.certain.tolist() == [False, True, False, False, False]
+
+
+def test_a_prior_of_the_number_of_causes_counts_a_category_once():
+    columns = table(2)
+    graph = ad.CandidateGraph.from_tiers([["a", "site", "b", "kind"], ["x"], ["y"]], 0.5)
+    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.BetaBinomial()))
+
+    def log_prior(mask):  # Beta(1, 1): every number of causes is as probable as any other
+        return -math.log(6) - math.log(math.comb(5, sum(mask)))
+
+    agrees(found, twin(columns, found.problem.settings, log_prior))
+
+
+def test_a_linked_category_is_raised_as_one_cause():
+    columns = table(0, 0.6)
+    linked = ad.fit(columns, GRAPH, rng=0).effect("x", "y")._totals.items[0].model.node("y")
+    assert linked.raised[1] > 0.9
+    stated = 1.0 - 0.7 * (1.0 - linked.raised)
+    stated[4] = 0.3  # the treatment itself
+    agrees(linked, twin(columns, linked.problem.settings, independent(np.minimum(stated, 1 - 1e-9))))
+
+
+@pytest.mark.parametrize("order", [["p", "q", "r", "s"], ["s", "r", "q", "p"], ["q", "s", "p", "r"]])
+def test_the_reference_level_makes_no_difference(order):
+    columns = pd.DataFrame(table())
+    plain = ad.fit(columns, GRAPH, rng=0).effect("x", "y")
+    turned = columns.assign(site=pd.Categorical(columns["site"], categories=order))
+    other = ad.fit(turned, GRAPH, rng=0).effect("x", "y")
+    assert other.mean == pytest.approx(plain.mean, rel=1e-9)
+    assert other.sd == pytest.approx(plain.sd, rel=1e-9)
+    assert other.posterior.edge_probabilities()["posterior"] == pytest.approx(
+        plain.posterior.edge_probabilities()["posterior"], rel=1e-7
+    )
+    assert any(f"({order[0]!r}, the reference" in note for note in other.notes)
+
+
+def test_sampled_regressions_agree_with_enumerated_ones():
+    columns = table(5)
+    exact, sampled = (ad.fit(columns, GRAPH, rng=0, engine=engine) for engine in ("exact", "mcmc"))
+    one, other = exact.effect("x", "y"), sampled.effect("x", "y")
+    assert other.mean == pytest.approx(one.mean, abs=5 * other.mean_error + 1e-4)
+    assert other.sd == pytest.approx(one.sd, rel=0.05)
+    np.testing.assert_allclose(
+        sampled.edge_probabilities()["posterior"], exact.edge_probabilities()["posterior"], atol=0.03
+    )
+
+
+def test_a_confounding_category_is_adjusted_for():
+    covered, rows = 0, 400
+    for seed in range(40):
+        low, high = ad.fit(table(seed, 1.0, rows), GRAPH, rng=0).effect("x", "y").interval(0.9)
+        covered += low <= 0.3 <= high
+    assert 31 <= covered <= 40  # 36 expected; binomial, outside with probability 0.005
+
+
+def test_an_effect_and_its_tables():
+    posterior = ad.fit(table(), GRAPH, rng=0)
+    effect = posterior.effect("x", "y")
+    assert effect.regression.covariates == ("a", "site", "b", "kind")
+    assert [row["cause"] for row in effect.edge_influence().rows()]
+    assert [item.name for item in effect.summary().adjusted if item.name == "site"]
+    by_edge = {(row["cause"], row["effect"]): row for row in posterior.coefficients().rows()}
+    assert math.isnan(by_edge["site", "y"]["mean"])
+    assert not math.isnan(by_edge["a", "y"]["mean"])
+    assert posterior.effects_on("y")["treatment"] == ["a", "b", "x"]
+    matrix = posterior.effects()
+    assert math.isnan(matrix["site", "y"])
+    assert matrix["x", "y"] == pytest.approx(effect.mean)
+    assert any("site is a category with 4 levels ('p', the reference, 'q', 'r', 's')" in note for note in effect.notes)
+
+
+def test_least_squares_has_the_levels_as_columns():
+    columns = pd.DataFrame(table())
+    design = pd.get_dummies(columns, columns=["site", "kind"], drop_first=True, dtype=float)
+    names = [name for name in design if name not in ("x", "y")]
+    x = np.column_stack([np.ones(ROWS), design["x"], design[names]])
+    coefficient = np.linalg.lstsq(x, design["y"], rcond=None)[0][1]
+    assert ad.fit(columns, GRAPH, rng=0).effect("x", "y").regression.estimate == pytest.approx(coefficient, rel=1e-9)
+
+
+def test_rows_without_a_level_are_dropped_and_counted():
+    columns = pd.DataFrame(table())
+    columns.loc[:6, "site"] = None
+    with pytest.raises(DataError, match="missing values"):
+        ad.fit(columns, GRAPH, rng=0)
+    notes = ad.fit(columns, GRAPH, rng=0, missing="drop").notes
+    assert any("7 of 120 rows were dropped" in note for note in notes)
+
+
+def test_several_graphs_weights_clusters_and_interventions():
+    columns = table()
+    single = [ad.fit(columns, graph, rng=0).log_evidence for graph in (GRAPH, GRAPH.without_edge("site", "y"))]
+    both = ad.fit(columns, [GRAPH, GRAPH.without_edge("site", "y")], rng=0)
+    assert both.weights[0] == pytest.approx(1 / (1 + math.exp(single[1] - single[0])), rel=1e-6)
+    twice = ad.fit(columns, GRAPH, rng=0, weights=np.full(ROWS, 2)).effect("x", "y")
+    doubled = ad.fit({name: np.tile(column, 2) for name, column in columns.items()}, GRAPH, rng=0).effect("x", "y")
+    assert twice.mean == pytest.approx(doubled.mean, rel=1e-9)
+    clustered = ad.fit(columns, GRAPH, rng=0, cluster=np.arange(ROWS) % 30).effect("x", "y")
+    assert clustered.clusters.clusters == 30
+    moved = ad.fit(columns, GRAPH, rng=0, interventions={"x": np.arange(ROWS) < 40}).effect("x", "y")
+    assert moved.sd > 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "words"),
+    [
+        (lambda p: p.effect("site", "y"), AlldagsError, "treatment 'site' is a category with 4 levels"),
+        (lambda p: p.effect("x", "site"), AlldagsError, "outcome 'site' is a category"),
+        (lambda p: p.effect("x", "y").do(0), AlldagsError, "the category 'site' may act on 'y'"),
+        (lambda p: p.effect("x", "y").sensitivity(), AlldagsError, "'site' is a category, and sensitivity"),
+    ],
+)
+def test_questions_that_a_category_has_no_answer_to(ask, error, words):
+    with pytest.raises(error, match=words):
+        ask(ad.fit(table(), GRAPH, rng=0))
+
+
+def test_a_category_in_between_is_refused_by_name_and_elsewhere_is_no_obstacle():
+    between = ad.CandidateGraph.from_tiers([["x"], ["site"], ["y"]])
+    with pytest.raises(AlldagsError, match="'site' is a category, which no straight line describes, and 'x' may act"):
+        ad.fit(table(), between, rng=0).effect("x", "y")
+    aside = ad.CandidateGraph.from_tiers([["a"], ["site"], ["x"], ["y"]])
+    assert ad.fit(table(), aside, rng=0).effect("x", "y").sd > 0
+
+
+@pytest.mark.parametrize("engine", ["certified", "vb", "em", "gibbs", "k2", "full"])
+def test_other_engines_are_refused_by_name(engine):
+    with pytest.raises(EngineError, match=f"'site' is a category, which engine='{engine}' does not take"):
+        ad.fit(table(), GRAPH, rng=0, engine=engine)
+
+
+def test_meetings_that_are_refused_by_name():
+    columns = table()
+    with pytest.raises(DataError, match="missing='impute' draws numbers, and 'site' is a category"):
+        ad.fit(columns, GRAPH, rng=0, missing="impute")
+    with pytest.raises(AlldagsError, match="its place in the order is open"):
+        ad.fit(columns, ad.CandidateGraph.from_tiers([["a", "site"], ["y"]], within=0.5), rng=0)
+    with pytest.raises(DataError, match="categories and yes/no or count outcomes"):
+        ad.fit(columns | {"y": (columns["y"] > 0) * 1.0}, GRAPH, rng=0, families={"y": "bernoulli"})
+    yes_no = ad.fit(columns | {"y": (columns["y"] > 0) * 1.0}, GRAPH, rng=0).effect("x", "y")
+    assert any("straight lines were used: categories" in note for note in yes_no.notes)
+    with pytest.raises(DataError, match="interventions= names 'site', which is a category"):
+        ad.fit(columns, GRAPH, rng=0, interventions={"site": np.arange(ROWS) < 5})
+
+
+def test_very_many_categories_are_refused_by_name():
+    rng = np.random.default_rng(0)
+    many = {f"c{i}": rng.choice(list("uvw"), ROWS) for i in range(11)} | {"y": rng.standard_normal(ROWS)}
+    with pytest.raises(EngineError, match="'y' has 11 uncertain candidate causes that are categories, more than 10"):
+        ad.fit(many, ad.CandidateGraph.from_tiers([list(many)[:-1], ["y"]]), rng=0).edge_probabilities()
+
+
+def test_a_saved_posterior_knows_its_categories(tmp_path):
+    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior.save(tmp_path / "study.npz")
+    one, other = (each.effect("x", "y") for each in (posterior, ad.load(tmp_path / "study.npz")))
+    assert (one.mean, one.sd, one.notes) == (other.mean, other.sd, other.notes)

@@ -1,0 +1,112 @@
+"""Answers with terms: what is printed, who benefits, and when straight lines mislead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import alldags as ad
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng = np.random.default_rng(4)
+    n = 600
+    age, other = rng.uniform(20, 80, n), rng.standard_normal(n)
+    treated = (rng.random(n) < 1 / (1 + np.exp(-(age - 50) / 15))).astype(float)
+    score = 0.01 * (age - 50) ** 2 + treated * (1 + 0.1 * (age - 50)) + 0.3 * other + rng.standard_normal(n)
+    return {"age": age, "other": other, "treated": treated, "score": score}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    edges = {("age", "treated"): 0.5, ("age", "score"): 0.5, ("other", "score"): 0.5, ("treated", "score"): 0.5}
+    return ad.CandidateGraph.from_edges(edges)
+
+
+@pytest.fixture(scope="module")
+def effect(study, graph):
+    return ad.fit(study, graph, terms={"score": ad.Terms()}, rng=0).effect("treated", "score")
+
+
+def test_the_average_and_who_benefits(study, effect):
+    truth = 1 + 0.1 * (study["age"] - 50)
+    low, high = effect.interval()
+    assert low < truth.mean() < high
+    rows = effect.by(study)
+    inside = (np.array(rows["low"]) <= truth) & (truth <= np.array(rows["high"]))
+    assert inside.mean() > 0.8
+    assert np.sqrt(np.mean((np.array(rows["mean"]) - truth) ** 2)) < 0.35
+    modifiers = dict(zip(*(effect.modifiers()[name] for name in ("covariate", "probability_modifies")), strict=True))
+    assert modifiers["age"] > 0.99
+    assert modifiers["other"] < 0.5
+    assert effect.structures["common"] < 0.01
+
+
+def test_edges_are_present_if_a_term_is(effect):
+    table = effect.posterior.edge_probabilities()
+    found = {(c, e): p for c, e, p in zip(table["cause"], table["effect"], table["posterior"], strict=True)}
+    assert found["age", "score"] > 0.99
+    influence = effect.edge_influence()
+    assert set(influence["cause"]) == {"age", "other", "treated"}
+    assert all(0.0 <= value <= 1.0 for value in influence["variance_removed"])
+
+
+def test_what_is_printed(effect):
+    text = str(effect)
+    assert "changes score by" in text
+    assert "curves were looked for in score" in text
+    assert "straight lines, without terms, give" in text
+    assert max(map(len, text.splitlines())) <= 80
+    summary = effect.summary()
+    assert summary.levels[1] - summary.levels[0] == pytest.approx(effect.mean, abs=1e-9)
+    found = effect.to_dict()
+    assert found["measure"] == "mean"
+    assert "<table" in effect._repr_html_()
+
+
+def test_same_seed_same_numbers(study, graph, effect):
+    again = ad.fit(study, graph, terms={"score": ad.Terms()}, rng=0, n_jobs=2).effect("treated", "score")
+    assert again.mean == effect.mean
+    assert np.array_equal(again.draws(100), effect.draws(100))
+    other = ad.fit(study, graph, terms={"score": ad.Terms()}, rng=1).effect("treated", "score")
+    assert other.mean == pytest.approx(effect.mean, abs=0.3 * effect.sd)
+
+
+def test_units_and_origins_do_not_matter(study, graph, effect):
+    """Up to rounding, which may send a chain another way."""
+    scaled = {name: 10.0 * column + 3.0 if name in ("age", "score") else column for name, column in study.items()}
+    found = ad.fit(scaled, graph, terms={"score": ad.Terms()}, rng=0).effect("treated", "score")
+    assert found.mean / 10.0 == pytest.approx(effect.mean, abs=0.2 * effect.sd)
+    assert found.sd / 10.0 == pytest.approx(effect.sd, rel=0.15)
+
+
+def test_straight_lines_that_mislead_are_noted(study, graph):
+    straight = ad.fit(study, graph, rng=0).effect("treated", "score")
+    assert any("the data prefer curves in score by about" in note for note in straight.notes)
+    line = study | {"score": study["age"] / 10 + study["treated"] + np.random.default_rng(0).standard_normal(600)}
+    assert not any("prefer curves" in note for note in ad.fit(line, graph, rng=0).effect("treated", "score").notes)
+
+
+def test_linear_truth_costs_little():
+    """Tables with straight lines: curves must not miss more, nor be much wider."""
+    graph = ad.CandidateGraph.from_edges({("w", "t"): 0.5, ("w", "y"): 0.5, ("t", "y"): 1.0})
+    errors, widths = [], []
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 1])
+        w = rng.standard_normal(250)
+        t = (rng.random(250) < 1 / (1 + np.exp(-w))).astype(float)
+        table = {"w": w, "t": t, "y": 0.5 * t + w + rng.standard_normal(250)}
+        pair = [ad.fit(table, graph, terms=terms, rng=0).effect("t", "y") for terms in ("auto", None)]
+        errors.append([abs(one.mean - 0.5) for one in pair])
+        widths.append([np.subtract(*one.interval()[::-1]) for one in pair])
+    curved, straight = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert curved < 1.2 * straight + 0.01
+    assert np.mean([w[0] / w[1] for w in widths]) < 1.25
+
+
+def test_pictures(study, effect):
+    axes = effect.plot_rows("age", study)
+    assert axes.get_xlabel() == "age"
+    curve = effect.plot_curve()
+    assert curve.get_xlabel() == "treated is set to"

@@ -1,0 +1,129 @@
+"""Derived columns: what they are, how they are learned, and their moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from alldags.data.batches import RowTable
+from alldags.data.source import open_source
+from alldags.graph.terms import Terms, parse_term
+from alldags.models.terms.columns import Along, Bend, Clipped, Direction, Given, Line, RowValues, Times, matrix_of
+from alldags.models.terms.learned import index_coefficients, logistic_coefficients, sparse_coefficients
+from alldags.models.terms.make import Rows, base_columns
+from alldags.models.terms.moments import arm_moments
+from alldags.models.terms.worth import worth_of_curves
+
+
+def batch(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, n))
+    return RowValues({"a": a, "b": b, "t": rng.integers(0, 2, n).astype(float), "y": np.exp(a) + b})
+
+
+def test_columns_are_what_they_say():
+    rows = batch()
+    a, b = rows.values["a"], rows.values["b"]
+    given = Given(parse_term("exp(a)*b", ["a", "b"]))
+    assert np.allclose(given.values(rows), np.exp(a) * b)
+    assert given.is_straight_in("b")
+    assert not given.is_straight_in("a")
+    assert np.array_equal(Bend("a", 0.5).values(rows), np.maximum(a - 0.5, 0))
+    assert Times(Line("b"), "a", 1.0).is_straight_in("a")
+    assert np.allclose(Times(Line("b"), "a", 1.0).values(rows), (a - 1.0) * b)
+    clipped = Clipped("a", "b", (0.0, 0.0), (-1.0, -1.0), (1.0, 1.0))
+    assert np.abs(clipped.values(rows)).max() <= 1.0
+
+
+def test_a_direction_uses_the_part_that_left_the_row_out():
+    rows = batch(10)
+    fold = np.arange(10) % 2
+    direction = Direction("index", ("a", "b"), np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2), ("a", "b"))
+    seen = Along(direction, "line").values(RowValues(rows.values, fold))
+    assert np.allclose(seen, np.where(fold == 0, rows.values["a"], rows.values["b"]))
+    new = Along(direction, "square").values(rows)
+    assert np.allclose(new, (rows.values["a"] ** 2 + rows.values["b"] ** 2) / 2)
+
+
+def test_moments_of_arms_add_up():
+    rows = batch()
+    columns = (Line("a"), Bend("b", 0.0))
+    levels = np.array([0.0, 1.0])
+    whole = arm_moments(columns, "y", "t", levels, [rows])
+    cut = [
+        RowValues({name: column[part] for name, column in rows.values.items()})
+        for part in (slice(0, 7), slice(7, None))
+    ]
+    parts = arm_moments(columns, "y", "t", levels, cut)
+    assert np.allclose(whole.scatter, parts.scatter)
+    assert np.allclose(whole.mean, parts.mean)
+    matrix = np.column_stack([matrix_of(columns, rows), rows.values["y"]])
+    mean, scatter = whole.pooled
+    assert np.allclose(mean, matrix.mean(axis=0))
+    assert np.allclose(scatter, (matrix - mean).T @ (matrix - mean))
+    assert np.allclose(np.diag(whole.standardised().pooled[1]), 300.0)
+
+
+def test_copies_and_constants_are_left_out():
+    rows = RowValues({"a": np.arange(6.0), "c": np.ones(6), "d": -2 * np.arange(6.0), "y": np.arange(6.0) ** 2})
+    moments = arm_moments((Line("a"), Line("c"), Line("d")), "y", None, np.array([]), [rows])
+    assert moments.distinct().tolist() == [0]
+
+
+def test_learned_directions_find_what_made_the_data():
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((800, 6))
+    truth = np.array([0.6, -0.4, 0.0, 0.0, 0.3, 0.0])
+    steep = np.exp(z @ truth) + 0.1 * rng.standard_normal(800)
+    found = index_coefficients(z, steep)
+    plain = sparse_coefficients(z, steep)
+
+    def cosine(v):
+        return v @ truth / np.linalg.norm(v) / np.linalg.norm(truth)
+
+    assert cosine(found) > 0.995
+    assert cosine(found) >= cosine(plain) - 1e-3
+    treated = (rng.random(800) < 1 / (1 + np.exp(-z @ truth))).astype(float)
+    odds = logistic_coefficients(z + 3.0, treated)
+    assert odds[1:] == pytest.approx(truth, abs=0.35)
+    assert odds[0] + 3.0 * odds[1:].sum() == pytest.approx(0.0, abs=0.3)
+
+
+def test_cross_fitting_keeps_noise_from_looking_like_signal():
+    """Without signal, a direction learned from all rows correlates with the child there; a cross-fitted one hardly."""
+    rng = np.random.default_rng(2)
+    n, p = 200, 30
+    names = tuple(f"x{i}" for i in range(p))
+    values = {name: rng.standard_normal(n) for name in names} | {"t": rng.integers(0, 2, n).astype(float)}
+    values["y"] = rng.standard_normal(n)
+    rows = RowValues(values, rng.integers(5, size=n))
+    columns = base_columns(Terms(curves=0, products=0), names, "y", "t", names, rows)
+    squares = [column for column in columns if column.name.endswith("^2")]
+    line = np.abs([np.corrcoef(column.direction.score(rows)[0], values["y"])[0, 1] for column in squares])
+    assert (line < 0.2).all()
+
+
+def test_rows_are_the_same_on_every_pass():
+    data = {"a": np.arange(20_000.0), "y": np.arange(20_000.0)}
+    rows = Rows(RowTable(open_source(data).numbers(["a", "y"])), ("a", "y"), (3,))
+    first, second = rows.batches(), rows.batches()
+    assert sum(part.count for part in first) == 20_000
+    assert all(np.array_equal(one.fold, other.fold) for one, other in zip(first, second, strict=True))
+    thinned = rows.batches(every=7)
+    assert np.array_equal(np.concatenate([part.values["a"] for part in thinned]), np.arange(0.0, 20_000.0, 7))
+
+
+def test_worth_of_curves():
+    rng = np.random.default_rng(0)
+    n = 300
+    data = {"a": rng.standard_normal(n), "b": rng.standard_normal(n), "t": rng.integers(0, 2, n).astype(float)}
+    data["straight"] = data["a"] + data["t"] + rng.standard_normal(n)
+    data["bent"] = data["a"] ** 2 + rng.standard_normal(n)
+    data["varying"] = data["t"] * data["b"] + rng.standard_normal(n)
+    rows = Rows(RowTable(open_source(data).numbers(list(data))), tuple(data))
+    causes = ("a", "b", "t")
+    assert worth_of_curves(rows, "straight", causes, "t").nats < 5
+    bent = worth_of_curves(rows, "bent", causes, "t")
+    assert bent.nats > 50
+    assert bent.columns[0].startswith("a above")
+    assert worth_of_curves(rows, "varying", causes, "t").columns[0] == "t x b"
