@@ -33,13 +33,11 @@ def test_least_squares_gives_one_effect_to_all_rows(public_data):
     assert found.pehe == pytest.approx(expected, rel=1e-9)
 
 
-def test_costly_methods_do_fewer_replications(public_data, monkeypatch):
-    monkeypatch.setattr(acic, "COSTLY", ("lin",))
-    work = acic.Acic((100,), ("least_squares", "lin"), costly_replications=1, folder=str(public_data))
-    assert [[r.method for r in work(Task("ACIC 2", i))] for i in (0, 1)] == [
-        ["least_squares", "lin"],
-        ["least_squares"],
-    ]
+def test_costly_methods_do_fewer_replications():
+    work = acic.Acic((100,), ("least_squares", "bart"), costly_replications=1)
+    tasks = [Task("ACIC 4", r) for r in (0, 1)]
+    assert work.tasks_of("least_squares", tasks) == tuple(tasks)
+    assert work.tasks_of("bart", tasks) == tuple(tasks[:1])
 
 
 def test_root_pehe_by_hand():
@@ -114,11 +112,31 @@ def test_acic(tmp_path, public_data):
     assert all(path.stat().st_size > 0 for path in report.files)
 
 
+def test_a_run_may_be_joined_by_methods_and_replications(tmp_path, public_data, monkeypatch):
+    reproduce("acic", 1, [150], tmp_path, data=public_data, methods=["least_squares"])
+    monkeypatch.setattr(acic.Acic, "__call__", only_lin_and_the_second(acic.Acic.__call__))
+    reproduce("acic", 2, [150], tmp_path, data=public_data, methods=["least_squares", "lin"])
+    found = {(r.group, r.replication, r.method) for r in load_results(tmp_path)}
+    assert len(found) == 5 * 2 * 2
+
+
+def only_lin_and_the_second(call):
+    """Refuse to do again what the first run has done."""
+
+    def checked(self, task):
+        assert (self.methods, task.replication) != (("least_squares",), 0)
+        return call(self, task)
+
+    return checked
+
+
 def test_bart_that_is_not_installed_is_said(tmp_path, public_data, monkeypatch):
     monkeypatch.setattr("alldags.experiments.command.bart_installed", lambda: False)
     report = reproduce("acic", 1, [200], tmp_path, data=public_data, methods=["least_squares", "bart"])
     assert "BART was not run: the package bartz is not installed." in report.text
     assert {r.method for r in load_results(tmp_path)} == {"least_squares"}
+    with pytest.raises(ad.AlldagsError, match=r"none of \['bart', 'vb'\] can be run on ACIC here; choose from"):
+        reproduce("acic", 1, [200], tmp_path, data=public_data, methods=["bart", "vb"])
 
 
 def test_curves_join_ihdp(tmp_path, public_data):

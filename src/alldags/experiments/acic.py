@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +36,7 @@ class Acic:
     draws
         Posterior draws for the interval of straight lines.
     costly_replications
-        Replications that the costly methods do.
+        Replications that the costly methods do; see `tasks_of`.
     folder
         Data folder.
     seed
@@ -58,12 +58,13 @@ class Acic:
         results: list[Result] = []
         for size in sorted({min(size, data.n) for size in self.sizes}):
             part = drop_constant(data.take(np.sort(order[:size])))
-            results += [self._result(task, part, method) for method in self._methods(task)]
+            results += [self._result(task, part, method) for method in self.methods]
         return results
 
-    def _methods(self, task: Task) -> Iterator[str]:
-        past = task.replication >= self.costly_replications
-        return (name for name in self.methods if not (past and name in COSTLY))
+    def tasks_of(self, method: str, tasks: Iterable[Task]) -> tuple[Task, ...]:
+        """Return the tasks that a method does."""
+        costly = method in COSTLY
+        return tuple(task for task in tasks if not (costly and task.replication >= self.costly_replications))
 
     def _result(self, task: Task, data: TreatmentData, method: str) -> Result:
         rng = child_rng(self.seed, task.group, task.replication, data.n, method)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from alldags import checks
 from alldags.datasets.challenge import ACIC_SETTINGS
@@ -17,7 +18,7 @@ from alldags.experiments.acic import fetch as fetch_acic
 from alldags.experiments.methods import BASELINES, ENGINE_METHODS, METHODS, REFERENCE, RIVALS, TERMS, check_methods
 from alldags.experiments.reports import LBIDD_CURVES, acic_report, ihdp_report, lbidd_report, synthetic_report
 from alldags.experiments.rivals import bart_installed
-from alldags.experiments.runner import Result, Task, run_tasks
+from alldags.experiments.runner import Result, Task, run_tasks, write_results
 from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, fetch
 from alldags.experiments.summary import summarize, to_csv
 from alldags.experiments.synthetic import Synthetic, group_name
@@ -146,12 +147,32 @@ def reproduce(
         fetch(plan.tasks, plan.work.folder)
     if isinstance(plan.work, Acic):
         fetch_acic(plan.work.folder)
-    settings = {"experiment": name, **asdict(plan.work)}
-    settings.pop("folder", None)  # where the data are does not change them
-    results = run_tasks(
-        plan.work, plan.tasks, folder, settings=settings, block=plan.block, n_jobs=n_jobs, progress=progress
-    )
+    run = partial(run_tasks, block=plan.block, n_jobs=n_jobs, progress=progress)
+    if isinstance(plan.work, Acic):
+        results = _method_by_method(plan.work, plan.tasks, folder, run)
+    else:
+        results = run(plan.work, plan.tasks, folder, settings=_settings(name, plan.work))
     return _write_report(name, plan, results, folder)
+
+
+def _method_by_method(
+    work: Acic, tasks: Sequence[Task], folder: Path, run: Callable[..., list[Result]]
+) -> list[Result]:
+    """Run each method in a folder of its own, so that a run may be joined by methods, and by replications of each."""
+    results = []
+    for method in work.methods:
+        alone = replace(work, methods=(method,))
+        results += run(alone, work.tasks_of(method, tasks), folder / method, settings=_settings("acic", alone))
+    write_results(folder, results)
+    return results
+
+
+def _settings(name: str, work: Synthetic | SemiSynthetic | Acic) -> dict[str, Any]:
+    """Return what the results of a task depend on."""
+    settings = {"experiment": name, **asdict(work)}
+    settings.pop("folder", None)  # where the data are does not change them
+    settings.pop("costly_replications", None)  # nor does how many there are
+    return settings
 
 
 def _check_numbers(replicates: int | None, n_jobs: int | None, seed: int) -> None:
@@ -257,13 +278,16 @@ def _lbidd(ask: Request) -> Plan:
 
 
 def _acic(ask: Request) -> Plan:
-    wanted = (REFERENCE, TERMS, *(name for name in RIVALS if name != "bart" or bart_installed()))
+    quick_ones = [name for name in RIVALS if name != "bart"]
+    wanted = (*quick_ones, TERMS, REFERENCE, *(("bart",) if bart_installed() else ()))
     work = Acic(
         sizes=ask.sizes or (1000,),
         methods=tuple(name for name in wanted if name in ask.methods),
         folder=ask.data,
         seed=ask.seed,
     )
+    if not work.methods:
+        raise AlldagsError(f"none of {list(ask.methods)} can be run on ACIC here; choose from {list(wanted)}")
     count = ask.replicates or (3 if ask.quick else 100)
     kept = [group_of(setting) for setting in ACIC_SETTINGS if setting not in CHOICES]
     tasks = (*_tasks(kept, count, ask.first), *_tasks([group_of(setting) for setting in CHOICES], count, ask.first))
