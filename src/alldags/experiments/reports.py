@@ -123,8 +123,9 @@ def curves_section(results: Sequence[Result], of_means: FloatArray) -> str:
     against = [replace(r, truth=float(of_means[r.replication])) for r in results if r.replication in done]
     if not against:
         return ""
-    numbers = f"{min(done) + 1} to {max(done) + 1}"
-    head = f"### Straight lines and curves: replications {numbers}, against mean(mu1 - mu0)\n"
+    first, last = min(done) + 1, max(done) + 1
+    some = f"{len(done)} of " if len(done) < last + 1 - first else ""
+    head = f"### Straight lines and curves: {some}replications {first} to {last}, against mean(mu1 - mu0)\n"
     return "\n".join([head, LEGEND, comparison_table(against)])
 
 
