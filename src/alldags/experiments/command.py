@@ -307,10 +307,11 @@ _PLANS: dict[str, Callable[[Request], Plan]] = dict(
 _ACIC_INTRO = (
     "ACIC 2016, 4,802 rows, 58 covariates (79 columns with categories as zeros and ones). In every replication noise "
     "is drawn anew around the published means and rows are drawn without replacement. The truth is mean(mu1 - mu0) "
-    "over the rows used. Settings 4 and 5 were kept for reporting; what curves are made of was chosen on settings 1 to "
-    "3 and on IHDP 1 to 24 (and a forerunner was tried twice on eight subsamples of 4 and 5). Straight lines: every covariate a candidate, default prior. Curves: the same with "
-    "`terms={outcome: Terms()}`. IPW: l1-penalised logistic propensity, C = 1. Lin's regression: all covariates and "
-    "their products with the treatment, HC2. AIPW and DML: scikit-learn's histogram boosting, cross-fitted in 5 folds."
+    "over the rows used. Settings 4 and 5 were kept for reporting; what curves are made of was chosen on settings 1 "
+    "to 3 and on IHDP 1 to 24 (and a forerunner was tried twice on eight subsamples of 4 and 5). Straight lines: "
+    "every covariate a candidate, default prior. Curves: the same with `terms={outcome: Terms()}`. IPW: l1-penalised "
+    "logistic propensity, C = 1. Lin's regression: all covariates and their products with the treatment, HC2. AIPW "
+    "and DML: scikit-learn's histogram boosting, cross-fitted in 5 folds."
 )
 
 _SEMI_INTRO = (
