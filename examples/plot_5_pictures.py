@@ -19,6 +19,11 @@ effect = posterior.effect("smoking", "risk")
 ax = posterior.plots.effects_on("risk")
 
 # %%
+# The part of the graph on which the effect rests. Of a large graph the rest of each tier is folded into one box.
+
+ax = effect.plots.graph(limit=5)
+
+# %%
 # How does smoking act? Along three paths, whose means add up.
 
 ax = effect.plots.paths()
@@ -43,6 +48,15 @@ ax = effect.plots.do()
 # An effect that may not exist: a bar for the chance that there is none, and mean and interval given that there is one.
 
 ax = posterior.effect("sex", "risk").plot()
+
+# %%
+
+ax = posterior.effect("sex", "risk").plots.given_effect()
+
+# %%
+# Is a straight line good enough? Residuals of rows grouped by what the regression foretells should lie around zero.
+
+ax = posterior.checks("smoking", "risk").plot_residuals("risk")
 
 # %%
 # What the data did to each edge: all probabilities at once, and those that moved most.

@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -21,6 +22,8 @@ from alldags.errors import AlldagsError
 from alldags.text import line_width, printable, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from alldags.graph.candidate import CandidateGraph
     from alldags.priors.prior import Prior
     from alldags.results.posterior import Posterior
@@ -49,8 +52,9 @@ class FitOptions:
     engine
         auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
     prior
-        default (learned slab, unknown noise, standardized units, linked), paper (known noise, raw units, no intercept)
-        or v01 (the default of version 0.1: fixed slab, no link).
+        default or learned (learned slab, unknown noise, standardized units, linked); g, hyper-g or zellner-siow (the
+        same with another slab); paper (known noise, raw units, no intercept); v01 (the default of version 0.1: fixed
+        slab, no link).
     slab_variance
         Prior variance of a coefficient whose edge is present; learned if not given.
     link
@@ -76,17 +80,21 @@ class FitOptions:
     family
         Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
         without it; normal alone takes straight lines for all.
+    terms
+        auto: look for curves, and for effects that differ between rows.
     drop_missing
         Leave out rows with missing values: the same as --missing drop.
     seed
         Seed of the draws behind intervals and of sampling engines.
     n_jobs
         Threads.
+    progress
+        Show a bar on a terminal when the work is long.
     """
 
     graph: Path
     engine: str = "auto"
-    prior: Literal["default", "paper", "v01"] = "default"
+    prior: Literal["default", "learned", "g", "hyper-g", "zellner-siow", "paper", "v01"] = "default"
     slab_variance: float | None = None
     link: float = 1.0
     noise_precision: float | None = None
@@ -99,14 +107,17 @@ class FitOptions:
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    terms: Literal["auto"] | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
     seed: int = 0
     n_jobs: int = 1
+    progress: bool = True
 
 
 def _prior(options: FitOptions) -> Prior:
     from alldags.priors.noise import KnownNoise, UnknownNoise
     from alldags.priors.prior import Prior
+    from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
 
     if options.prior == "paper":
         given = (options.slab_variance, options.noise_precision)
@@ -114,6 +125,9 @@ def _prior(options: FitOptions) -> Prior:
     noise = UnknownNoise() if options.noise_precision is None else KnownNoise(options.noise_precision)
     if options.prior == "v01":
         return Prior(1.0 if options.slab_variance is None else options.slab_variance, noise, link=0.0)
+    slabs = {"learned": LearnedSlab, "g": GPrior, "hyper-g": HyperG, "zellner-siow": ZellnerSiow}
+    if options.prior in slabs:
+        return Prior(options.slab_variance, noise, slab=slabs[options.prior](), link=options.link)
     return Prior(options.slab_variance, noise, link=options.link)
 
 
@@ -128,9 +142,19 @@ def _families(given: tuple[str, ...]) -> Any:
     return {name: family for name, _, family in pairs}
 
 
+def _table(data: Path) -> Any:
+    """Return the file, or what is read from standard input as text: a table in memory."""
+    if str(data) != "-":
+        return data
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "standard_input.csv"
+        path.write_bytes(sys.stdin.buffer.read())
+        return alldags.read_table(path)
+
+
 def _fit(data: Path, options: FitOptions) -> Posterior:
     return alldags.fit(
-        data,
+        _table(data),
         alldags.read_graph(options.graph),
         prior=_prior(options),
         engine=options.engine,
@@ -145,8 +169,9 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weight_kind=options.weight_kind,
         cluster=options.cluster,
         families=_families(options.family),
+        terms=options.terms,
         drop_missing=options.drop_missing,
-        progress=True,
+        progress=options.progress,
     )
 
 
@@ -188,9 +213,13 @@ def effect(
     *,
     treatment: str,
     outcome: str,
+    level: float = 0.95,
+    paths: Annotated[bool, Parameter(negative="")] = False,
+    influence: Annotated[bool, Parameter(negative="")] = False,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
     checks: Annotated[bool, Parameter(negative="")] = False,
     options: FitOptions,
+    plot: Path | None = None,
     report: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -200,34 +229,59 @@ def effect(
     ----------
     data
         Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
-        or moments (.json .npz).
+        moments (.json .npz), or - for CSV from standard input.
     treatment
         Name of the cause.
     outcome
         Name of the effect.
+    level
+        Probability that the interval holds.
+    paths
+        Show, too, the paths along which it acts.
+    influence
+        Show, too, what knowing each uncertain edge would do to the answer.
     sensitivity
         Say, too, what a hidden common cause would do: how strong it would have to be, the effect if it were as strong
         as a measured covariate, and the effect over a grid of strengths.
     checks
         Say, too, what the data show of the assumptions: residuals, outlying rows, independences, overlap.
+    plot
+        Write a picture of the effect, too: .png, .svg or .pdf
     report
         Write a report, too: one .html file that needs nothing else.
     """
+    from alldags.show.json import effect_dict
+    from alldags.show.words import effect_text
+
     posterior = _fit(data, options)
     answer = posterior.effect(treatment, outcome)
+    summary = answer.summary(level)
     if report is not None:
-        posterior.report(report, treatment, outcome, command=shlex.join(["alldags", *sys.argv[1:]]))
+        posterior.report(report, treatment, outcome, level=level, command=shlex.join(["alldags", *sys.argv[1:]]))
         print(f"report written to {report}", file=sys.stderr)
+    if plot is not None:
+        _save(answer.plot(), plot)
+    more: dict[str, Callable[[], Any]] = {
+        "paths": answer.paths,
+        "influence": answer.edge_influence,
+        "sensitivity": answer.sensitivity,
+        "checks": lambda: posterior.checks(treatment, outcome),
+    }
+    chosen = {"paths": paths, "influence": influence, "sensitivity": sensitivity, "checks": checks}
+    found = {name: make() for name, make in more.items() if chosen[name]}
     if as_json:
-        more = {"sensitivity": answer.sensitivity().to_dict()} if sensitivity else {}
-        found = {"checks": posterior.checks(treatment, outcome).to_dict()} if checks else {}
-        _print_json(answer.to_dict() | more | found)
+        _print_json(effect_dict(summary) | {name: _as_dict(part) for name, part in found.items()})
     else:
-        print(answer)
-        if sensitivity:
-            print(f"\n{answer.sensitivity().text()}")
-        if checks:
-            print(f"\n{posterior.checks(treatment, outcome)}")
+        print("\n\n".join([effect_text(summary), *(_as_text(part) for part in found.values())]))
+
+
+def _as_dict(part: Any) -> Any:
+    """Return a table as a list of rows, anything else as it says itself."""
+    return part.to_dict() if hasattr(part, "to_dict") else list(part.rows())
+
+
+def _as_text(part: Any) -> str:
+    return part.text() if hasattr(part, "text") else str(part)
 
 
 @app.command
@@ -238,7 +292,7 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     ----------
     data
         Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
-        or moments (.json .npz).
+        moments (.json .npz), or - for CSV from standard input.
     """
     posterior = _fit(data, options)
     matrix = posterior.effects()
@@ -264,7 +318,7 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     ----------
     data
         Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
-        or moments (.json .npz).
+        moments (.json .npz), or - for CSV from standard input.
     """
     posterior = _fit(data, options)
     table = posterior.edge_probabilities()
@@ -354,9 +408,13 @@ def _graph_text(candidate: CandidateGraph) -> str:
 
 
 def _draw(candidate: CandidateGraph, target: Path) -> None:
+    _save(candidate.plot(), target)
+
+
+def _save(axes: Any, target: Path) -> None:
     from alldags.show.plots.save import save_figure
 
-    save_figure(candidate.plot(), target)
+    save_figure(axes, target)
 
 
 @app.command
@@ -465,7 +523,10 @@ def _run() -> None:
     if sorted(sys.argv[1:]) == ["--json", "--version"]:
         _describe_version()
     else:
-        app(exit_on_error=False, print_error=False)
+        words = [
+            "./-" if word == "-" else word for word in sys.argv[1:]
+        ]  # standard input, which cyclopts has no word for
+        app(words, exit_on_error=False, print_error=False)
     sys.stdout.flush()  # here, where a full disk or a closed pipe is answered
 
 

@@ -162,7 +162,7 @@ def fit(
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    return assemble(with_rows(replace(recipe, seen=tables.seen), data[0]), data, opened, n_jobs, progress)
+    return assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:
@@ -191,15 +191,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     if written != version("alldags"):
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
         recipe = replace(recipe, notes=(*recipe.notes, note))
-    return assemble(recipe, table=_saved_rows(recipe), n_jobs=n_jobs, progress=progress)
-
-
-def _saved_rows(recipe: Recipe) -> Opened | None:
-    """Return the rows that were saved, if any."""
-    if recipe.rows is None:
-        return None
-    names, rows = recipe.rows.columns.names, recipe.rows
-    return Opened(lambda: open_source({name: rows.column(name) for name in names}), recipe.parts[0].without())
+    return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
 
 
 def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:

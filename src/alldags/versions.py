@@ -11,7 +11,7 @@ CORE = (
 )  # fmt: skip
 EXTRAS = (
     "matplotlib", "jinja2", "arviz-base", "xarray", "pyarrow", "polars", "scikit-learn", "pooch", "pandas",
-    "distributed",
+    "openpyxl", "pyreadstat", "dask", "distributed", "pyspark",
 )  # fmt: skip
 
 

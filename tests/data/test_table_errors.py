@@ -68,10 +68,14 @@ def test_values_too_large_to_square():
 
 
 @pytest.mark.parametrize(
-    ("column", "dtype"), [(["x", "y"], "String"), ([date(2020, 1, 1), date(2020, 1, 2)], "(Date|object)")]
+    ("column", "dtype"),
+    [
+        (["x", "y"], "has dtype String, which is not a number"),
+        ([date(2020, 1, 1), date(2020, 1, 2)], "has (dates|dtype object)"),
+    ],
 )
 def test_columns_that_are_not_numbers(make, column, dtype):
-    with fails(rf"column 't' has dtype {dtype}, which is not a number; encode it as numbers"):
+    with fails(rf"column 't' {dtype}"):
         Moments.from_table(make({"a": [1, 2], "t": column}))
     assert Moments.from_table(make({"a": [1, 2], "t": column}), ["a"]).names == ("a",)
 
@@ -90,7 +94,7 @@ def test_categories(frame):
         Moments.from_table(frame)
 
 
-@pytest.mark.parametrize("values", [["x", "y"], [1j, 2j], np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")])
+@pytest.mark.parametrize("values", [["x", "y"], [1j, 2j]])
 def test_arrays_that_are_not_numbers(values):
     with fails("column 't' has dtype .*, which is not a number"):
         Moments.from_table({"t": values})

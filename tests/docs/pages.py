@@ -25,15 +25,18 @@ PAGES = (
     "docs/how-to/add-your-own.md",
     "docs/how-to/unknown-order.md",
     "docs/how-to/yes-no.md",
+    "docs/how-to/curves.md",
     "docs/how-to/unmeasured.md",
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",
     "docs/how-to/save.md",
+    "docs/how-to/categories.md",
 )
 DATA_PAGES = (
     "docs/how-to/experiments.md",
     "docs/how-to/missing.md",
     "docs/how-to/weights-and-clusters.md",
+    "docs/tutorials/ihdp.md",
     "docs/tutorials/lalonde.md",
     "docs/tutorials/magic-niab.md",
     "docs/tutorials/twins.md",

@@ -249,6 +249,17 @@ def test_very_many_categories_are_refused_by_name():
         ad.fit(many, ad.CandidateGraph.from_tiers([list(many)[:-1], ["y"]]), rng=0).edge_probabilities()
 
 
+def test_a_report_and_other_tables(tmp_path):
+    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior.report(tmp_path / "report.html", treatment="x", outcome="y")
+    assert "some causes are categories" in (tmp_path / "report.html").read_text()
+    with pytest.raises(AlldagsError, match="checks look at numbers, and 'site' is a category"):
+        posterior.checks("x", "y")
+    with pytest.raises(DataError, match="a placebo and categories do not go together"):
+        posterior.effect("x", "y").placebo(permutations=2)
+    assert len(posterior.effect("x", "y").stability()["mean"]) > 2
+
+
 def test_a_saved_posterior_knows_its_categories(tmp_path):
     posterior = ad.fit(table(), GRAPH, rng=0)
     posterior.save(tmp_path / "study.npz")

@@ -146,6 +146,18 @@ def test_counts_with_an_offset_are_checked():
     assert len(posterior.effect("a", "visits").placebo(2, rng=0).means) == 2
 
 
+def test_children_with_curves_are_left_to_their_own_checks():
+    posterior = ad.fit(linear(curve=0.4), GRAPH, terms={"y": ["curve(x)"]}, rng=0)
+    checks = posterior.checks("x", "y")
+    assert {line.subject for line in checks.of("straight lines")} == {"m"}
+    assert "residuals and independences of y, which may have curves" in checks.not_made
+    effect = posterior.effect("x", "y")
+    order = np.random.default_rng(4).spawn(1)[0].permutation(300)
+    table = linear(curve=0.4)
+    again = ad.fit(table | {"x": table["x"][order]}, GRAPH, terms={"y": ["curve(x)"]}, rng=0).effect("x", "y")
+    assert effect.placebo(1, rng=4).means[0] == pytest.approx(again.mean, abs=0.02)
+
+
 # -- public data -------------------------------------------------------------------------------------------------------
 
 

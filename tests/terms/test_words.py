@@ -111,5 +111,3 @@ def test_straight_answers_are_refused_by_name():
             ask()
     with pytest.raises(ad.AlldagsError, match="nothing shows what 2 would do"):
         effect.contrast(0, 2)
-    with pytest.raises(ad.AlldagsError, match="cannot be saved yet"):
-        effect.posterior.save("unused.npz")

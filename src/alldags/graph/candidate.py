@@ -75,6 +75,7 @@ class CandidateGraph:
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
+        object.__setattr__(self, "_unstated", frozenset(getattr(self.edges, "unstated", ())))
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
         object.__setattr__(self, "hidden", MappingProxyType(checked_hidden(self.hidden, variables)))
@@ -468,7 +469,8 @@ class CandidateGraph:
             rest = [words.count_words(log10, exact=exact), *words.order_words(self.blocks)]
         except GraphError as error:  # a graph may be looked at while it is being built
             rest = [f"cannot be used yet: {error}"]
-        return words.description(len(self.variables), self.edges.values(), rest)
+        unstated = [self.edges[edge] for edge in getattr(self, "_unstated", ()) if edge in self.edges]
+        return words.description(len(self.variables), self.edges.values(), [*words.unstated_words(unstated), *rest])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateGraph):

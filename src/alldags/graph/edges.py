@@ -178,9 +178,21 @@ def mapping_without_duplicates(
     return with_default(mapping, probability)
 
 
+class CompletedEdges(dict[Edge, float]):
+    """Edges with their probabilities, of which some were not stated; a graph made from them tells so."""
+
+    unstated: frozenset[Edge] = frozenset()
+
+
 def with_default(edges: Mapping[Edge, float | None], probability: float) -> dict[Edge, float]:
     """Give `probability` to the edges that have none; two opposite ones share it, half each."""
     valid = _is_probability(probability)  # if not, the check of the edges says so
+    found = CompletedEdges(_completed(edges, probability, valid))
+    found.unstated = frozenset(edge for edge, value in edges.items() if value is None)
+    return found
+
+
+def _completed(edges: Mapping[Edge, float | None], probability: float, valid: bool) -> dict[Edge, float]:
     return {
         (cause, effect): value
         if value is not None

@@ -16,6 +16,22 @@ def description(variables: int, probabilities: Collection[float], rest: Sequence
     return f"CandidateGraph({', '.join([size, *rest])})"
 
 
+def unstated_words(probabilities: Sequence[float]) -> list[str]:
+    """Say how many edges took the default probability; nothing if none did.
+
+    Examples
+    --------
+    >>> from alldags.graph.words import unstated_words
+    >>> unstated_words([0.5, 0.5])
+    ['2 took the default probability 0.5']
+    """
+    if not probabilities:
+        return []
+    values = sorted(set(probabilities))
+    shown = f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"
+    return [f"{len(probabilities)} took the default probability {shown}"]
+
+
 def count_words(log10: float, *, exact: bool) -> str:
     """Say how many graphs there are, or at most are."""
     return f"{'' if exact else 'at most '}10^{log10:.1f} graphs"

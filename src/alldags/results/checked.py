@@ -44,7 +44,7 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
     offsets = {rows.family.offset for rows in posterior._data.families.values()} - {None}
-    wanted = (*posterior.variables, *(name for name in offsets if name is not None))
+    wanted = (*posterior._data.pooled.names, *(name for name in offsets if name is not None))
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 
@@ -107,14 +107,20 @@ class Checked:
     @cached_property
     def _units(self) -> tuple[dict[str, float], dict[str, float]]:
         """Mean and deviation of every variable, in the user's units."""
-        pooled, names = self.data.pooled, self.graphs[0].variables
+        pooled, names = self.data.pooled, self.data.pooled.names
         center = {name: float(pooled.mean[pooled.index[name]] * self.data.scale_of(name)) for name in names}
         return center, {name: self.data.deviation(name) or 1.0 for name in names}
+
+    @property
+    def curved(self) -> frozenset[str]:
+        """The children that may have curves, whose residuals are not those of straight lines."""
+        return frozenset() if self.data.curved is None else frozenset(self.data.curved.terms)
 
     @cached_property
     def fits(self) -> dict[str, Fitted | None]:
         """The regressions that matter, on the rows."""
-        made = {child: self.regressed(child, self.causes(child)) for child in self.children}
+        straight = [child for child in self.children if child not in self.curved]
+        made = {child: self.regressed(child, self.causes(child)) for child in straight}
         return {child: fit_rows(of) for child, of in made.items() if of is not None}
 
     @cached_property
@@ -125,6 +131,8 @@ class Checked:
     @property
     def left_out(self) -> Iterator[str]:
         """Say what was not looked at."""
+        if bent := [child for child in self.children if child in self.curved]:
+            yield f"residuals and independences of {', '.join(bent)}, which may have curves"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

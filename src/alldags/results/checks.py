@@ -49,6 +49,8 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
+    for name in posterior._data.categories:
+        raise AlldagsError(f"checks look at numbers, and {name!r} is a category; make 0/1 columns of its levels")
     table, reason = rows_of(posterior)
     checked = Checked(posterior.graphs, posterior._data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
@@ -140,6 +142,7 @@ def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:
 
 def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
     items = [item for item in implied_independences(checked.graphs) if checked.data.knows(item.child)]
+    items = [item for item in items if item.child not in checked.curved]
     if checked.outcome is not None:  # what else holds between its covariates does not change an effect
         items = [item for item in items if item.child in checked.children]
     for (child, given), group in groupby(items, key=lambda item: (item.child, item.given)):
@@ -283,7 +286,7 @@ def extrapolation(found: Overlap) -> str:
 def extrapolation_note(effect: Effect) -> Iterator[str]:
     """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
     posterior, treatment = effect.posterior, effect.treatment
-    covariates = adjustment_set(posterior.graphs, treatment, effect.outcome)
+    covariates = posterior._data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
     work = posterior.rows * (1 + len(covariates)) ** 2
     if posterior._table is None or not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
         return

@@ -121,4 +121,5 @@ def _dealt(data: WorkingData, arrays: dict[str, FloatArray], name: str, order: I
             scatter[i, place] = scatter[place, i] = value @ (changed[other] / data.scale[i] - pooled.mean[i])
     table = RowTable(columns_of(changed, len(order)))
     families = {child: replace(rows, table=table) for child, rows in data.families.items()}
-    return replace(data, pooled=replace(pooled, scatter=scatter), families=families)
+    curved = data.curved and replace(data.curved, table=table)
+    return replace(data, pooled=replace(pooled, scatter=scatter), families=families, curved=curved)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +13,14 @@ from alldags.data.batches import RowTable
 from alldags.data.levels import categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
+from alldags.data.source import open_source
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.components import components
 from alldags.models.components import fitted_mixture
 from alldags.models.families import Opened, family_rows
 from alldags.models.store import NodeStore
+from alldags.models.terms.wanted import with_terms
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData, common_scale, working_rows
 from alldags.nodes.family import AnyFamily
@@ -48,8 +52,10 @@ class Recipe:
         Whether rows belong together.
     families
         The children that are not normal.
+    terms
+        As given to `fit`: which children may have curves.
     rows
-        Their rows; None if all children are normal.
+        The rows of all variables; None if all children are normal and straight.
     seen
         The table as it was read, for notes, and the levels of columns of words.
     """
@@ -63,16 +69,24 @@ class Recipe:
     notes: tuple[str, ...] = ()
     clustered: bool = False
     families: tuple[tuple[str, AnyFamily], ...] = ()
+    terms: Any = None
     rows: RowTable | None = None
     seen: Seen | None = None
 
+    @property
+    def opened(self) -> Opened | None:
+        """The rows as a table that can be opened; None if there are none."""
+        if self.rows is None:
+            return None
+        table = {name: self.rows.column(name) for name in self.rows.columns.names}
+        return Opened(partial(open_source, table), self.parts[0].without())
 
-def with_rows(recipe: Recipe, data: WorkingData) -> Recipe:
-    """Return the recipe with the children that are not normal, as they were found in the data."""
-    if not data.families:
-        return recipe
+
+def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:
+    """Return the recipe with the children that are not normal, or not straight, as they were found in the data."""
     families = tuple((name, rows.family) for name, rows in data.families.items())
-    return replace(recipe, families=families, rows=next(iter(data.families.values())).table)
+    tables = [rows.table for rows in data.families.values()] + ([] if data.curved is None else [data.curved.table])
+    return replace(recipe, families=families, terms=terms, rows=tables[0] if tables else None)
 
 
 def working_tables(
@@ -121,8 +135,10 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is not None:
-        data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))
+    if recipe.rows is None or recipe.opened is None:
+        return data
+    data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))
+    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
     return data
 
 

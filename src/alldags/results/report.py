@@ -86,6 +86,8 @@ def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     if not summary.has_path:
         return ()
     title, posterior = "Do the data fit the assumptions?", effect.posterior
+    if posterior._data.categories:
+        return (Section(title, ("Not looked at: checks are about numbers, and some causes are categories.",)),)
     if checks_work(posterior, effect.treatment, effect.outcome) > _MOST_CHECKING:
         return (Section(title, ("Not looked at here, because there are many rows: ask posterior.checks().",)),)
     found = posterior.checks(effect.treatment, effect.outcome)

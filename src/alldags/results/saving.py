@@ -43,6 +43,7 @@ _HOMES = {
     "alldags.priors.edges": ("BetaBinomial", "EqualEdges"),
     "alldags.priors.mixtures": ("NEG", "Horseshoe", "Laplace", "StudentT"),
     "alldags.nodes.family": ("Bernoulli", "Poisson"),
+    "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -61,8 +62,6 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     recipe = posterior._recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
-    if posterior._data.curved is not None:
-        raise AlldagsError("a posterior with terms cannot be saved yet; keep the table and fit again with the same rng")
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -124,6 +123,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "notes": [[note, sorted(note.about) if isinstance(note, NoteAbout) else None] for note in recipe.notes],
         "clustered": recipe.clustered,
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
+        "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
         "parts": [_part(part) for part in recipe.parts],
         "seen": None if recipe.seen is None else plain(recipe.seen)[0],
@@ -146,6 +146,7 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         notes=tuple(text if about is None else NoteAbout(text, about) for text, about in header["notes"]),
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
+        terms=_made(header["terms"]),
         rows=None if table is None else RowTable(table),
         seen=_seen(header.get("seen"), arrays, parts[0].without()),
     )
@@ -186,6 +187,8 @@ def _plain(value: Any, what: str) -> Any:
         return float(value) if math.isfinite(value) else {"number": repr(float(value))}
     if isinstance(value, tuple | list):
         return [_plain(item, what) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {"mapping": [[key, _plain(item, what)] for key, item in value.items()]}
     name = type(value).__name__
     if is_dataclass(value) and name in _HOME and type(value) is getattr(import_module(_HOME[name]), name):
         return {"class": name, **{f.name: _plain(getattr(value, f.name), what) for f in fields(value) if f.init}}
@@ -200,6 +203,8 @@ def _made(item: Any) -> Any:
         return item
     if "number" in item:
         return float(item["number"])
+    if "mapping" in item:
+        return {key: _made(value) for key, value in item["mapping"]}
     known = dict(item)
     name = known.pop("class")
     if name not in _HOME:

@@ -246,8 +246,6 @@ class EffectSummary:
         edges is not one of independent edges, or directions are open.
     is_binary
         Whether the treatment is coded 0 and 1; False where that is not known.
-    treatment_words, outcome_words
-        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     least_squares_alone
         Least squares on the treatment without covariates; None if there are too few rows for it.
     explained
@@ -294,6 +292,8 @@ class EffectSummary:
     >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
     >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
     ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
+    treatment_words, outcome_words
+        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     """
 
     treatment: str
