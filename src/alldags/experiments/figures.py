@@ -72,8 +72,22 @@ def groups_figure(results: Sequence[Result], stem: Path, groups: dict[str, str])
         axis.set_visible(place < len(shown))
     for axis, (group, title) in zip(places, shown.items(), strict=False):
         _boxes(axis, [result for result in results if result.group == group], title)
+    _same_axis(places[: len(shown)])
     figure.supxlabel("absolute error (box: quartiles, whiskers: 5% to 95%)", fontsize=10)
     return _save(figure, stem)
+
+
+def _same_axis(panels: Sequence[Any]) -> None:
+    """Give logarithmic panels one scale, with labels at 1, 2 and 5 times powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ends = [axis.get_xlim() for axis in panels]
+    for axis in panels:
+        axis.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.tick_params(axis="x", labelsize=8)
 
 
 def _boxes(axis: Any, results: Sequence[Result], title: str) -> None:
