@@ -78,16 +78,16 @@ def groups_figure(results: Sequence[Result], stem: Path, groups: dict[str, str])
 
 
 def _same_axis(panels: Sequence[Any]) -> None:
-    """Give logarithmic panels one scale, with labels at 1, 2 and 5 times powers of ten."""
+    """Give logarithmic panels one scale, with labels that do not touch."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    ends = [axis.get_xlim() for axis in panels]
+    low = min(axis.get_xlim()[0] for axis in panels)
+    high = max(axis.get_xlim()[1] for axis in panels)
     for axis in panels:
-        axis.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_xlim(low, high)
+        axis.xaxis.set_major_locator(LogLocator(subs=_tick_marks(high / low)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.tick_params(axis="x", labelsize=8)
 
 
 def _boxes(axis: Any, results: Sequence[Result], title: str) -> None:
