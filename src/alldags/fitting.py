@@ -32,10 +32,11 @@ from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
+from alldags.results.assemble import assemble, turned, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.data_notes import table_notes
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe, assemble, turned, with_rows, working_tables
+from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
 

@@ -307,6 +307,16 @@ def test_pyarrow_datasets_and_batches(tmp_path):
     np.testing.assert_allclose(ad.read_moments(pa.record_batch(data)).scatter, want.scatter, rtol=1e-13)
 
 
+def test_rows_that_were_added_up_are_not_counted_again(tmp_path, monkeypatch):
+    source = open_source(make_source("CSV", columns(), tmp_path))
+    source.moments(["dose"])
+    opened = source.stream.pieces
+    asked = []
+    object.__setattr__(source.stream, "pieces", lambda names: asked.append(tuple(names)) or opened(names))
+    assert source.numbers(["age"]).rows == ROWS
+    assert asked == [("age",)]
+
+
 def test_paths_of_table_and_graph(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = columns()

@@ -7,12 +7,12 @@ package's, which has to make no difference.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from alldags.nodes import NodeProblem
 from naive.sets import one_set
-from problems import make_problem
 
 
 @dataclass
@@ -43,6 +43,20 @@ def columns_of(cause: np.ndarray) -> np.ndarray:
     return u * np.sqrt(len(cause) - 1)
 
 
+def _all_certain(table: np.ndarray, child: np.ndarray, settings) -> NodeProblem:
+    """Return the problem in which every column is present."""
+    return NodeProblem(
+        child="y",
+        terms=tuple(f"x{i}" for i in range(table.shape[1])),
+        gram=table.T @ table,
+        cross=table.T @ child,
+        total=float(child @ child),
+        n=float(len(child) - 1),
+        probability=np.ones(table.shape[1]),
+        settings=tuple(settings),
+    )
+
+
 def every_set_of_causes(causes: list[np.ndarray], child: np.ndarray, settings, log_prior) -> AllCauses:
     """Average over all sets of causes; `log_prior` is a function of the set, a tuple of truth values."""
     pieces = [columns_of(cause) for cause in causes]
@@ -50,8 +64,7 @@ def every_set_of_causes(causes: list[np.ndarray], child: np.ndarray, settings, l
     plain = [int(np.flatnonzero(owner == i)[0]) for i, cause in enumerate(causes) if cause.dtype.kind == "f"]
     places = [i for i, cause in enumerate(causes) if cause.dtype.kind == "f"]
     table = np.hstack(pieces)
-    problem = make_problem(table, columns_of(child)[:, 0], probability=1.0, settings=settings)
-    problem = replace(problem, n=float(len(child) - 1))
+    problem = _all_certain(table, columns_of(child)[:, 0], settings)
     found = []
     for mask in itertools.product([False, True], repeat=len(causes)):
         if np.isfinite(log_prior(mask)):

@@ -60,7 +60,9 @@ def all_sets(design, child):
 
 def test_forward_pass_equals_the_sum_over_8192_graphs():
     t = two_nodes()
-    graph = ad.CandidateGraph.from_edges(dict.fromkeys(["am", "bm", "xm", "ay", "by", "xy", "my", "ax"], 0.5))
+    graph = ad.CandidateGraph.from_edges(
+        dict.fromkeys(map(tuple, ["am", "bm", "xm", "ay", "by", "xy", "my", "ax"]), 0.5)
+    )
     posterior = ad.fit(t, graph, prior=FIXED, terms={"m": M_TERMS, "y": Y_TERMS}, families="normal", rng=0)
     effect = posterior.effect("x", "y")
     assert effect._curves.is_straight
@@ -200,3 +202,15 @@ def test_a_moved_treatment_equals_moved_columns():
     assert effect._curves.comparison == Comparison()
     steps = effect.by({"dose": dose})
     assert np.mean(steps["mean"]) == pytest.approx(effect.mean, rel=1e-9)
+
+
+def test_a_treatment_without_covariates():
+    """The difference of two means, and its standard error."""
+    rng = np.random.default_rng(9)
+    arm = np.repeat([0.0, 1.0], [80, 120])
+    y = 0.7 * arm + rng.standard_normal(200) * (1 + arm)
+    graph = ad.CandidateGraph.from_edges({("t", "y"): 1.0})
+    effect = ad.fit({"t": arm, "y": y}, graph, terms="auto", rng=0).effect("t", "y")
+    low, high = y[arm == 0], y[arm == 1]
+    assert effect.mean == pytest.approx(high.mean() - low.mean(), rel=1e-9)
+    assert effect.sd == pytest.approx(np.sqrt(low.var(ddof=1) / 80 + high.var(ddof=1) / 120), rel=0.08)

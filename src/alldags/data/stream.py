@@ -127,6 +127,8 @@ class StreamSource:
     def _rows(self) -> int:
         if self.stream.count is not None:
             return self.stream.count()
+        for passed in self._passes.values():
+            return passed.tally.rows
         first = self.columns[:1]
         return sum(batch.num_rows for opened in self.stream.pieces(first) for batch in guarded(self.stream, opened))
 

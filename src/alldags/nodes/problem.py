@@ -138,10 +138,11 @@ class NodeProblem:
         if self.log_size is None or self.free == 0:
             return self.probability
         odds = np.exp(self.log_odds)
-        inclusion = np.ones(self.k)
-        for place in np.flatnonzero(~self.certain):
-            others = ~self.certain & (np.arange(self.k) != place)
-            inclusion[place] = odds[place] * (_size_counts(odds[others]) @ np.exp(self.log_size[1:])) / self._size_total
+        inclusion, free = np.ones(self.k), ~self.certain
+        for value in np.unique(odds[free]):  # terms of equal odds have equal probabilities
+            alike = free & (odds == value)
+            others = free & (np.arange(self.k) != np.flatnonzero(alike)[0])
+            inclusion[alike] = value * (_size_counts(odds[others]) @ np.exp(self.log_size[1:])) / self._size_total
         return inclusion
 
     @property

@@ -284,6 +284,8 @@ class EffectSummary:
     sd_direction
         The part of `sd_structure` that comes from directions which no number of observational rows can tell, in units
         of the effect; None where every direction is known.
+    treatment_words, outcome_words
+        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
 
     Examples
     --------
@@ -292,8 +294,6 @@ class EffectSummary:
     >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
     >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
     ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
-    treatment_words, outcome_words
-        What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     """
 
     treatment: str

@@ -143,8 +143,8 @@ def _measured(summary: EffectSummary) -> str:
     """Say what changes: the outcome, or what of it."""
     if summary.measure in ("", "mean"):
         return summary.outcome
-    if summary.measure == "risk" and summary.outcome_words is not None:
-        return f"the risk that {summary.outcome} is {_quoted(summary.outcome_words[1])}"
+    if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
+        return f"the risk that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
     return f"the {'mean' if summary.measure == 'rate' else summary.measure} of {summary.outcome}"
 
 

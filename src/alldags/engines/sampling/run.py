@@ -42,6 +42,7 @@ def stack_systems(problem: NodeProblem) -> Systems:
     gram[:, : problem.k] = problem.gram
     factor = np.array([_factor(problem.gram, part.precision) for part in parts])
     scale = np.array([np.diag(part.precision) for part in parts])
+    group = _uncertain_copies(problem)
     return Systems(
         gram=gram,
         factor=factor,
@@ -57,8 +58,8 @@ def stack_systems(problem: NodeProblem) -> Systems:
         shape_per_parent=np.array([part.noise.shape_per_parent for part in parts]),
         noise_unit=np.array([setting.noise.unit for setting in problem.settings]),
         certain=np.ascontiguousarray(problem.certain),
-        group=_uncertain_copies(problem),
-        chance=np.clip(problem.prior_inclusion, *CHANCES),
+        group=group,
+        chance=np.clip(problem.prior_inclusion, *CHANCES) if (group >= 0).any() else np.full(problem.k, 0.5),
         costly=(copies(problem.gram) >= 0) & (scale - np.outer(factor, np.diag(problem.gram)) < ILL_PIVOT * scale),
     )
 
