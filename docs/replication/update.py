@@ -20,19 +20,31 @@ PAGES = {
              "standard errors.", "errors": "Absolute errors over the replications at full size."}),
     "lbidd": ("LBIDD", {"curves": "Mean squared error of the average treatment effect against sample size, over random "
               "subsamples of rows. Bars: two standard errors; at n = 1000 there is one data set."}),
+    "acic": ("ACIC 2016", {"errors": "Absolute errors of the average effect over the replications."}),
+    "ihdp-curves": ("IHDP with curves", {"errors": "Absolute errors over the replications at full size."}),
+    "lbidd-curves": ("LBIDD with curves", {}),
 }  # fmt: skip
+FEW = "--methods terms ipw_normalised least_squares"
+COMMANDS = {
+    "ihdp-curves": f"ihdp --first 101 --replicates 100 --sizes 747 {FEW} --out alldags-results/ihdp-curves",
+    "lbidd-curves": f"lbidd --replicates 1 --sizes 1000 {FEW} --out alldags-results/lbidd-curves",
+}
 
 
 def page(name: str, folder: Path) -> str:
     """Return the Markdown page of one experiment, and copy its figures."""
     title, figures = PAGES[name]
-    parts = [f"# {title}: all numbers\n", f"Made by `alldags reproduce {name}`; see [the summary](index.md).\n"]
+    parts = [f"# {title}: all numbers\n", _made_by(name)]
     for figure, caption in figures.items():
         for kind in ("png", "svg"):
             shutil.copy(folder / f"{figure}.{kind}", HERE / "images" / f"{name}-{figure}.{kind}")
         parts.append(f"![{caption}](images/{name}-{figure}.png)\n\n*{caption}* ([SVG](images/{name}-{figure}.svg))\n")
     tables = (folder / "tables.md").read_text().replace("### ", "## ")
     return "\n".join([*parts, tables])
+
+
+def _made_by(name: str) -> str:
+    return f"Made by `alldags reproduce {COMMANDS.get(name, name)}`; see [the summary](index.md).\n"
 
 
 def main() -> None:

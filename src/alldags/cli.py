@@ -457,7 +457,7 @@ def local_page(
 
 @app.command
 def reproduce(
-    name: Literal["small", "large", "ihdp", "lbidd"],
+    name: Literal["small", "large", "ihdp", "lbidd", "acic"],
     *,
     replicates: int | None = None,
     sizes: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,
@@ -465,9 +465,11 @@ def reproduce(
     n_jobs: int = 2,
     quick: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
+    methods: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    first: int = 1,
     data: Path | None = None,
 ) -> None:
-    """Run one of the paper's experiments, or go on with an interrupted run; write figures and tables.
+    """Run one of the paper's experiments or ACIC 2016, or go on with an interrupted run; write figures and tables.
 
     Parameters
     ----------
@@ -485,12 +487,16 @@ def reproduce(
         Few replications, for a first look.
     seed
         Of everything.
+    methods
+        Only these methods, for example --methods bayes terms ipw_normalised.
+    first
+        Number of the first replication.
     data
         Folder of public data; otherwise ALLDAGS_DATA, otherwise downloaded.
     """
     from alldags.experiments.command import reproduce as run
 
-    report = run(name, replicates, sizes, out, n_jobs, quick, seed, data=data)
+    report = run(name, replicates, sizes, out, n_jobs, quick, seed, methods=methods, first=first, data=data)
     print(report.text)
     print(f"\nwritten to {report.folder}", file=sys.stderr)
 

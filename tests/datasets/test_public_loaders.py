@@ -112,7 +112,7 @@ def test_checksums_are_those_of_the_files(public_data):
         if path.exists():
             assert hashlib.sha256(path.read_bytes()).hexdigest() == checksum, name
         assert address.startswith("https://raw.githubusercontent.com/")
-    assert len(public._registry()) == 50 + 18 + 1 + 4
+    assert len(public._registry()) == 50 + 18 + 1 + 4 + 6
 
 
 def test_what_can_be_loaded(public_data, tmp_path):

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 from alldags.lazy import attach
 
 if TYPE_CHECKING:
+    from alldags.datasets.challenge import ACIC_SETTINGS, acic
     from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
     from alldags.datasets.public import LBIDD_SETS, TreatmentData, ihdp, lbidd
     from alldags.datasets.smoking import Example, example
     from alldags.datasets.trials import Signalling, lalonde, sachs
 
 _HOME = {
+    "ACIC_SETTINGS": "alldags.datasets.challenge",
     "Example": "alldags.datasets.smoking",
     "LBIDD_SETS": "alldags.datasets.public",
     "PaperSample": "alldags.datasets.paper",
     "Signalling": "alldags.datasets.trials",
     "TreatmentData": "alldags.datasets.public",
+    "acic": "alldags.datasets.challenge",
     "example": "alldags.datasets.smoking",
     "ihdp": "alldags.datasets.public",
     "lalonde": "alldags.datasets.trials",
@@ -28,11 +31,13 @@ _HOME = {
 }
 
 __all__ = [
+    "ACIC_SETTINGS",
     "LBIDD_SETS",
     "Example",
     "PaperSample",
     "Signalling",
     "TreatmentData",
+    "acic",
     "example",
     "ihdp",
     "lalonde",

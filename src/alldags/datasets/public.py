@@ -184,6 +184,8 @@ def _advice(name: str) -> str:
         "ihdp": "replications 1 to 50 can be downloaded; 51 to 1000 come from the simulation of the repository "
         "vdorie/npci on GitHub (setting A) and are read from ihdp/ihdp_npci_1-1000.npz",
         "lbidd": "the complete collection is on Synapse (syn11738963); this set is read from lbidd/lbidd_n1000.npz",
+        "acic2016": "x.csv and zymu_1.csv to zymu_5.csv are in causallib/datasets/data/acic_challenge_2016 of the "
+        "repository BiomedSciAI/causallib on GitHub",
         "sachs": "it is made from the files in real/sachs of the repository cmu-phil/example-causal-datasets on "
         "GitHub: one row per cell, with the columns condition and target",
     }[name.partition("/")[0]]

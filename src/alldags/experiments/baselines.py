@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from alldags.errors import DataError, require
 from alldags.typing import FloatArray
 
-_NORMAL_QUANTILE = 1.959963984540054  # 97.5%
+NORMAL_QUANTILE = 1.959963984540054  # 97.5%
 _LEAST_PROPENSITY = 1e-6  # only so that a saturated logistic function does not divide by zero
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and its 95% interval; the ends are nan where no interval exists."""
+    """A number and its 95% interval; the ends are nan where no interval exists.
+
+    `rows` is the effect of every row, shape (n,), where the method has one.
+    """
 
     value: float
     low: float = math.nan
     high: float = math.nan
+    rows: FloatArray | None = field(default=None, compare=False)
+
+
+Baseline: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], Estimate]
 
 
 def difference_in_means(covariates: FloatArray, treatment: FloatArray, outcome: FloatArray) -> Estimate:
@@ -34,14 +41,14 @@ def difference_in_means(covariates: FloatArray, treatment: FloatArray, outcome: 
     del covariates
     from scipy.stats import t as student
 
-    arms = _arms(treatment, outcome)
+    arms = both_arms(treatment, outcome)
     parts = [arm.var(ddof=1) / len(arm) if len(arm) > 1 else math.nan for arm in arms]
     variance = sum(parts)
     value = float(arms[1].mean() - arms[0].mean())
     if not variance > 0:
         return Estimate(value)
     freedom = variance**2 / sum(part**2 / (len(arm) - 1) for part, arm in zip(parts, arms, strict=True))
-    return _around(value, math.sqrt(variance), float(student.ppf(0.975, freedom)))
+    return around(value, math.sqrt(variance), float(student.ppf(0.975, freedom)))
 
 
 def least_squares(covariates: FloatArray, treatment: FloatArray, outcome: FloatArray) -> Estimate:
@@ -52,8 +59,8 @@ def least_squares(covariates: FloatArray, treatment: FloatArray, outcome: FloatA
     """
     from scipy.stats import t as student
 
-    _arms(treatment, outcome)
-    design = np.column_stack([treatment - treatment.mean(), _standardised(covariates)])
+    both_arms(treatment, outcome)
+    design = np.column_stack([treatment - treatment.mean(), standardised(covariates)])
     scale = design[:, 0].std()
     design[:, 0] /= scale
     left, singular, right = np.linalg.svd(design, full_matrices=False)
@@ -67,7 +74,7 @@ def least_squares(covariates: FloatArray, treatment: FloatArray, outcome: FloatA
         return Estimate(value)
     residual = float(np.sum((centred - left[:, kept] @ rotated) ** 2)) / freedom
     error = math.sqrt(residual * float(weights @ weights)) / scale
-    return _around(value, error, float(student.ppf(0.975, freedom)))
+    return around(value, error, float(student.ppf(0.975, freedom)))
 
 
 def horvitz_thompson(covariates: FloatArray, treatment: FloatArray, outcome: FloatArray) -> Estimate:
@@ -75,13 +82,13 @@ def horvitz_thompson(covariates: FloatArray, treatment: FloatArray, outcome: Flo
 
     The propensity is an l1-penalised logistic regression (see `propensity`). The interval takes it as known.
     """
-    _arms(treatment, outcome)
+    both_arms(treatment, outcome)
     return weighted_difference(propensity(covariates, treatment), treatment, outcome, normalised=False)
 
 
 def hajek(covariates: FloatArray, treatment: FloatArray, outcome: FloatArray) -> Estimate:
     """Return the same with weights that sum to one in each arm."""
-    _arms(treatment, outcome)
+    both_arms(treatment, outcome)
     return weighted_difference(propensity(covariates, treatment), treatment, outcome, normalised=True)
 
 
@@ -100,7 +107,7 @@ def weighted_difference(
     mean1, mean0 = float(np.mean(weight1 * outcome)), float(np.mean(weight0 * outcome))
     centre1, centre0 = (mean1, mean0) if normalised else (0.0, 0.0)
     terms = weight1 * (outcome - centre1) - weight0 * (outcome - centre0)
-    return _around(mean1 - mean0, float(np.std(terms, ddof=1)) / math.sqrt(n), _NORMAL_QUANTILE)
+    return around(mean1 - mean0, float(np.std(terms, ddof=1)) / math.sqrt(n), NORMAL_QUANTILE)
 
 
 def propensity(covariates: FloatArray, treatment: FloatArray, strength: float = 1.0) -> FloatArray:
@@ -109,7 +116,7 @@ def propensity(covariates: FloatArray, treatment: FloatArray, strength: float = 
     Covariates are standardised. `strength` is scikit-learn's ``C``, the inverse of the penalty's weight; the paper
     does not give its own, 1 is scikit-learn's default.
     """
-    x = _standardised(covariates)
+    x = standardised(covariates)
     if x.shape[1] == 0:
         return np.full(len(treatment), treatment.mean())
     model = _logistic(strength).fit(x, treatment.astype(int))
@@ -128,13 +135,13 @@ def _logistic(strength: float) -> Any:
     )
 
 
-def _standardised(covariates: FloatArray) -> FloatArray:
+def standardised(covariates: FloatArray) -> FloatArray:
     """Return the columns that vary, with mean 0 and standard deviation 1."""
     varying = covariates[:, np.ptp(covariates, axis=0) > 0]
     return np.asarray((varying - varying.mean(axis=0)) / varying.std(axis=0))
 
 
-def _arms(treatment: FloatArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
+def both_arms(treatment: FloatArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the outcomes of the untreated and of the treated."""
     if not np.isin(treatment, (0.0, 1.0)).all():
         raise DataError("the treatment must be 0 or 1 in every row; recode it")
@@ -145,11 +152,12 @@ def _arms(treatment: FloatArray, outcome: FloatArray) -> tuple[FloatArray, Float
     return arms
 
 
-def _around(value: float, error: float, quantile: float) -> Estimate:
-    return Estimate(value, value - quantile * error, value + quantile * error)
+def around(value: float, error: float, quantile: float, rows: FloatArray | None = None) -> Estimate:
+    """Return the estimate whose interval is symmetric."""
+    return Estimate(value, value - quantile * error, value + quantile * error, rows)
 
 
-BASELINE_FUNCTIONS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], Estimate]] = {
+BASELINE_FUNCTIONS: dict[str, Baseline] = {
     "ipw": horvitz_thompson,
     "ipw_normalised": hajek,
     "least_squares": least_squares,

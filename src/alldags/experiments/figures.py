@@ -54,21 +54,54 @@ def box_figure(results: Sequence[Result], stem: Path, priors: dict[str, str]) ->
     """Draw the spread of absolute errors over replications, one panel per prior."""
     figure, axes = _grid(1, len(priors), height=(3.4,))
     for axis, (prior, title) in zip(axes[0], priors.items(), strict=True):
-        part = [result for result in results if result.prior in (prior, "none")]
-        names = [name for name in METHODS if any(result.method == name for result in part)]
-        values = [[math.sqrt(r.squared_error) for r in part if r.method == name] for name in names]
-        boxes = axis.boxplot(values, orientation="horizontal", whis=(5, 95), sym="", patch_artist=True)
-        for box, name in zip(boxes["boxes"], names, strict=True):
-            box.set_facecolor(METHODS[name].colour)
-            box.set_alpha(0.6)
-        axis.set_yticks(range(1, len(names) + 1), [METHODS[name].label for name in names])
-        axis.invert_yaxis()
-        axis.set_xscale("log")
-        axis.set_title(title, fontsize=10)
+        _boxes(axis, [result for result in results if result.prior in (prior, "none")], title)
     figure.supxlabel("absolute error (box: quartiles, whiskers: 5% to 95%)", fontsize=10)
     for axis in axes[0][1:]:
         axis.tick_params(labelleft=False)
     return _save(figure, stem)
+
+
+def groups_figure(results: Sequence[Result], stem: Path, groups: dict[str, str]) -> list[Path]:
+    """Draw the spread of absolute errors over replications, one panel per group, at most three in a row."""
+    shown = {group: title for group, title in groups.items() if any(r.group == group for r in results)}
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    figure, axes = _grid(rows, columns, height=(2.9,) * rows)
+    places = [axis for row in axes for axis in row]
+    for place, axis in enumerate(places):
+        axis.set_visible(place < len(shown))
+    for axis, (group, title) in zip(places, shown.items(), strict=False):
+        _boxes(axis, [result for result in results if result.group == group], title)
+    _same_axis(places[: len(shown)])
+    figure.supxlabel("absolute error (box: quartiles, whiskers: 5% to 95%)", fontsize=10)
+    return _save(figure, stem)
+
+
+def _same_axis(panels: Sequence[Any]) -> None:
+    """Give logarithmic panels one scale, with labels that do not touch."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low = min(axis.get_xlim()[0] for axis in panels)
+    high = max(axis.get_xlim()[1] for axis in panels)
+    for axis in panels:
+        axis.set_xlim(low, high)
+        axis.xaxis.set_major_locator(LogLocator(subs=_tick_marks(high / low)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _boxes(axis: Any, results: Sequence[Result], title: str) -> None:
+    found = [result for result in results if math.isfinite(result.estimate)]
+    names = [name for name in METHODS if any(result.method == name for result in found)]
+    values = [[math.sqrt(r.squared_error) for r in found if r.method == name] for name in names]
+    boxes = axis.boxplot(values, orientation="horizontal", whis=(5, 95), sym="", patch_artist=True)
+    for box, name in zip(boxes["boxes"], names, strict=True):
+        box.set_facecolor(METHODS[name].colour)
+        box.set_alpha(0.6)
+    axis.set_yticks(range(1, len(names) + 1), [METHODS[name].label for name in names])
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    axis.set_title(title, fontsize=10)
 
 
 def ratio_point(rows: Sequence[Summary]) -> Callable[[Summary], Point]:

@@ -18,6 +18,7 @@ from alldags.priors.noise import Noise
 from alldags.priors.prior import Prior
 
 REFERENCE = "bayes"
+TERMS = "terms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,16 @@ _ALL = (
     Method("ipw_normalised", "IPW, normalised", None, "#8C6D1F", "<"),
     Method("least_squares", "least squares", None, "#7F7F7F", ">"),
     Method("difference", "difference in means", None, "#B0B0B0", "d"),
+    Method(TERMS, "curves", None, "#882255", "*"),
+    Method("lin", "Lin's regression", None, "#44AA99", "p"),
+    Method("aipw", "AIPW, boosted", None, "#999933", "h"),
+    Method("dml", "DML, boosted", None, "#661100", "H"),
+    Method("bart", "BART", None, "#6699CC", "8"),
 )
 METHODS = {method.name: method for method in _ALL}
 ENGINE_METHODS = tuple(method.name for method in _ALL if method.engine is not None)
-BASELINES = tuple(method.name for method in _ALL if method.engine is None)
+BASELINES = ("ipw", "ipw_normalised", "least_squares", "difference")  # beside the paper's methods
+RIVALS = ("ipw_normalised", "least_squares", "lin", "aipw", "dml", "bart")  # of curves
 
 PRIORS: dict[str, Callable[[], Prior]] = {
     "paper": Prior.paper,

@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One estimate of one method on one data set."""
+    """One estimate of one method on one data set; `pehe` is the root mean squared error of the rows' effects."""
 
     group: str
     replication: int
@@ -47,6 +47,7 @@ class Result:
     low: float = math.nan
     high: float = math.nan
     seconds: float = math.nan
+    pehe: float = math.nan
 
     @property
     def task(self) -> Task:
@@ -174,10 +175,15 @@ def write_part(parts: Path, block: Sequence[Task], results: Sequence[Result]) ->
 def merge_parts(folder: Path) -> Path:
     """Merge all parts into one file, then remove them; a kill in between loses nothing and doubles nothing."""
     merged = sorted((folder / PARTS).glob("*.csv"))  # listed first: what appears later stays
-    results = sorted(load_results(folder), key=_order)
-    write_text(folder / RESULTS, _to_csv(results))
+    write_results(folder, load_results(folder))
     for path in merged:
         path.unlink(missing_ok=True)
+    return folder / RESULTS
+
+
+def write_results(folder: Path, results: Sequence[Result]) -> Path:
+    """Write results to a folder's file of results, in order."""
+    write_text(folder / RESULTS, _to_csv(sorted(results, key=_order)))
     return folder / RESULTS
 
 

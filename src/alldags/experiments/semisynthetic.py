@@ -21,9 +21,11 @@ from alldags.data.moments import Moments
 from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
 from alldags.errors import EngineError
 from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
-from alldags.experiments.methods import PRIORS, REFERENCE, BoundedBayes, child_rng, make_engine, with_mixture
+from alldags.experiments.methods import PRIORS, REFERENCE, TERMS, BoundedBayes, child_rng, make_engine, with_mixture
 from alldags.experiments.runner import Result, Task
 from alldags.fitting import fit
+from alldags.graph.terms import Terms
+from alldags.results.curved import CurvedEffect
 from alldags.typing import FloatArray, IntArray
 
 IHDP_GROUP = "IHDP"
@@ -49,6 +51,8 @@ class SemiSynthetic:
         Further pairs of prior and Bayesian method.
     draws
         Posterior draws for an interval.
+    curved_size
+        Size at which curves are fitted; None for not at all.
     interval_sizes
         Least size at which intervals are made; they are the expensive part where there are many covariates.
     curve_replications
@@ -69,6 +73,7 @@ class SemiSynthetic:
     priors: tuple[str, ...] = ("paper", "default")
     extra: tuple[tuple[str, str], ...] = ()
     draws: int = 2000
+    curved_size: int | None = None
     interval_sizes: int = 0
     curve_replications: int | None = None
     full_only: tuple[str, ...] = ()
@@ -84,11 +89,9 @@ class SemiSynthetic:
         for size in self._sizes(task, data.n):
             part = data if size == data.n else data.take(order[:size])
             for prior, method, estimate, seconds in self._estimates(part, task):
-                results.append(
-                    Result(
-                        *task, size, prior, method, estimate.value, data.effect, estimate.low, estimate.high, seconds
-                    )
-                )
+                ends = estimate.low, estimate.high
+                pehe = root_pehe(part, estimate)
+                results.append(Result(*task, size, prior, method, estimate.value, data.effect, *ends, seconds, pehe))
         return results
 
     def _sizes(self, task: Task, n: int) -> list[int]:
@@ -102,19 +105,21 @@ class SemiSynthetic:
 
     def _estimates(self, data: TreatmentData, task: Task) -> Iterator[tuple[str, str, Estimate, float]]:
         draws = self.draws if data.n >= self.interval_sizes else 0
-        for prior, method in (*product(self.priors, self.methods), *self.extra):
+        curved = (("default", TERMS),) if data.n == self.curved_size else ()
+        for prior, method in (*product(self.priors, self.methods), *self.extra, *curved):
             rng = child_rng(self.seed, task.group, task.replication, data.n, prior, method)
-            start = time.perf_counter()
+            start = time.process_time()
             try:
-                estimate = bayes_estimate(data, prior, method, rng, draws)
+                curves = method == TERMS
+                estimate = curved_estimate(data, rng) if curves else bayes_estimate(data, prior, method, rng, draws)
             except EngineError:  # no number from this method: counted as failed in the tables
                 estimate = Estimate(math.nan)
-            yield prior, method, estimate, time.perf_counter() - start
+            yield prior, method, estimate, time.process_time() - start
         varying = drop_constant(data)
         for method in self.baselines:
-            start = time.perf_counter()
+            start = time.process_time()
             estimate = BASELINE_FUNCTIONS[method](varying.covariates, varying.treatment, varying.outcome)
-            yield "none", method, estimate, time.perf_counter() - start
+            yield "none", method, estimate, time.process_time() - start
 
 
 def load(task: Task, folder: str | None) -> TreatmentData:
@@ -154,6 +159,22 @@ def bayes_estimate(data: TreatmentData, prior: str, method: str, rng: np.random.
         return Estimate(effect.mean)
     low, high = np.quantile(effect.draws(draws, rng=rng), [0.025, 0.975])
     return Estimate(effect.mean, float(low), float(high))
+
+
+def curved_estimate(data: TreatmentData, rng: np.random.Generator) -> Estimate:
+    """Return the answer with curves in the outcome's regression: mean, 95% interval, effect of every row."""
+    part = drop_constant(data)
+    table = dict(zip(part.names, part.array().T, strict=True))
+    effect = fit(table, part.graph(), terms={OUTCOME: Terms()}, rng=rng).effect(TREATMENT, OUTCOME)
+    assert isinstance(effect, CurvedEffect)
+    return Estimate(effect.mean, *effect.interval(0.95), np.asarray(effect.by(table)["mean"]))
+
+
+def root_pehe(data: TreatmentData, estimate: Estimate) -> float:
+    """Return the root mean squared error of the effects of single rows; nan where they, or the truth, are unknown."""
+    if estimate.rows is None or data.mean0 is None or data.mean1 is None:
+        return math.nan
+    return float(np.sqrt(np.mean((estimate.rows - (data.mean1 - data.mean0)) ** 2)))
 
 
 def drop_constant(data: TreatmentData) -> TreatmentData:

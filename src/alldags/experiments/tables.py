@@ -91,12 +91,14 @@ def verdict(rows: Sequence[Summary]) -> str:
 
 def time_table(rows: Sequence[Summary]) -> str:
     """Return the median milliseconds of one estimate, by method and size."""
-    return "Milliseconds per estimate (median).\n\n" + wide_table(rows, lambda row: number(1000 * row.seconds))
+    return "Milliseconds of processor time per estimate (median).\n\n" + wide_table(
+        rows, lambda row: number(1000 * row.seconds)
+    )
 
 
 def truth_table(results: Sequence[Result], effects: FloatArray, of_means: FloatArray) -> str:
-    """Return mean squared errors at full size against both definitions of the true effect (IHDP)."""
-    gap = float(np.sqrt(np.mean((effects - of_means) ** 2)))
+    """Return mean squared errors at full size against both true effects (IHDP), which are indexed by replication."""
+    used = sorted({r.replication for r in results})
     body = []
     for prior, method in dict.fromkeys((r.prior, r.method) for r in _by_method(results)):
         mine = [r for r in results if (r.prior, r.method) == (prior, method)]
@@ -105,6 +107,8 @@ def truth_table(results: Sequence[Result], effects: FloatArray, of_means: FloatA
         cells = [with_error(float(v.mean()), standard_error(v)) for v in (first, second)]
         body.append([METHODS[method].label, "" if prior == "none" else prior, *cells])
     head = ["method", "prior", "against mean(y1 - y0)", "against mean(mu1 - mu0)"]
+    effects, of_means = effects[used], of_means[used]
+    gap = float(np.sqrt(np.mean((effects - of_means) ** 2)))
     text = (
         f"True effect over {len(effects):,} replications: mean(y1 - y0) averages {effects.mean():.3f}, "
         f"mean(mu1 - mu0) averages {of_means.mean():.3f}; they differ by {gap:.3f} r.m.s. Mean squared error at full "
