@@ -172,7 +172,8 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
     """
     if not _can_be_read(source):
         return source, {}
-    known = [name for name in variables if name in source.columns]
+    there = frozenset(source.columns)
+    known = [name for name in variables if name in there]
     levels = {name: _levels(source, name) for name in _columns_of_words(source, known)}
     truths = {name: Levels(name, (False, True), (0, 0)) for name in known if _is_truth(source, name)}
     return (CodedSource(source, levels) if levels else source), truths | levels
