@@ -40,8 +40,8 @@ def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
     shares, error = _weighed(plain)
     moved = [bool(item.raised.any() and share > NEGLIGIBLE) for item, share in zip(chosen, shares, strict=True)]
     linked = tuple(
-        fit_structure(item, moments, spec.prior, question, stream)
-        for item, question, stream, move in zip(chosen, asked, streams[len(chosen) :], moved, strict=True)
+        fit_structure(item, moments, spec.prior, question, stream, fit.ratio)
+        for item, question, stream, move, fit in zip(chosen, asked, streams[len(chosen) :], moved, plain, strict=True)
         if move
     )
     weights = np.concatenate([shares * (1.0 - _LINKED * np.array(moved)), _LINKED * shares[moved]])

@@ -210,7 +210,12 @@ class StructureFit:
 
 
 def fit_structure(
-    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, rng: np.random.Generator
+    chosen: Structure,
+    moments: ArmMoments,
+    prior: Prior,
+    asked: FloatArray,
+    rng: np.random.Generator,
+    ratio: float | None = None,
 ) -> StructureFit:
     """Fit one structure.
 
@@ -226,14 +231,12 @@ def fit_structure(
         Weights of what is asked, shape (questions, k).
     rng
         Source of randomness.
+    ratio
+        Of the arms' noise variances, to start from; None if it is to be looked for.
     """
     glance, whole, drawn = rng.spawn(3)
-    ratio = 1.0
-    floor = 0.0
-    if len(moments.rows) == 2:
-        for stream in glance.spawn(2):
-            ratio = _next_ratio(chosen, moments, prior, asked, ratio, stream)
-        floor = 1.0 / moments.rows[0] + ratio / moments.rows[1]
+    ratio = _first_ratio(chosen, moments, prior, asked, glance) if ratio is None else ratio
+    floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
     node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL)
     seed = drawn.bit_generator.seed_seq
     assert isinstance(seed, np.random.SeedSequence)
@@ -249,6 +252,16 @@ def _fitted(problem: NodeProblem, asked: FloatArray, floor: float, rng: np.rando
     if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
         return Exact()(problem, rng)
     return sample_asked(problem, asked, floor, rng, run)
+
+
+def _first_ratio(
+    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, rng: np.random.Generator
+) -> float:
+    """Return a guess of the ratio from two short runs; 1 with one arm."""
+    ratio = 1.0
+    for stream in rng.spawn(2) if len(moments.rows) == 2 else []:
+        ratio = _next_ratio(chosen, moments, prior, asked, ratio, stream)
+    return ratio
 
 
 def _next_ratio(
