@@ -110,3 +110,30 @@ def test_pictures(study, effect):
     assert axes.get_xlabel() == "age"
     curve = effect.plot_curve()
     assert curve.get_xlabel() == "treated is set to"
+
+
+def test_reports(study, effect, tmp_path):
+    """A report has the answer and the edges; nothing about paths, which curves do not have."""
+    target = tmp_path / "r.html"
+    effect.posterior.report(target, treatment="treated", outcome="score")
+    text = target.read_text(encoding="utf-8")
+    assert "changes score by" in text
+    assert "curves were looked for" in text.lower()
+    chain = ad.CandidateGraph.from_tiers([["age"], ["treated"], ["other"], ["score"]], 0.5)
+    through = ad.fit(study, chain, terms={"score": ["age^2"]}, rng=0)
+    through.report(target, treatment="treated", outcome="score")
+    assert "rows were pushed through" in target.read_text(encoding="utf-8").lower()
+
+
+def test_what_could_be_missed_is_said(study, graph):
+    yes_no = study | {"score": (study["score"] > 2).astype(float)}
+    answer = ad.fit(yes_no, graph, terms="auto", rng=0).effect("treated", "score")
+    assert any("curves were not looked for in" in note for note in answer.notes)
+    words = study | {"region": np.array(["north", "south", "east"])[np.arange(600) % 3]}
+    edges = dict(graph.edges) | {("region", "score"): 0.5}
+    wide = ad.CandidateGraph.from_edges(edges)
+    assert any("prefer curves" in note for note in ad.fit(words, wide, rng=0).effect("treated", "score").notes)
+    with pytest.raises(ad.AlldagsError, match="code them as 0/1 columns"):
+        ad.fit(words, wide, terms="auto")
+    with pytest.raises(ad.AlldagsError, match="other are missing"):
+        ad.fit(study, graph, terms={"score": ad.Terms(curves=1)}, rng=0).effect("treated", "score").by({"age": [30.0]})

@@ -28,6 +28,7 @@ from alldags.errors import DataError
 from alldags.typing import FloatArray
 
 MOST_LEVELS = 20
+_MOST_NAMED = 2000  # columns up to which truth values are named in the answer
 _LEAST_ROWS = 3  # per level, on average
 _YES = frozenset({"yes", "y", "true", "t", "1", "treated", "treatment", "case", "present", "positive", "pos", "on"})
 _NO = frozenset({"no", "n", "none", "control", "placebo", "untreated", "absent", "never", "negative", "neg", "off"})
@@ -175,7 +176,8 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
     there = frozenset(source.columns)
     known = [name for name in variables if name in there]
     levels = {name: _levels(source, name) for name in _columns_of_words(source, known)}
-    truths = {name: Levels(name, (False, True), (0, 0)) for name in known if _is_truth(source, name)}
+    looked_at = known if len(known) <= _MOST_NAMED else ()
+    truths = {name: Levels(name, (False, True), (0, 0)) for name in looked_at if _is_truth(source, name)}
     return (CodedSource(source, levels) if levels else source), truths | levels
 
 

@@ -97,9 +97,10 @@ def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> DataError
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
     open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
     if options := (*table.options, *hidden, *open_):
+        way = "code categories as 0/1 columns of your own" if options == ("categories",) else "leave one of them out"
         return DataError(
-            f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; leave one of them out, "
-            "or use families='normal'"
+            f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; {way}, or use "
+            "families='normal'"
         )
     return None
 

@@ -74,7 +74,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     if recipe.rows is None or recipe.opened is None:
         return data
     data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))
-    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
+    data[0], _ = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
     return data
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,12 @@ class CurvedEffect(Effect):
         return comparison
 
     measure = "mean"
+    has_paths = False
+
+    @property
+    def has_influence(self) -> bool:  # type: ignore[override]
+        """Whether `edge_influence` can be asked: not where rows are pushed through several regressions."""
+        return isinstance(self._curves, DirectCurves)
 
     @property
     def over(self) -> str:
@@ -268,7 +274,11 @@ class CurvedEffect(Effect):
         binary = len(self._levels) == 2
         needed -= {self.treatment} if binary else set()
         names = sorted(needed)
-        columns = open_source(rows).numbers(names)
+        source = open_source(rows)
+        missing = [name for name in names if isinstance(rows, Mapping) and name not in rows]
+        if missing:
+            raise DataError(f"the rows need the columns {', '.join(names)}; {', '.join(missing)} are missing")
+        columns = source.numbers(names)
         values = {
             name: np.asarray(column, dtype=float)
             for name, column in zip(names, columns.read(0, columns.rows), strict=True)

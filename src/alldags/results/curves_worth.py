@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 LEAST_NATS = 10.0
+_HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
@@ -35,7 +36,13 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     posterior = effect.posterior
     table = posterior._table
     not_plain = posterior._data.own or not posterior._models.items[0].prior.intercept
-    if table is None or table.options or not_plain or len(posterior.graphs) > 1 or effect.clusters is not None:
+    if (
+        table is None
+        or not set(table.options) <= _HARMLESS
+        or not_plain
+        or len(posterior.graphs) > 1
+        or effect.clusters is not None
+    ):
         return None
     graph = posterior.graphs[0]
     others = {*posterior._data.families, *(name for block in graph.blocks for name in block)}
@@ -48,8 +55,14 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     if rows.columns.rows * len(names) > _MOST_VALUES:
         return None
     found = [
-        (child, worth_of_curves(Rows(rows, names), child, graph.parents(child), effect.treatment))
+        (child, worth_of_curves(Rows(rows, names), child, _columns(effect, graph.parents(child)), effect.treatment))
         for child in sorted(children)
         if graph.parents(child)
     ]
     return max(found, key=lambda pair: pair[1].nats, default=None)
+
+
+def _columns(effect: Effect, causes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns that stand for some causes: of a category, one for each level but the first."""
+    categories = effect.posterior._data.categories
+    return tuple(column for name in causes for column in categories.get(name, (name,)))

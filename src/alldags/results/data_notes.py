@@ -193,7 +193,10 @@ def _row_notes(seen: Seen) -> Iterator[str]:
     seen = Seen(moments.select(_numbers(seen)))
     moments, coded = seen.moments, _codes(seen)
     if coded:
-        yield f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}"
+        yield (
+            f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}; they were "
+            "used as numbers: leave those cells empty and say what to do about missing values"
+        )
     heavy = _heavy_cells(seen)
     shown = [text for name, text in heavy.items() if name not in coded]
     if shown:

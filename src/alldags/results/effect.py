@@ -640,6 +640,8 @@ class Effect:
     # -- showing -------------------------------------------------------------------------------------------------------
 
     measure = ""
+    has_paths = True  # whether the effect is a sum of products along paths
+    has_influence = True  # whether `edge_influence` can be asked
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
         """Return fields of the summary that this kind of effect has beside those of all."""

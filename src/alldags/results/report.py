@@ -56,8 +56,8 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         tiers=graph.tiers(),
         edges=tuple(_edge_facts(effect)),
         several=len(effect._models.items) > 1,
-        paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path else (),
-        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS],
+        paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and effect.has_paths else (),
+        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if effect.has_paths else (),
         regressions=_regressions(effect, summary),
         origin=_origin(effect),
         graph_file=("TOML", format_graph(graph, "toml")),
@@ -65,7 +65,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         prior=prior_words(effect.posterior._models.items[0].prior),
         version=_version("alldags"),
         plain_mean=effect._plain_mean,
-        adds_up=not is_risk(effect),
+        adds_up=not is_risk(effect) and effect.has_paths,
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
@@ -140,7 +140,7 @@ def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
 
 def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
-    found = _risk_influences(effect) if is_risk(effect) else _linear_influences(effect)
+    found = _risk_influences(effect) if is_risk(effect) or not effect.has_paths else _linear_influences(effect)
     return [found.get(edge) or _plain(effect, edge) for edge in effect._models.heaviest.graph.edges]
 
 
@@ -151,6 +151,8 @@ def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
 
 def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
     """Return what the effect's own table says of each edge; there is no closed form to move one."""
+    if not effect.has_influence:
+        return {}
     return {
         (row["cause"], row["effect"]): EdgeFacts(
             row["cause"],
@@ -282,7 +284,7 @@ def _python(effect: Effect) -> str:
             "",
             'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
-            "# and, if you gave them: families=, missing=, weights=, cluster=, interventions=",
+            "# and, if you gave them: families=, terms=, missing=, weights=, cluster=, interventions=",
             f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
             f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
             "print(effect)",

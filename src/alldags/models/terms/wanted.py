@@ -22,8 +22,8 @@ from alldags.priors.prior import Prior
 
 def with_terms(
     data: WorkingData, terms: Any, table: Opened, graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine
-) -> WorkingData:
-    """Return the data with the children that may have curves, and their rows.
+) -> tuple[WorkingData, tuple[str, ...]]:
+    """Return the data with the children that may have curves and their rows, and what to tell the user.
 
     Parameters
     ----------
@@ -39,10 +39,13 @@ def with_terms(
         Both must suit regressions on derived columns.
     """
     if terms is None:
-        return data
+        return data, ()
     causes = {name: graphs[0].parents(name) for name in graphs[0].variables}
     found = read_terms(terms, causes)
     on_demand = isinstance(terms, str)
+    if data.categories:
+        names = ", ".join(data.categories)
+        raise DataError(f"categories ({names}) and terms do not go together yet; code them as 0/1 columns of your own")
     for reason in (_unsuited(prior, engine), _unsuited_rows(table, graphs)):
         if reason is not None:
             raise reason
@@ -52,15 +55,22 @@ def with_terms(
             f"{clash[0]!r} is yes/no or a count and has terms: curves are for normal outcomes only yet; leave it out "
             "of terms, or use families='normal'"
         )
-    if data.categories:
-        names = ", ".join(data.categories)
-        raise DataError(f"categories ({names}) and terms do not go together yet; code them as 0/1 columns of your own")
     source = table.source()
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")
     rows = RowTable(source.numbers(data.pooled.names))
     kept = {name: item for name, item in found.items() if name not in data.families}
-    return replace(data, curved=CurvedRows(kept, rows, on_demand))
+    return replace(data, curved=CurvedRows(kept, rows, on_demand)), _not_curved(clash)
+
+
+def _not_curved(names: Sequence[str]) -> tuple[str, ...]:
+    """Say in which children curves were not looked for."""
+    if not names:
+        return ()
+    listed = ", ".join(names)
+    return (
+        f"curves were not looked for in {listed}, which is yes/no or a count: terms are for normal outcomes only yet",
+    )
 
 
 def _unsuited(prior: Prior, engine: Engine) -> AlldagsError | None:
