@@ -188,7 +188,8 @@ def _advice(name: str) -> str:
         "repository BiomedSciAI/causallib on GitHub",
         "sachs": "it is made from the files in real/sachs of the repository cmu-phil/example-causal-datasets on "
         "GitHub: one row per cell, with the columns condition and target",
-    }[name.partition("/")[0]]
+        "twins": "it is made from the twin births of Louizos et al. (2017) and read from twins/twins.csv.gz",
+    }.get(name.partition("/")[0], "it is read from a local folder only")
     return f"{origin}; set {ENVIRONMENT} to a folder that contains it"
 
 
