@@ -94,7 +94,7 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
                 "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
                 item.p_value, item.share >= LARGE_SHARE,
                 f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
-                f"({_p(item.p_value)}); see terms='auto' (--terms auto), or transform it",
+                f"({_p(item.p_value)}); transform it, or add a column for the curve",
             )  # fmt: skip
         yield from _noise_lines(child, found)
 
