@@ -109,5 +109,10 @@ def test_straight_answers_are_refused_by_name():
     for ask in (effect.paths, effect.mediators, effect.sensitivity, effect.standardized, lambda: effect.direct):
         with pytest.raises(ad.AlldagsError, match=r"terms|bends"):
             ask()
+    with pytest.raises(ad.AlldagsError, match="products along paths"):
+        effect.plots.paths()
+    with pytest.raises(ad.AlldagsError, match="table of straight lines"):
+        effect.posterior.effects()
+    assert "linear" not in effect.sentence("methods").split(".")[0]
     with pytest.raises(ad.AlldagsError, match="nothing shows what 2 would do"):
         effect.contrast(0, 2)

@@ -118,18 +118,10 @@ class DirectCurves:
 
     def _between_arms(self, fit: StructureFit, target: FloatArray, spread: FloatArray | None) -> Question:
         """Return the difference of two arms at base columns of mean `target`."""
-        mean, structure = self.node.moments.mean, fit.structure
-        low, high = self._order
-        sign = float(high - low)
-        shares = np.array([-sign, sign])
-        weights = sum(
-            share * (structure.at(arm, target) - structure.at(arm, mean[arm, :-1])) for arm, share in enumerate(shares)
-        )
-        factor = sign * (structure.active[1].astype(float) - structure.active[0])
-        inside = (
-            None if spread is None else spread[np.ix_(structure.places, structure.places)] * np.outer(factor, factor)
-        )
-        return Question(float(shares @ mean[:, -1]), np.asarray(weights), shares, inside)
+        weights, offset, shares = self._weights_at(fit, target)
+        places, factor = fit.structure.places, shares @ fit.structure.active
+        inside = None if spread is None else spread[np.ix_(places, places)] * np.outer(factor, factor)
+        return Question(offset, weights, shares, inside)
 
     def _moved(self, fit: StructureFit) -> Question:
         """Return the mean change when the treatment is moved."""
@@ -224,7 +216,7 @@ class DirectCurves:
             if base is None:
                 weights, offset, shares = fit.structure.at(0, change), 0.0, np.zeros(1)
             else:
-                weights, offset, shares = self._row_weights(fit, base)
+                weights, offset, shares = self._weights_at(fit, base)
             mean += weight * (offset + weights @ fit.mean)
             noise = np.sqrt(self._intercepts(draws, shares)) * rng.standard_normal(count)
             drawn.append(offset + draws.coefficients @ weights.T + noise[:, None])
@@ -232,7 +224,8 @@ class DirectCurves:
         values[rng.random(size) < node.no_effect] = 0.0
         return (1.0 - node.no_effect) * node.unit * mean, node.unit * values
 
-    def _row_weights(self, fit: StructureFit, base: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    def _weights_at(self, fit: StructureFit, base: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        """Return weights (..., k) of a difference of two arms at base columns (..., K), its offset and arms' shares."""
         low, high = self._order
         sign = float(high - low)
         mean, structure = self.node.moments.mean, fit.structure

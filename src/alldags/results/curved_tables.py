@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.effects.curves import DirectCurves
+from alldags.results.risk_tables import means_given
 from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from alldags.results.posterior import Posterior
 
 _DRAWS = 4000
-_LEAST = 50  # draws with and without an edge, for means given it
 
 
 def with_term_edges(posterior: Posterior, table: Table) -> Table:
@@ -39,7 +39,7 @@ def influence_of_terms(curves: DirectCurves, mean: float, sd: float, rng: np.ran
         if stated >= 1.0:
             continue
         p = node.edge_probability(cause)
-        there, absent = _given(values, present[cause], mean, p)
+        there, absent = means_given(values, present[cause], mean, p)
         gap = there - absent
         removed = 0.0 if sd == 0.0 or math.isnan(gap) else p * (1.0 - p) * gap**2 / sd**2
         rows.append((cause, node.child, stated, p, there, absent, min(removed, 1.0), math.nan))
@@ -69,12 +69,3 @@ def _drawn(curves: DirectCurves, rng: np.random.Generator) -> tuple[FloatArray, 
                 mask = node.members(name)[fit.structure.places]
                 found.append((draws.coefficients[:, mask] != 0.0).any(axis=1))
     return np.concatenate(values), {name: np.concatenate(found) for name, found in present.items()}
-
-
-def _given(values: FloatArray, there: BoolArray, mean: float, p: float) -> tuple[float, float]:
-    """Return the mean with and without an edge; nan where draws of a kind are too few."""
-    if min(int(there.sum()), int((~there).sum())) < _LEAST:
-        return (math.nan, mean) if there.mean() < 0.5 else (mean, math.nan)
-    present, absent = float(values[there].mean()), float(values[~there].mean())
-    shift = mean - (p * present + (1.0 - p) * absent)
-    return present + shift, absent + shift

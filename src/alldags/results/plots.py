@@ -41,6 +41,8 @@ class EffectPlots:
         """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
         from alldags.show.plots.paths import plot_paths
 
+        if not self.effect.has_paths:
+            self.effect.paths(limit)  # says why not
         if is_risk(self.effect):
             raise AlldagsError(
                 f"the effect on {self.effect.outcome!r} is a difference of risks, to which paths do not add up; "

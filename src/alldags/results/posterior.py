@@ -293,6 +293,11 @@ class Posterior:
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
         self._check_link(link)
+        if self._data.curved is not None:
+            raise AlldagsError(
+                "effects() is a table of straight lines, which effects with terms are not; use effects_on(outcome), or "
+                "fit without terms"
+            )
         count = len(self.variables)
         check_memory(8 * count**2, f"the effects of {count:,} variables on each other", "ask for single effects")
         if link == 0 or self._link == 0:

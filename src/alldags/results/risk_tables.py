@@ -66,7 +66,7 @@ def _influences(
     for place in np.flatnonzero(~node.certain):
         there = sample.coefficients[:, place] != 0.0
         p = float(inclusion[place])
-        present, absent = _given(values, there, mean, p)
+        present, absent = means_given(values, there, mean, p)
         removed = p * (1 - p) * (present - absent) ** 2 / sd**2 if sd > 0 and not math.isnan(present - absent) else 0.0
         item = EdgeInfluence(
             node.parents[place], child, float(node.stated_inclusion[place]), p, present, absent,
@@ -77,7 +77,7 @@ def _influences(
     return found
 
 
-def _given(values: FloatArray, there: BoolArray, mean: float, p: float) -> tuple[float, float]:
+def means_given(values: FloatArray, there: BoolArray, mean: float, p: float) -> tuple[float, float]:
     """Return the mean effect with and without an edge; nan where draws of a kind are too few.
 
     The commoner case follows from the mean of all and the rarer case, so that the two are consistent with it.

@@ -68,6 +68,8 @@ def _model(summary: EffectSummary) -> str:
     """Name the kind of model, with the regressions that are not linear."""
     kinds = {"bernoulli": "logistic", "poisson": "Poisson"}
     others = [f"a {kinds[item.family]} regression of {item.name}" for item in summary.not_normal]
+    if not others and summary.measure == "mean":
+        return "structural causal model whose regressions may bend and differ between rows"
     if not others:
         return "linear structural causal model"
     marginal = f", marginal over rows as a difference of {summary.measure}s" if summary.levels else ""

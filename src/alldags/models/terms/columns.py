@@ -37,10 +37,6 @@ class RowValues:
         """Number of rows."""
         return len(next(iter(self.values.values())))
 
-    def replaced(self, **values: FloatArray) -> RowValues:
-        """Return the rows with some variables set to other values."""
-        return self.put(values)
-
     def put(self, values: Mapping[str, FloatArray]) -> RowValues:
         """Return the rows with some variables set to other values."""
         return RowValues({**self.values, **values}, self.fold)
