@@ -102,9 +102,9 @@ def fit_student(
     trusted = trusted_weights(draws)
     diagnostics = _diagnostics(design, found, draws, trusted)
     if not trusted and engine.scope is None:
-        can_be_sampled = sampled_student = None
+        from alldags.engines.families.student_sampled import can_be_sampled, sampled_student
 
-        if False and can_be_sampled(design, found.posterior.problem):
+        if can_be_sampled(design, found.posterior.problem):
             return sampled_student(design, found, draws, variance, diagnostics, sample_rng)
     return StudentPosterior(found, draws, diagnostics, design.family, variance, design.center)
 
