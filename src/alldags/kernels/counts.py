@@ -28,8 +28,8 @@ def _along(
 ) -> tuple[float, float, float]:
     """Return the log posterior at a distance along the line, and its two derivatives.
 
-    `eta` (n,) and `line` (n,) are the predictor at distance zero and its change; `base` and `slope` (k + 1,) the same of
-    intercept and coefficients, of which all but the first have the slab.
+    `eta` (n,) and `line` (n,) are the predictor at distance zero and its change; `base` and `slope` (k + 1,) the same
+    of intercept and coefficients, of which all but the first have the slab.
     """
     value, first, second = 0.0, 0.0, 0.0
     for r in range(child.shape[0]):
@@ -114,8 +114,11 @@ def _move(
     """
     mode, spread = _mode(child, eta, line, base, slope, tau)
     if not certain:
-        there = now if here else mode + spread * rng.standard_normal() / math.sqrt(
-            rng.standard_gamma(0.5 * _DEGREES) / (0.5 * _DEGREES)
+        there = (
+            now
+            if here
+            else mode
+            + spread * rng.standard_normal() / math.sqrt(rng.standard_gamma(0.5 * _DEGREES) / (0.5 * _DEGREES))
         )
         gain = _along(child, eta, line, there, base, slope, tau)[0] - _along(child, eta, line, 0.0, base, slope, tau)[0]
         ratio = odds + gain - _log_proposal(there, mode, spread) - _log_constant()

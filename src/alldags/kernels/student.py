@@ -1,8 +1,8 @@
 """Gibbs sampling with heavy tails: given the rows' weights, a regression with normal noise.
 
-The weight of a row with residual e is ``w ~ Gamma((df + 1)/2, (df + s e^2)/2)`` given everything else. One step draws all
-weights, goes once over the uncertain edges with coefficients and intercept integrated out, draws these, the precision s
-and the slab's variance, which is in units of 1/s.
+The weight of a row with residual e is ``w ~ Gamma((df + 1)/2, (df + s e^2)/2)`` given everything else. One step draws
+all weights, goes once over the uncertain edges with coefficients and intercept integrated out, draws these, the
+precision s and the slab's variance, which is in units of 1/s.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
 """Children with heavy tails: Student's t noise, whose log-likelihood is matched by that of weighted normal rows.
 
 The noise of a row is ``e = z / sqrt(s w)`` with z standard normal and a weight ``w ~ Gamma(df/2, df/2)`` of its own, so
-that s is the noise precision of a row of weight one. With the weights integrated out, ``u = s e^2`` and ``phi = log s``,
-a row has the log-likelihood ``l = constant + phi/2 - (df + 1)/2 log(1 + u/df)`` and::
+that s is the noise precision of a row of weight one. With the weights integrated out, ``u = s e^2`` and
+``phi = log s``, a row has the log-likelihood ``l = constant + phi/2 - (df + 1)/2 log(1 + u/df)`` and::
 
     dl/d eta = s w e,   w = (df + 1)/(df + u)          -d2l/d eta2 = s (df + 1)(df - u)/(df + u)^2
     dl/d phi = (1 - w u)/2                             -d2l/d phi2 = (df + 1) df u / (2 (df + u)^2)
 
-The log-likelihood of N normal rows, ``N/2 phi - s/2 (C - 2 b'z + z'Gz)``, can have the same value, gradient and curvature
-in z and in phi at one point: that fixes G, b, N and C. With the intercept integrated out this *is* the regression of a
+The log-likelihood of N normal rows, ``N/2 phi - s/2 (C - 2 b'z + z'Gz)``, can have the same gradient and curvature in
+z and in phi at one point: that fixes G, b, N and C. With the intercept integrated out this *is* the regression of a
 normal child with unknown noise, for every engine, slab and edge prior; as df grows it becomes the normal node itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -79,8 +79,9 @@ class Student:
         """Return the mean weight of rows with these squared residuals in units of 1/s, any shape."""
         return np.asarray((self.df + 1.0) / (self.df + square))
 
-    def check(self, child: str, values: FloatArray) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
         """Refuse a child of which so many values are the same that the noise would vanish."""
+        values = np.concatenate(list(batches))
         _, counts = np.unique(values, return_counts=True)
         share = float(counts.max()) / len(values)
         if share >= self.df / (self.df + 1.0):

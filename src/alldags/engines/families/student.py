@@ -178,7 +178,7 @@ def full_mode(family: Student, batches: Sequence[Batch], slab_variance: float) -
             scaled = rows * weight[:, None]
             system += scaled.T @ rows
             shift += scaled.T @ batch.child
-        moved = np.linalg.solve(system, shift)
+        moved = np.asarray(np.linalg.solve(system, shift), dtype=float)
         step = float((moved - point) @ system @ (moved - point)) * s
         point, s = moved, best_precision(family, residuals(batches, moved), s)
         if step < _STOP**2 * len(point):
@@ -189,13 +189,11 @@ def full_mode(family: Student, batches: Sequence[Batch], slab_variance: float) -
 # -- weighing ----------------------------------------------------------------------------------------------------------
 
 
-def weigh(
-    design: HeavyDesign, found: Matched, size: int, rng: np.random.Generator
-) -> tuple[WeightedDraws, FloatArray]:
+def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generator) -> tuple[WeightedDraws, FloatArray]:
     """Draw from the posterior under the match, weigh the draws, and return the noise variance of each, too.
 
-    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, where evidences
-    of normal and heavy-tailed nodes of one child are to be compared.
+    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
+    evidences of normal and heavy-tailed nodes of one child can be compared.
     """
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     statistics, problem = found.statistics, found.posterior.problem
