@@ -17,8 +17,9 @@ from alldags.engines.families.expansion import short_engine
 from alldags.engines.families.gates import trusted_weights
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
-from alldags.engines.families.weighing import WeightedDraws
+from alldags.engines.families.weighing import WeightedDraws, row_blocks
 from alldags.nodes.build import NodeTerms, raised_probability
+from alldags.nodes.family import log_product
 from alldags.nodes.heavy import HeavyRows, MatchedStatistics, Student, best_precision, matched, residuals
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.problem import LinkedPrior, NodeProblem, Origin
@@ -31,8 +32,6 @@ _MATCHES = 3
 _FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
 _STEPS = 200
 _STOP = 1e-3  # standard errors: the start need not be the mode itself
-_BLOCK_VALUES = 2**16  # rows times draws looked at together: they stay in the cache
-_GROUP = 8  # factors multiplied before a logarithm is taken
 _MOST_DRAWS, _LEAST_DRAWS, _MOST_VALUES = 4000, 500, 2e7
 
 
@@ -218,35 +217,16 @@ def log_likelihoods(
     """Return the log-likelihood of each draw, shape (draws,), of intercepts, coefficients (draws, k) and precisions."""
     value = np.zeros(len(intercept))
     root = np.sqrt(precision / family.df)  # residuals in these units: one plus their squares is what is multiplied
-    slopes = (coefficients * root[:, None]).T
+    slopes = np.vstack([(coefficients * root[:, None]).T, intercept * root, root])
     for batch in batches:
-        rows = len(batch.child)
-        value += rows * (family.constant + 0.5 * np.log(precision))
-        block = max(_BLOCK_VALUES // max(rows, 1), 1) if rows <= _BLOCK_VALUES else 1
-        for start in range(0, len(value), block):
-            part = slice(start, start + block)
-            left = batch.terms @ slopes[:, part]
-            left += intercept[part] * root[part]
-            left -= batch.child[:, None] * root[part]
-            value[part] -= 0.5 * (family.df + 1.0) * _log_product(left)
+        value += len(batch.child) * (family.constant + 0.5 * np.log(precision))
+        rows = np.column_stack([batch.terms, np.ones(len(batch.child)), -batch.child])
+        for part in row_blocks(len(rows), len(value)):
+            left = rows[part] @ slopes
+            np.multiply(left, left, out=left)
+            left += 1.0
+            value -= 0.5 * (family.df + 1.0) * log_product(left)
     return value
-
-
-def _log_product(left: FloatArray) -> FloatArray:
-    """Return ``sum(log(1 + left^2))`` over rows, shape (rows, draws) to (draws,); `left` is overwritten."""
-    np.multiply(left, left, out=left)
-    left += 1.0
-    rows = len(left)
-    whole = rows - rows % _GROUP
-    grouped = left[:whole].reshape(_GROUP, whole // _GROUP, left.shape[1])
-    with np.errstate(over="ignore"):
-        product = grouped[0] * grouped[1]
-        for factor in grouped[2:]:
-            product *= factor
-        found = np.log(product).sum(axis=0)
-    if not np.isfinite(found).all():  # rows so far out that products overflow
-        found = np.log(left[:whole]).sum(axis=0)
-    return np.asarray(found + np.log(left[whole:]).sum(axis=0))
 
 
 def _diagnostics(design: HeavyDesign, found: Matched, draws: WeightedDraws, trusted: bool) -> StudentDiagnostics:
