@@ -189,11 +189,7 @@ def full_mode(family: Student, batches: Sequence[Batch], slab_variance: float) -
 
 
 def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generator) -> tuple[WeightedDraws, FloatArray]:
-    """Draw from the posterior under the match, weigh the draws, and return the noise variance of each, too.
-
-    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
-    evidences of normal and heavy-tailed nodes of one child can be compared.
-    """
+    """Draw from the posterior under the match, weigh the draws, and return the noise variance of each, too."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     statistics, problem = found.statistics, found.posterior.problem
     coefficients, variance = found.posterior.draw(size, draw_rng)
@@ -201,14 +197,30 @@ def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generat
     precision = 1.0 / variance
     spread = 1.0 / np.sqrt(precision * statistics.information[0, 0])
     intercept = statistics.intercept(coefficients) + spread * normals
-    proposal = -0.5 * normals**2 - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    log_weight = log_likelihoods(design.family, design.batches(), intercept, coefficients, precision)
-    log_weight += 0.5 * math.log(statistics.rows) - proposal - statistics.log_integral(coefficients, precision)
-    weights, k_hat = smooth(log_weight)
-    top = float(log_weight.max())
-    log_mean = top + math.log(float(np.exp(log_weight - top).mean()))
+    log_weight = log_weights_of(design, statistics, intercept, coefficients, precision)
+    weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(problem, coefficients, variance, partner_rng)
-    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners), variance
+    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight), variance
+
+
+def log_weights_of(
+    design: HeavyDesign,
+    statistics: MatchedStatistics,
+    intercept: FloatArray,
+    coefficients: FloatArray,
+    precision: FloatArray,
+) -> FloatArray:
+    """Return the log of likelihood over match at intercepts, coefficients (draws, k) and precisions, shape (draws,).
+
+    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
+    evidences of normal and heavy-tailed nodes of one child can be compared.
+    """
+    spread = 1.0 / np.sqrt(precision * statistics.information[0, 0])
+    normals = (intercept - statistics.intercept(coefficients)) / spread
+    proposal = -0.5 * normals**2 - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
+    value = log_likelihoods(design.family, design.batches(), intercept, coefficients, precision)
+    convention = 0.5 * math.log(statistics.rows)
+    return np.asarray(value + convention - proposal - statistics.log_integral(coefficients, precision))
 
 
 def log_likelihoods(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +54,8 @@ class WeightedDraws:
         Shape of the weights' tail; above 0.7 they cannot be trusted.
     partners
         Other coefficients given the same parent sets, under the expansion, shape (draws, k).
+    log_weights
+        As they were before smoothing, shape (draws,); empty for draws of a chain.
     """
 
     intercept: FloatArray
@@ -62,6 +64,7 @@ class WeightedDraws:
     log_mean_weight: float
     k_hat: float
     partners: FloatArray
+    log_weights: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def size(self) -> int:
@@ -88,11 +91,9 @@ def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generato
         intercept, log_weight = _weigh_at_once(design, expanded.statistics, coefficients, normals)
     else:
         intercept, log_weight = _weigh_in_blocks(design, expanded.statistics, coefficients, normals)
-    weights, k_hat = smooth(log_weight)
-    top = float(log_weight.max())
-    log_mean = top + math.log(float(np.exp(log_weight - top).mean()))
+    weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(expanded.posterior.problem, coefficients, np.full(size, np.nan), partner_rng)
-    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners)
+    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight)
 
 
 def row_blocks(rows: int, draws: int) -> Iterator[slice]:
@@ -135,14 +136,32 @@ def _weigh_in_blocks(
     return intercept, log_weight
 
 
+def log_weights_of(
+    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, intercept: FloatArray
+) -> FloatArray:
+    """Return log weights of draws that came from elsewhere, shape (draws,)."""
+    block = int(min(max(_BLOCK_VALUES // max(statistics.rows, 1), 4), len(intercept)))
+    pieces = [
+        _weigh_block(design, statistics, coefficients[i : i + block], None, intercept[i : i + block])[1]
+        for i in range(0, len(intercept), block)
+    ]
+    return np.concatenate(pieces)
+
+
 def _weigh_block(
-    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
+    design: Design,
+    statistics: QuadraticStatistics,
+    coefficients: FloatArray,
+    normals: FloatArray | None,
+    given: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intercepts and log weights of some draws, shape (draws,) each."""
+    """Return intercepts, made of normals or given, and log weights of some draws, shape (draws,) each."""
     parts = [(batch, batch.predictor(coefficients)) for batch in design.batches()]
     family = design.family
     center, curvature = _intercept_mode(family, parts, statistics.intercept(coefficients))
     curvature = curvature / _WIDER
+    if normals is None:
+        normals = np.zeros(len(center)) if given is None else (given - center) * np.sqrt(curvature)
     intercept = center + normals / np.sqrt(curvature)
     proposal = -0.5 * normals**2 + 0.5 * np.log(curvature / (2.0 * math.pi))
     value = np.zeros(len(normals))
