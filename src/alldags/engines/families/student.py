@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.expansion import short_engine
+from alldags.engines.families.expansion import row_blocks, short_engine
 from alldags.engines.families.gates import trusted_weights
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
-from alldags.engines.families.weighing import WeightedDraws, row_blocks
+from alldags.engines.families.weighing import WeightedDraws
 from alldags.nodes.build import NodeTerms, raised_probability
 from alldags.nodes.family import log_product
 from alldags.nodes.heavy import HeavyRows, MatchedStatistics, Student, best_precision, matched, residuals

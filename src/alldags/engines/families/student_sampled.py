@@ -86,7 +86,7 @@ def _advance(design: HeavyDesign, problem: NodeProblem, state: Any, out: FloatAr
     from alldags.kernels.student import run_student_chain
 
     stream, present, z, place, precision = state
-    batches = design.batches()
+    batches = tuple(design.batches())
     terms = np.concatenate([batch.terms for batch in batches])
     rows = np.column_stack([np.ones(len(terms)), terms])
     child = np.concatenate([batch.child for batch in batches])
