@@ -29,7 +29,7 @@ def effect_text(summary: EffectSummary) -> str:
     parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += _wrapped_rows(rows(summary), width)
     parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(printable(note), width) for note in notes(summary)]
+    parts += [fill(printable(note), width, break_on_hyphens=False) for note in notes(summary)]
     return "\n".join(parts)
 
 
