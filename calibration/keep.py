@@ -19,7 +19,7 @@ from alldags.parallel import map_processes
 from alldags.progress import Progress
 
 FOLDER = Path(__file__).parent / "results"
-_EVERY = 50  # tasks between two writings of the file
+_EVERY = 100  # tasks between two writings of the file
 
 Record = TypeVar("Record")
 Task = TypeVar("Task")
