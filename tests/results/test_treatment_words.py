@@ -78,9 +78,7 @@ def test_what_only_curves_have_is_said(effects):
     for name in ("by", "curve", "modifiers", "plot_rows", "plot_curve"):
         with pytest.raises(AttributeError, match=rf"{name}\(\) is about effects that .* fit with terms='auto'"):
             getattr(effects["straight"], name)
-        with pytest.raises(
-            AttributeError, match=r"ask for the rows that you mean, posterior.effect"
-        ):
+        with pytest.raises(AttributeError, match=r"ask for the rows that you mean, posterior.effect"):
             getattr(effects["risk"], name)
     with pytest.raises(AttributeError, match="'Effect' object has no attribute 'mian'"):
         effects["straight"].mian  # noqa: B018
