@@ -78,8 +78,8 @@ class FitOptions:
     cluster
         Column that says which rows belong together.
     family
-        Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
-        without it; normal alone takes straight lines for all.
+        Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
+        of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: look for curves, and for effects that differ between rows.
     drop_missing

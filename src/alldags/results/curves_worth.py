@@ -48,7 +48,7 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     ):
         return None
     graph = posterior.graphs[0]
-    others = {*posterior._data.families, *(name for block in graph.blocks for name in block)}
+    others = {*posterior._data.families, *posterior._data.heavy, *(name for block in graph.blocks for name in block)}
     children = {name for total in effect._totals.items for name in total.span.reached} - others
     source = table.source() if children else None
     if source is None or isinstance(source, MomentsSource):

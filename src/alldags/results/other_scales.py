@@ -29,7 +29,7 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     for total in effect._totals.items:
         for child in total.span.reached:
             diagnostics = total.model.node(child).diagnostics
-            if isinstance(diagnostics, FamilyDiagnostics):
+            if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
                 found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
     return tuple(found.values())
 

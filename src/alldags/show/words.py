@@ -12,7 +12,7 @@ from textwrap import fill, wrap
 from typing import TypeAlias
 
 from alldags.show.sensitivity import hidden_sentence
-from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
+from alldags.show.summary import EffectSummary, HeavyTails, LeastSquares, NotNormal
 from alldags.text import line_width, printable
 
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
@@ -419,6 +419,21 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
 
 
+def _heavy_remark(summary: EffectSummary) -> str:
+    """Say whose noise has heavy tails, and how many rows count less for it."""
+    return " ".join(_heavy_words(item) for item in summary.heavy_tails)
+
+
+def _heavy_words(item: HeavyTails) -> str:
+    if item.light == 0:
+        counted = f"no row counts less than {item.least_weight:.2f} of one"
+    else:
+        verb = "counts" if item.light == 1 else "count"
+        share = f"{item.light:,} of {item.rows:,.0f} rows {verb}"
+        counted = f"{share} less than a quarter of one, the least {item.least_weight:.2g}"
+    return f"The noise of {item.name} may have heavy tails (Student's t, {item.df:g} degrees of freedom): {counted}."
+
+
 def _open_remark(summary: EffectSummary) -> str:
     """Say what the data make of the directions that were left open."""
     if not summary.open_pairs:
@@ -459,6 +474,7 @@ def _hidden_remark(summary: EffectSummary) -> str:
 
 _REMARKS: tuple[Callable[[EffectSummary], str], ...] = (
     _family_remark,
+    _heavy_remark,
     _adjusted_remark,
     _difference_remark,
     _either_side_remark,
