@@ -387,7 +387,7 @@ def _difference_remark(summary: EffectSummary) -> str:
     if abs(plain.estimate - alone.estimate) > _SEEN * summary.sd:
         ends = f"{summary.treatment} and {summary.outcome}"
         said.append(f"without covariates it also holds what they do to both {ends}")
-    if abs(plain.estimate - summary.mean) > _SEEN * summary.sd:
+    if summary.scope is None and abs(plain.estimate - summary.mean) > _SEEN * summary.sd:
         said.append(_why_average_differs(summary))
     return f"Least squares differs: {'; '.join(said)}." if said else ""
 
