@@ -25,7 +25,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.categories import check_categories
-from alldags.models.families import Families, Opened, with_families
+from alldags.models.families import Families, Opened, with_families, without_tails
 from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
 from alldags.orders.choose import order_engine
@@ -92,8 +92,9 @@ def fit(
         Column names, if `table` is an array.
     families
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
-        families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
-        is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
+        families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
+        `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
+        lines through all, as under ``Prior.paper()``.
     terms
         Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
         asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
@@ -141,6 +142,7 @@ def fit(
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
     lots = randomized_names(randomized, graphs[0])
     graphs = [without_causes(graph, lots) for graph in graphs]
+    prior, tails = without_tails(prior)
     made = resolve(engine)
     check_suits(made, prior)
     if any(one.blocks for one in graphs):
@@ -156,7 +158,7 @@ def fit(
     data[0] = replace(data[0], seen=tables.seen)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
     opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
-    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
+    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
     data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
     family_notes = (*family_notes, *term_notes)
     seeds = (node_seed, draw_seed, cluster_seed)

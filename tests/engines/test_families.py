@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.families.fallback import largest_r_hat
+from alldags.engines.families.chains import largest_r_hat
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.weighing import draws_for
 from alldags.nodes.expanded import LINK_SLAB, link_scale_prior

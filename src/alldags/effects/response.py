@@ -25,6 +25,7 @@ from alldags.effects.push import NodeSample, Push, Route, Rows, Samples
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.engines.families.posterior import FamilyPosterior
+from alldags.engines.families.student_posterior import StudentPosterior
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.family import AnyFamily
 from alldags.nodes.posterior import NodePosterior
@@ -171,5 +172,6 @@ def _draw(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSampl
     if isinstance(node, FamilyPosterior):
         intercept, coefficients = node.draw_with_intercept(size, rng)
         return NodeSample(node, coefficients, intercept)
-    coefficients, variance = node.draw(size, rng)
+    draw = node.draw_with_precision if isinstance(node, StudentPosterior) else node.draw
+    coefficients, variance = draw(size, rng)
     return NodeSample(node, coefficients, None, variance)

@@ -29,7 +29,7 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     for total in effect._totals.items:
         for child in total.span.reached:
             diagnostics = total.model.node(child).diagnostics
-            if isinstance(diagnostics, FamilyDiagnostics):
+            if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
                 found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
     return tuple(found.values())
 
@@ -77,7 +77,7 @@ class LinkEffect(Effect):
             "sensitivity to a hidden cause is about straight lines; fit with families='normal' to ask for it"
         )
 
-    def do(self, x: float, draws_size: int = 4000) -> Any:
+    def do(self, x: float | str, draws_size: int = 4000) -> Any:
         """Refused: risks are where a new unit's outcome is."""
         del x, draws_size
         raise AlldagsError("do() of a yes/no outcome or count is a risk: use the effect itself, not its log-odds")

@@ -12,7 +12,7 @@ from textwrap import fill, wrap
 from typing import TypeAlias
 
 from alldags.show.sensitivity import hidden_sentence
-from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
+from alldags.show.summary import EffectSummary, HeavyTails, LeastSquares, NotNormal
 from alldags.text import line_width, printable
 
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
@@ -29,7 +29,7 @@ def effect_text(summary: EffectSummary) -> str:
     parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += _wrapped_rows(rows(summary), width)
     parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(printable(note), width) for note in notes(summary)]
+    parts += [fill(printable(note), width, break_on_hyphens=False) for note in notes(summary)]
     return "\n".join(parts)
 
 
@@ -393,6 +393,21 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
 
 
+def _heavy_remark(summary: EffectSummary) -> str:
+    """Say whose noise has heavy tails, and how many rows count less for it."""
+    return " ".join(_heavy_words(item) for item in summary.heavy_tails)
+
+
+def _heavy_words(item: HeavyTails) -> str:
+    if item.light == 0:
+        counted = f"no row counts less than {item.least_weight:.2f} of one"
+    else:
+        verb = "counts" if item.light == 1 else "count"
+        share = f"{item.light:,} of {item.rows:,.0f} rows {verb}"
+        counted = f"{share} less than a quarter of one, the least {item.least_weight:.2g}"
+    return f"The noise of {item.name} may have heavy tails (Student's t, {item.df:g} degrees of freedom): {counted}."
+
+
 def _open_remark(summary: EffectSummary) -> str:
     """Say what the data make of the directions that were left open."""
     if not summary.open_pairs:
@@ -433,6 +448,7 @@ def _hidden_remark(summary: EffectSummary) -> str:
 
 _REMARKS: tuple[Callable[[EffectSummary], str], ...] = (
     _family_remark,
+    _heavy_remark,
     _adjusted_remark,
     _either_side_remark,
     _open_remark,

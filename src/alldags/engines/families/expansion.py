@@ -80,7 +80,7 @@ def expanded_posterior(
 ) -> Expanded:
     """Expand at the mode of the full model, then twice around the mean over parent sets."""
     statistics = design.statistics(penalized_mode(design, _typical_slab(prior, design)))
-    quick = _short(engine)
+    quick = short_engine(engine)
     for left in reversed(range(_EXPANSIONS)):
         problem = expanded_problem(statistics, terms, prior)
         posterior = (quick if left else engine)(problem, rng.spawn(1)[0])
@@ -104,7 +104,7 @@ def _root(statistics: QuadraticStatistics, posterior: NodePosterior) -> FloatArr
     return root
 
 
-def _short(engine: Engine) -> Engine:
+def short_engine(engine: Engine) -> Engine:
     """Return the engine for the expansions before the last: where it samples, for a shorter time."""
     if not isinstance(engine, Auto):
         return engine
