@@ -18,13 +18,13 @@ import numpy as np
 
 from alldags.files import write_text
 from alldags.typing import FloatArray
+from calibration.keep import FOLDER
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the slow twin and the designs are those of the tests
 
 from family_problems import TAU, fit_node, yes_no
 from naive.logistic import Reference, enumerate_sets
 
-FOLDER = Path(__file__).parent / "results"
 REFERENCES = FOLDER / "yes_no_references.csv"
 
 
