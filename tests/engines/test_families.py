@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.engines.families.chains import largest_r_hat
+from alldags.engines.families.expansion import SURE
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.weighing import draws_for
 from alldags.nodes.expanded import LINK_SLAB, link_scale_prior
@@ -156,12 +157,25 @@ def test_a_node_with_much_information_is_weighed_in_one_pass_and_agrees_with_enu
     x, y = yes_no(1500, 4, 0.5, "strong", 0)
     reference = enumerate_sets("bernoulli", x, y, np.full(4, 0.5), TAU, draws=2000)
     found = fit_node(x, y)
-    assert found.statistics.information[0, 0] > 100
+    assert 0.0 < found.statistics.spread < SURE
     assert found.diagnostics.ess > 0.9
     assert np.abs(found.inclusion - reference.inclusion).max() <= 0.01
     assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.05
     np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.05)
     assert abs(found.log_evidence - reference.log_evidence) <= 0.02
+
+
+def test_a_rare_cause_makes_predictors_unsure_however_many_rows_there_are(rng):
+    x = columns(4000, 4, rng)
+    rare = np.zeros(4000)
+    rare[:12] = 1.0
+    x[:, 3] = (rare - rare.mean()) / rare.std(ddof=1)
+    y = (rng.random(4000) < 1 / (1 + np.exp(1.5 - x[:, 0] - 2.0 * rare))).astype(float)
+    found = fit_node(x, y, prior=ad.Prior())
+    assert found.statistics.information[0, 0] > 300
+    assert found.statistics.spread > SURE
+    assert found.diagnostics.ess > 0.3
+    assert found.diagnostics.converged
 
 
 @pytest.mark.parametrize("rows", [5, 8, 37])

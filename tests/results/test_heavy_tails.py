@@ -116,6 +116,13 @@ def test_a_report_can_be_written(posterior, tmp_path):
     assert "may have heavy tails" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_what_was_asked_is_written_as_families(table):
+    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), families={"stay": "normal"}, rng=0)
+    assert posterior._asked.arguments == (
+        ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
+    )
+
+
 def test_checks_name_heavy_tails_as_a_remedy_and_then_leave_outliers_alone(table, posterior):
     found = str(ad.fit(table, GRAPH, rng=0).checks("drug", "cost"))
     assert "families={'cost': 'student'}" in " ".join(found.split())

@@ -74,7 +74,7 @@ class SharedDesign:
 
     def _statistics(self, at: FloatArray, reply: Reply) -> QuadraticStatistics:
         information, gradient = np.array(reply["information"], dtype=float), np.array(reply["gradient"], dtype=float)
-        numbers = [float(reply[name]) for name in ("value", "rows", "events")]
+        numbers = [float(reply[name]) for name in ("value", "rows", "events", "spread")]
         return QuadraticStatistics(self.family.name, self.terms, at, information, gradient, *numbers)
 
     def log_likelihoods(self, intercept: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -103,6 +103,7 @@ def reply_to(sums: RowSums, request: Request) -> dict[str, Any]:
             "value": found.value,
             "rows": found.rows,
             "events": found.events,
+            "spread": found.spread,
         }
     coefficients = np.array(request["coefficients"], dtype=float)
     if what == "log_likelihoods":

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.expansion import AMPLE_INFORMATION, Design, Expanded, RowSums
+from alldags.engines.families.expansion import SURE, Design, Expanded, RowSums
 from alldags.engines.families.pareto import smooth
 from alldags.nodes.family import AnyFamily, Poisson
 from alldags.nodes.quadratic import Batch, QuadraticStatistics
@@ -86,7 +86,7 @@ def weigh(design: RowSums, expanded: Expanded, size: int, rng: np.random.Generat
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, _ = expanded.posterior.draw(size, draw_rng)
     normals = normal_rng.standard_normal(size)
-    if expanded.statistics.information[0, 0] >= AMPLE_INFORMATION or not isinstance(design, Design):
+    if expanded.statistics.spread <= SURE or not isinstance(design, Design):
         intercept, log_weight = _weigh_at_once(design, expanded.statistics, coefficients, normals)
     else:
         intercept, log_weight = _weigh_in_blocks(design, expanded.statistics, coefficients, normals)
@@ -100,7 +100,7 @@ def _weigh_at_once(
 ) -> tuple[FloatArray, FloatArray]:
     """Return intercepts and log weights, shape (draws,) each, in one pass over the rows.
 
-    The intercept follows the coefficients as the expansion says, which it does if there is much information.
+    The intercept follows the coefficients as the expansion says, which it does where predictors are sure.
     """
     spread = 1.0 / math.sqrt(float(statistics.information[0, 0]))  # of an expansion that is flat already
     intercept = statistics.intercept(coefficients) + spread * normals
