@@ -395,10 +395,10 @@ def _difference_remark(summary: EffectSummary) -> str:
 def _why_average_differs(summary: EffectSummary) -> str:
     """Say what the average does that least squares with all covariates does not."""
     if summary.measure not in ("", "mean"):
-        return f"with them it is a straight line, the average is of the {summary.measure}"
+        return f"with covariates it is a straight line, the average is of the {summary.measure}"
     if (summary.probability_no_path or 0.0) >= _WORTH_SAYING:
-        return "with all of them it takes an effect for granted, the average counts none as zero"
-    return "with all of them each counts in full, the average counts each as far as the data ask for it"
+        return "with all covariates it takes an effect for granted, the average counts none as zero"
+    return "with all covariates each counts in full, in the average as far as the data ask for it"
 
 
 _SEEN = 0.3  # standard deviations by which two estimates differ enough to be explained
