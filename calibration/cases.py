@@ -197,23 +197,28 @@ def imputed(rng: np.random.Generator) -> Case:
     return Case(**{**vars(found), "table": table})
 
 
-def hidden(rng: np.random.Generator) -> Case:
-    """Draw a case with a hidden cause of treatment and outcome, as strong as the stated prior says."""
-    prior = ad.Prior(link=0.0)
-    world = draw_world(TIERS.with_edge("x", "y", 1.0), prior, 200, rng)
+def hidden(link: float, rng: np.random.Generator) -> Case:
+    """Draw a case with a hidden cause of treatment and outcome, as strong as the stated prior says.
+
+    The slab is learned: some covariates drive the treatment so strongly that, where they do not act on the outcome,
+    they are instruments.
+    """
+    world = draw_world(TIERS, ad.Prior(link=0.0), 200, rng)
     x, y = (world.names.index(name) for name in ("x", "y"))
     r2x, r2y = rng.uniform(0, TOP, 2)
     loads = np.sqrt([r2x, r2y / (1 - r2x + r2x * r2y)])
     cause = rng.standard_normal(200)
-    table = columns(world)
+    moved = [world.noise[j] * _moved(_residual(world, j), load, cause) for j, load in zip((x, y), loads, strict=True)]
     effect = float(world.coefficients[x, y])
-    error = loads[0] * cause + (np.sqrt(1 - loads[0] ** 2) - 1) * _residual(world, x)
-    table["x"] = table["x"] + world.noise[x] * error
-    late = loads[1] * cause + (np.sqrt(1 - loads[1] ** 2) - 1) * _residual(world, y)
-    table["y"] = table["y"] + world.noise[y] * late + effect * world.noise[x] * error
-    graph = TIERS.with_edge("x", "y", 1.0)
+    table = columns(world)
+    table |= {"x": table["x"] + moved[0], "y": table["y"] + moved[1] + effect * moved[0]}
     strength = ad.Strength((0.0, TOP), (0.0, TOP), sign="positive")
-    return Case(table, graph, {"prior": prior}, "x", "y", effect, strength=strength)
+    return Case(table, TIERS, {"prior": ad.Prior(link=link)}, "x", "y", effect, strength=strength)
+
+
+def _moved(noise: FloatArray, load: float, cause: FloatArray) -> FloatArray:
+    """Return what a hidden cause adds to noise that keeps its variance."""
+    return np.asarray(load * cause + (np.sqrt(1 - load**2) - 1) * noise)
 
 
 def _residual(world: World, child: int) -> FloatArray:
@@ -314,7 +319,8 @@ ROWS = (
     Row("gibbs; horseshoe", small(_mixture(ad.Horseshoe(0.5)), engine="gibbs"), 0.3),
     Row("auto; link, one node after the treatment", linked, 0.5, truth="near"),
     Row("auto; a fifth of two columns imputed", imputed, 0.1, truth="near"),
-    Row("auto; hidden cause, stated strength", hidden, 0.3, truth="near"),
+    Row("auto; hidden cause, stated strength", partial(hidden, 1.0), 0.3, truth="near"),
+    Row("auto; hidden cause, stated strength, no link", partial(hidden, 0.0), 0.3, truth="near"),
     Row("auto; yes/no outcome, 200 rows", partial(yes_no, 200), 0.5, truth="near"),
     Row("auto; yes/no outcome, 60 rows", partial(yes_no, 60), 0.5, truth="near"),
     Row("auto; terms written down", products, truth="near"),
