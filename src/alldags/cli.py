@@ -413,8 +413,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
 
 
 def _graph_text(candidate: CandidateGraph) -> str:
+    from alldags.show.numbers import graph_count
     from alldags.show.table import Table
-    from alldags.show.words import graph_count
 
     certain = sum(p == 1 for p in candidate.edges.values())
     lines = [

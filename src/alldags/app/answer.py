@@ -14,6 +14,7 @@ from alldags.graph.io import format_graph
 from alldags.results.effect import Effect
 from alldags.results.report import effect_report
 from alldags.show import words
+from alldags.show.remarks import remarks
 from alldags.show.report.clip import clipped
 from alldags.show.report.page import report_html
 from alldags.show.report.svg import effect_svg, graph_svg
@@ -98,7 +99,7 @@ def in_words(study: Study, effect: Effect) -> dict[str, Any]:
     return {
         "sentence": words.sentence(summary),
         "rows": [list(row) for row in words.rows(summary)],
-        "remarks": words.remarks(summary),
+        "remarks": remarks(summary),
         "notes": [*study.notes(effect.treatment, effect.outcome), *summary.notes],
         "effect": effect_svg(summary, effect.sample.draws),
         "mean": summary.mean,

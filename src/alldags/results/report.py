@@ -18,11 +18,11 @@ from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
 from alldags.results.other_scales import engine_names
 from alldags.results.summarize import computed_line
+from alldags.show.numbers import amount, no_effect, percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import amount, no_effect, percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
