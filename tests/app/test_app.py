@@ -316,10 +316,9 @@ def test_words_and_yes_no_columns(tmp_path):
     study = open_study(path, None, "smoker", "ill")
     assert study.left_out == ("site",)
     assert study.words == {"smoker": ("no", "yes")}
-    assert study.yes_no == {"smoker", "ill"}
-    notes = answer(study, study.question)["notes"]
-    assert notes[0] == "smoker is 0 for 'no' and 1 for 'yes'"
-    assert notes[1].startswith("ill is yes/no, and this page, which has to be quick, fits straight lines")
+    found = answer(study, study.question)
+    assert found["sentence"].startswith("Changing smoker from 'no' to 'yes' changes ill by")
+    assert any("ill is 0 or 1, and straight lines were put through it" in note for note in found["notes"])
     table = ad.read_table(path)
     expected = ad.fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
     assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, abs=1e-12)

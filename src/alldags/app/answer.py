@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from alldags.app.study import Study
@@ -95,12 +96,16 @@ def answer(study: Study, question: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_words(study: Study, effect: Effect) -> dict[str, Any]:
     """Return what is said of an effect, and the picture of its size: what a reader waits for."""
-    summary = effect.summary()
+    summary = replace(
+        effect.summary(),
+        treatment_words=study.words.get(effect.treatment),
+        outcome_words=study.words.get(effect.outcome),
+    )
     return {
         "sentence": words.sentence(summary),
         "rows": [list(row) for row in words.rows(summary)],
         "remarks": remarks(summary),
-        "notes": [*study.notes(effect.treatment, effect.outcome), *summary.notes],
+        "notes": list(summary.notes),
         "effect": effect_svg(summary, effect.sample.draws),
         "mean": summary.mean,
     }

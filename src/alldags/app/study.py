@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from alldags.data.files import read_table
 from alldags.data.levels import code_words
 from alldags.data.moments import Moments
@@ -36,30 +34,13 @@ class Study:
         Columns that are no numbers, or miss values.
     words
         What 0 and 1 stand for, in columns of two words.
-    yes_no
-        Columns with no other values than 0 and 1.
     """
 
     name: str
     moments: Moments
     question: Mapping[str, Any]
     left_out: tuple[str, ...]
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    yes_no: frozenset[str] = frozenset()
-
-    def notes(self, treatment: str, outcome: str) -> list[str]:
-        """Return what a reader of an answer should know of the two columns."""
-        found = [
-            f"{name} is 0 for {self.words[name][0]!r} and 1 for {self.words[name][1]!r}"
-            for name in (treatment, outcome)
-            if name in self.words
-        ]
-        if outcome in self.yes_no:
-            found.append(
-                f"{outcome} is yes/no, and this page, which has to be quick, fits straight lines: the command alldags "
-                "effect and ad.fit() give a difference of risks from a logistic regression"
-            )
-        return found
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def open_study(
@@ -82,14 +63,7 @@ def open_study(
     found = source.moments(names)
     moments = Moments(found.n, found.mean, found.scatter, found.names, profile=found.profile)
     question = first_question(names, candidate, treatment, outcome)
-    return Study(path.name, moments, question, left_out, words, _yes_no(source, names))
-
-
-def _yes_no(source: Source, names: tuple[str, ...]) -> frozenset[str]:
-    """Return the columns with no other values than 0 and 1."""
-    columns = source.numbers(names)
-    values = zip(names, columns.read(0, columns.rows), strict=True)
-    return frozenset(name for name, column in values if np.isin(column, (0.0, 1.0)).all())
+    return Study(path.name, moments, question, left_out, words)
 
 
 def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
@@ -102,7 +76,7 @@ def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
-def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], tuple[str, ...]]:
+def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, str]], tuple[str, ...]]:
     """Return the table with words coded, what two words stand for, and the columns that cannot be used.
 
     Examples
@@ -113,7 +87,7 @@ def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], 
     >>> usable_columns(open_source(table))[1:]
     ({'smoker': ('no', 'yes')}, ('gap',))
     """
-    words: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, str]] = {}
     left_out: list[str] = []
     for name in source.columns:
         try:
@@ -122,7 +96,7 @@ def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], 
         except AlldagsError:
             left_out.append(name)
         else:
-            words |= {one.name: one.words for one in levels.values()}
+            words |= {one.name: (one.words[0], one.words[1]) for one in levels.values()}
     return code_words(source, list(words))[0], words, tuple(left_out)
 
 
