@@ -111,8 +111,8 @@ def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_path"]))
         for row in table.rows()
     )
-    said = table.note or "The answer does not turn with edge probabilities, slab or link."
-    return (Section("With other priors", (said[0].upper() + said[1:],), ("prior", "effect", "no effect"), rows),)
+    said = table.note or "The answer does not turn with edge probabilities, slab, link or engine."
+    return (Section("With other choices", (said[0].upper() + said[1:],), ("choice", "effect", "no effect"), rows),)
 
 
 def _no_effect(summary: EffectSummary, probability: float | None) -> str:
