@@ -336,3 +336,17 @@ def test_open_directions_are_warmed_up_without_being_asked_for():
     told = []
     _warm_up_directions(told.append)
     assert re.fullmatch(r"open directions are warmed up, too \(\d+ s\)", told[0])
+
+
+def test_rows_with_gaps_can_be_left_out_instead_of_columns(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "gaps.csv"
+    rows = [f"{i % 7},{'' if i < 3 else i % 5},{(i * i) % 11}" for i in range(40)]
+    path.write_text("\n".join(["x,m,y", *rows]), encoding="utf-8")
+    assert open_study(path).left_out == ("m",)
+    study = open_study(path, drop_missing=True)
+    assert (study.left_out, study.dropped, study.moments.n) == ((), 3, 37)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(export(study, study.question, "python")[1], names)
+    capsys.readouterr()
+    assert names["effect"].mean == pytest.approx(answer(study, study.question)["mean"], abs=1e-12)

@@ -133,13 +133,13 @@ def export(study: Study, question: Mapping[str, Any], kind: str) -> tuple[str, s
     if kind == "graph":
         return "graph.toml", format_graph(graph_of(question), "toml")
     if kind == "python":
-        return "effect.py", python_lines(question, study.name)
+        return "effect.py", python_lines(question, study.name, drop_missing=study.dropped is not None)
     if kind == "report":
         return "report.html", report_html(effect_report(effect_of(study, question)))
     raise AlldagsError(f"there is nothing called {kind!r} to export")
 
 
-def python_lines(question: Mapping[str, Any], table: str) -> str:
+def python_lines(question: Mapping[str, Any], table: str, *, drop_missing: bool = False) -> str:
     """Return Python that asks the same question of the same file."""
     graph_of(question)  # raises where it is none
     tiers = [tier for tier in question["tiers"] if tier]
@@ -152,10 +152,11 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
     for first, second, forward, backward in question.get("pairs", []):
         lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
+    options = f'families="normal", rng={SEED}' + (", drop_missing=True" if drop_missing else "")
     return "\n".join(
         [
             *lines,
-            f'posterior = ad.fit({table!r}, graph, families="normal", rng={SEED})',
+            f"posterior = ad.fit({table!r}, graph, {options})",
             f"effect = posterior.effect(treatment={question['treatment']!r}, outcome={question['outcome']!r})",
             "print(effect)",
             "",

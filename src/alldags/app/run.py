@@ -27,6 +27,7 @@ def run(
     *,
     port: int = 0,
     browser: bool = True,
+    drop_missing: bool = False,
     tell: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
 ) -> None:
     """Serve a page about a table until interrupted.
@@ -41,13 +42,18 @@ def run(
         Where to listen on this computer; 0 for any free port.
     browser
         Whether to open one.
+    drop_missing
+        Whether to leave out rows that lack a value, instead of the columns that do.
     tell
         Takes what there is to say.
     """
-    study = open_study(data, graph, treatment, outcome)
+    study = open_study(data, graph, treatment, outcome, drop_missing=drop_missing)
     tell(f"read {study.name}: {study.moments.n:,.0f} rows, {len(study.moments.names)} columns")
     if study.left_out:
-        tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}")
+        gaps = "" if drop_missing else "; --drop-missing leaves out rows with gaps instead"
+        tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}{gaps}")
+    if study.dropped:
+        tell(f"{study.dropped:,} rows with gaps were left out")
     with Server(study, port) as server:
         tell("warming up: the first answer takes longest, up to a minute where inner loops are still to be compiled")
         first = answer(study, study.question)

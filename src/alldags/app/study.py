@@ -34,6 +34,8 @@ class Study:
         Columns that are no numbers, or miss values.
     words
         What 0 and 1 stand for, in columns of two words.
+    dropped
+        Number of rows that were left out for missing values; None if they were not looked for.
     """
 
     name: str
@@ -41,17 +43,24 @@ class Study:
     question: Mapping[str, Any]
     left_out: tuple[str, ...]
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    dropped: int | None = None
 
 
 def open_study(
-    path: Path, graph: Path | None = None, treatment: str | None = None, outcome: str | None = None
+    path: Path,
+    graph: Path | None = None,
+    treatment: str | None = None,
+    outcome: str | None = None,
+    *,
+    drop_missing: bool = False,
 ) -> Study:
     """Read a table and, if there is one, a graph.
 
-    Without a graph the last column is the outcome, the one before it the treatment, and all others come first.
+    Without a graph the last column is the outcome, the one before it the treatment, and all others come first. With
+    `drop_missing` the rows that lack a value in any column are left out; without it, such columns are.
     """
     opened = open_source(read_table(path))
-    source, words, left_out = usable_columns(opened)
+    source, words, left_out = usable_columns(opened, drop_missing=drop_missing)
     names = tuple(name for name in opened.columns if name not in left_out)
     if len(names) < 2:
         raise DataError(
@@ -60,10 +69,11 @@ def open_study(
     candidate = None if graph is None else read_graph(graph)
     if candidate is not None:
         _check_graph(candidate, names)
-    found = source.moments(names)
+    found = source.moments(names, drop_missing=drop_missing)
     moments = Moments(found.n, found.mean, found.scatter, found.names, profile=found.profile)
     question = first_question(names, candidate, treatment, outcome)
-    return Study(path.name, moments, question, left_out, words)
+    dropped = source.tally(names).rows - int(found.n) if drop_missing else None
+    return Study(path.name, moments, question, left_out, words, dropped)
 
 
 def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
@@ -76,7 +86,9 @@ def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
-def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, str]], tuple[str, ...]]:
+def usable_columns(
+    source: Source, *, drop_missing: bool = False
+) -> tuple[Source, dict[str, tuple[str, str]], tuple[str, ...]]:
     """Return the table with words coded, what two words stand for, and the columns that cannot be used.
 
     Examples
@@ -92,7 +104,7 @@ def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, str]], 
     for name in source.columns:
         try:
             coded, levels = code_words(source, [name])
-            coded.moments((name,))  # a category has no column of its own name
+            coded.moments((name,), drop_missing=drop_missing)  # a category has no column of its own name
         except AlldagsError:
             left_out.append(name)
         else:
