@@ -43,6 +43,7 @@ CASES = {
     "horseshoe": (TABLE, GRAPH, {"prior": ad.Prior(coefficients=ad.Horseshoe()), "engine": "vb"}),
     "yes/no": (YES_NO, GRAPH, {}),
     "counts": (COUNTS, GRAPH, {"families": {"y": ad.Poisson(offset="log_years")}}),
+    "heavy tails": (TABLE, GRAPH, {"families": {"y": ad.Student(df=5)}}),
     "curves": (TABLE, GRAPH, {"terms": {"y": ["curve(m)", "a*b"]}}),
     "curves, looked for": (TABLE, GRAPH, {"terms": "auto"}),
     "curves, by settings": (TABLE, GRAPH, {"terms": {"y": ad.Terms()}}),

@@ -11,6 +11,7 @@ from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
 from alldags.graph.terms import Terms
 from alldags.nodes.family import Bernoulli, Poisson
+from alldags.nodes.heavy import Student
 from alldags.priors.prior import Prior
 from alldags.results.recipe import Recipe
 
@@ -24,7 +25,7 @@ def check_recipe(recipe: Recipe) -> None:
     _require(all(isinstance(note, str) for note in recipe.notes), "notes")
     variables = recipe.graphs[0].variables
     for name, family in recipe.families:
-        _require(name in variables and isinstance(family, Bernoulli | Poisson), "families")
+        _require(name in variables and isinstance(family, Bernoulli | Poisson | Student), "families")
     _check_terms(recipe.terms, variables)
     _require(len(recipe.parts) > 0, "parts")
     for part in recipe.parts:
