@@ -1,12 +1,24 @@
 # Everything runs in the project's own .venv; nothing outside this folder is touched.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3 python
-PYTHON ?= $(shell for name in $(PYTHONS); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
+PYTHON ?= $(call first_of,$(PYTHONS))
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-browser test-spark test-postgres cover bench docs calibrate check clean
+EXTRAS := plot,report,arviz,files,excel,stata,experiments,dask
+
+# Two more sets of versions, each in an environment of its own: the newest of everything, and the least that
+# pyproject.toml allows. pyenv's Pythons are found where it keeps them, whether or not they are switched on.
+NEWEST := .venv-newest
+OLDEST := .venv-oldest
+KEPT := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
+NEWEST_PYTHON ?= $(call first_of,python3.13 $(wildcard $(KEPT)/3.13*/bin/python) python3.14 $(wildcard $(KEPT)/3.14*/bin/python))
+OLDEST_PYTHON ?= $(call first_of,python3.11 $(wildcard $(KEPT)/3.11*/bin/python))
+first_of = $(shell for name in $(1); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
+PYTEST := -m pytest --numprocesses auto --dist loadfile
+
+.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -21,7 +33,7 @@ $(VENV)/.core: $(VENV)/.pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[plot,report,arviz,files,excel,stata,experiments,dask]' --group test --group check
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]' --group test --group check
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.dev
@@ -46,6 +58,21 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) install --quiet --constraint constraints.txt --group docs
 	@touch $@
 
+$(NEWEST)/.dev: pyproject.toml
+	@test -n '$(NEWEST_PYTHON)' || { echo 'found no Python 3.13; say where: make $(MAKECMDGOALS) NEWEST_PYTHON=...' >&2; exit 1; }
+	'$(NEWEST_PYTHON)' -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade pip
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade --editable '.[$(EXTRAS)]' --group test
+	@touch $@
+
+$(OLDEST)/.dev: pyproject.toml
+	@test -n '$(OLDEST_PYTHON)' || { echo 'found no Python 3.11; say where: make $(MAKECMDGOALS) OLDEST_PYTHON=...' >&2; exit 1; }
+	'$(OLDEST_PYTHON)' -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	  --editable '.[$(EXTRAS)]' --group test
+	@touch $@
+
 demo: $(VENV)/.core
 	$(BIN)/alldags demo
 
@@ -56,7 +83,13 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 test: check
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
+
+test-newest: $(NEWEST)/.dev
+	OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(PYTEST)
+
+test-oldest: $(OLDEST)/.dev
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python $(PYTEST)
 
 # The report and the local page in a real browser: Debian's chromium and chromium-driver.
 test-browser: $(VENV)/.browser
@@ -82,6 +115,12 @@ calibrate: $(VENV)/.dev
 	$(BIN)/python docs/figures/calibrated.py
 	$(BIN)/python -m calibration
 
+# Hostile inputs for a while; SECONDS=1800 for longer, FUZZ='--seed 7 --only graph' for others.
+SECONDS := 60
+FUZZ :=
+fuzz: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(FUZZ)
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -89,4 +128,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(NEWEST) $(OLDEST) build dist docs/_build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache

@@ -48,7 +48,7 @@ class FitOptions:
     Parameters
     ----------
     graph
-        Candidate graph: .toml .csv .dot .gml .json .dagitty
+        Candidate graph: .toml .csv .dot .gml .json .dagitty .txt
     engine
         auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
     prior
@@ -386,7 +386,7 @@ def graph(file: Path, *, draw: Path | None = None, as_json: Json = False) -> Non
     Parameters
     ----------
     file
-        Candidate graph: .toml .csv .dot .gml .json .dagitty
+        Candidate graph: .toml .csv .dot .gml .json .dagitty .txt
     draw
         Write a picture: .png, .svg or .pdf
     """
@@ -462,7 +462,7 @@ def local_page(
     data
         Table: a file such as .csv, .parquet, .xlsx or .dta.
     graph
-        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty
+        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty .txt
     treatment
         Name of the cause; by default the last but one column.
     outcome

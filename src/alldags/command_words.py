@@ -49,6 +49,7 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\bfamilies='normal'", "--family normal"),
     (r"\bfamilies=(?!['{])\s*", "--family "),
     (r"\bfit\(\.\.\., ([^()]*)\)", r"\1"),
+    (r"\bfit with terms=\{[^}]*\}", "--terms auto"),
     (rf"\b({_SAME})=({_LIST})", _listed),
     (r"\bPrior\(intercept=True\)", "leave out --prior paper"),
     (r"\b(?:Prior\()?(slab_variance|noise_precision|link)=([\d.]+)\)?", lambda found: _option(found[1], found[2])),

@@ -32,6 +32,7 @@ from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
+from alldags.results.asked import asked_of
 from alldags.results.assemble import assemble, turned, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.data_notes import table_notes
@@ -134,6 +135,16 @@ def fit(
     >>> bool(effect.sd > 0)
     True
     """
+    asked = asked_of(
+        table,
+        {
+            "names": names, "families": families, "terms": terms, "interventions": interventions,
+            "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
+            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "drop_missing": drop_missing,
+            "graph_weights": graph_weights,
+        },
+        fit.__kwdefaults__ or {},
+    )  # fmt: skip
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
@@ -166,7 +177,9 @@ def fit(
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    return assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
+    posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
+    posterior._asked = asked
+    return posterior
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:

@@ -117,6 +117,8 @@ def test_an_answer_costs_little_more_than_the_question_itself(study):
         ({"tiers": "abc"}, "tiers must be a list of lists of names"),
         ({"tiers": [["smoking"], ["smoking"]], "edges": []}, "'smoking'"),
         ({"tiers": [["smoking"], ["else"]], "edges": [], "outcome": "else"}, "'else' is no column of the table"),
+        ({"edges": [[["risk"], "smoking", 0.5]]}, "edges must be between names"),
+        ({"pairs": [[["risk"], "smoking", 0.2, 0.2]]}, "has a variable that stands in no tier"),
         ({"edges": [["risk", "smoking", 0.5]]}, "'risk' does not stand in a tier before 'smoking'"),
         ({"edges": [["smoking", "risk", 1.5]]}, "1.5"),
         ({"edges": [["smoking", "risk"]]}, r"edges must be a list of [cause, effect, probability]"),

@@ -75,6 +75,14 @@ def test_an_empty_part_among_full_ones_is_named(parquet):
         ad.read_moments(parquet.parent / "*.parquet")
 
 
+def test_names_that_are_no_text(tmp_path):
+    feather.write_feather(pa.table({"name": [1.0, 2.0]}), tmp_path / "t.feather", compression="uncompressed")
+    data = (tmp_path / "t.feather").read_bytes()
+    (tmp_path / "t.feather").write_bytes(data.replace(b"name", b"nam\xe4"))
+    with pytest.raises(DataError, match=r"t\.feather' is not a readable Feather file.*can't decode"):
+        ad.read_moments(tmp_path / "t.feather")
+
+
 def test_files_without_rows(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.float64())}), tmp_path / "t.parquet")
     feather.write_feather(pa.table({"a": pa.array([], pa.float64())}), tmp_path / "t.feather")

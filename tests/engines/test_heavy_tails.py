@@ -44,6 +44,7 @@ def test_the_sampler_agrees_with_enumeration(monkeypatch):
     assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.08
     np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.07)
     assert found.noise_variance == pytest.approx(2.0 * variance, rel=0.05)
+    assert abs(found.log_evidence - reference.log_evidence) <= 0.04
 
 
 def test_learned_slabs_certain_edges_and_size_priors_are_the_same_to_weights_and_sampler(monkeypatch):
@@ -56,7 +57,7 @@ def test_learned_slabs_certain_edges_and_size_priors_are_the_same_to_weights_and
     assert np.abs(sampled.inclusion - weighted.inclusion).max() < 0.03
     spread = np.sqrt(np.diag(weighted.second_moment) - weighted.mean**2)
     assert (np.abs(sampled.mean - weighted.mean) / spread).max() < 0.08
-    assert sampled.log_evidence == weighted.log_evidence
+    assert sampled.log_evidence == pytest.approx(weighted.log_evidence, abs=0.03)
     best, likely = (node.top_parent_sets(1)[0] for node in (sampled, weighted))
     assert best.parents == likely.parents
     assert best.probability == pytest.approx(likely.probability, abs=0.05)

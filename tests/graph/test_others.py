@@ -229,3 +229,9 @@ def test_pooled_probabilities() -> None:
         ad.CandidateGraph.pool([one, ad.CandidateGraph.from_order(["x", "y"])])
     with pytest.raises(GraphError, match="there is no graph to pool"):
         ad.CandidateGraph.pool([])
+
+
+def test_probabilities_too_small_to_compute_with_are_refused():
+    graph = ad.CandidateGraph.from_order(["x", "y"], 1e-320)
+    with pytest.raises(GraphError, match=r"'x' -> 'y' has the probability .* too small to compute with; leave"):
+        as_graphs(graph)

@@ -190,11 +190,27 @@ def test_another_version_of_the_package_is_a_note(saved):
         lambda header: header["graphs"][0].update(edges=[["a"]]),
         lambda header: header["parts"][0]["names"].pop(),
         lambda header: header.update(seeds=[[0, []]]),
+        lambda header: header.update(shares=[0.5, 0.5]),
+        lambda header: header.update(shares=[2.0]),
+        lambda header: header.update(clustered="no"),
+        lambda header: header.update(terms="curves"),
+        lambda header: header.update(families=[["risk", {"class": "Terms"}]]),
+        lambda header: header.update(engine={"class": "KnownNoise"}),
+        lambda header: header["parts"][0].update(n=[-3]),
     ],
 )
 def test_headers_that_make_no_sense_are_refused(saved, change):
     with pytest.raises(DataError, match="is damaged"):
         ad.load(rewritten(saved, change))
+
+
+def test_cross_products_of_no_table_are_refused(saved):
+    with np.load(saved) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    arrays["scatter0"][0, 0, 1] = arrays["scatter0"][0, 1, 0] = 1e9
+    np.savez(saved, **arrays)
+    with pytest.raises(DataError, match="some sum of the columns has a negative variance"):
+        ad.load(saved)
 
 
 def test_what_cannot_be_saved_is_refused_by_name(tmp_path):

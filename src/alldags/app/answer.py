@@ -37,6 +37,8 @@ def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
     if not isinstance(exceptions, list) or not all(isinstance(edge, list) and len(edge) == 3 for edge in exceptions):
         raise AlldagsError(f"edges must be a list of [cause, effect, probability], got {exceptions!r}")
     graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], question.get("probability", 0.5))
+    if not all(isinstance(name, str) for edge in exceptions for name in edge[:2]):
+        raise AlldagsError(f"edges must be between names, got {exceptions!r}")
     changed = {(cause, effect): probability for cause, effect, probability in exceptions}
     for edge in changed:
         if edge not in graph.edges:
@@ -52,7 +54,7 @@ def _open_edges(question: Mapping[str, Any], known: tuple[str, ...]) -> dict[tup
     found: dict[tuple[str, str], float] = {}
     for first, second, forward, backward in pairs:
         for name in (first, second):
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise AlldagsError(f"the pair of {first!r} and {second!r} has a variable that stands in no tier")
         found |= {(first, second): forward, (second, first): backward}
     return found
@@ -138,7 +140,7 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
     lines = [
         "import alldags as ad",
         "",
-        f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question['probability']!r})",
+        f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question.get('probability', 0.5)!r})",
     ]
     for cause, effect, probability in question.get("edges", []):
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")

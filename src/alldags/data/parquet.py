@@ -20,7 +20,7 @@ def parquet_stream(file: Path) -> Stream:
     """Open a Parquet file: a piece is a row group."""
     parquet = pyarrow("pyarrow.parquet")
     with _readable(file, "Parquet", partial(parquet.ParquetFile, str(file))) as opened:
-        metadata, schema = opened.metadata, opened.schema_arrow
+        metadata, schema = opened.metadata, _with_names(file, "Parquet", opened.schema_arrow)
     return Stream(
         schema,
         partial(_row_groups, file, metadata),
@@ -35,6 +35,12 @@ def _readable(file: Path, form: str, opener: Any) -> Any:
         return opener()
     except Exception as error:  # pyarrow has many for a damaged file
         raise DataError(f"{str(file)!r} is not a readable {form} file: {error}") from error
+
+
+def _with_names(file: Path, form: str, schema: Any) -> Any:
+    """Return a schema whose names are text: they are only looked at when they are asked for."""
+    _readable(file, form, lambda: schema.names)
+    return schema
 
 
 def _row_groups(file: Path, metadata: Any, names: Sequence[str]) -> list[Batches]:
@@ -56,6 +62,7 @@ def feather_stream(file: Path) -> Stream:
     """Open a Feather or Arrow file: a piece is a record batch, or the whole file if it was written as a stream."""
     opened = _readable(file, "Feather", partial(_ipc, file))
     what = f"the file {str(file)!r}"
+    _with_names(file, "Feather", opened.schema)
     if isinstance(opened, pyarrow().Table):  # the first version of the format
         return Stream(opened.schema, partial(_of_table, opened), what, partial(int, opened.num_rows), same_order=True)
     if not hasattr(opened, "num_record_batches"):

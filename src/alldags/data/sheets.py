@@ -24,11 +24,9 @@ def excel_stream(file: Path, sheet: str | None = None) -> Stream:
     """Open a sheet of an .xlsx file, names in its first row; without a name of a sheet, the only one that is filled."""
     openpyxl: Any = require("openpyxl", "excel")
     try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        try:
+        with file.open("rb") as content:  # which openpyxl leaves open if it fails
+            book = openpyxl.load_workbook(content, read_only=True, data_only=True)
             chosen, rows = _sheet(file, book, sheet)
-        finally:
-            book.close()
     except AlldagsError:
         raise
     except Exception as error:  # openpyxl has many for a damaged file
@@ -145,6 +143,7 @@ def statistics_stream(file: Path) -> Stream:
         rows = read(str(file), metadataonly=True)[1].number_rows
     except Exception as error:  # pyreadstat has its own
         raise DataError(f"{str(file)!r} is not a readable file of its kind: {error}") from error
+    check_names(head.columns)
     labels = {name: found for name, found in meta.variable_value_labels.items() if _is_category(head[name], found)}
     first = _batch(head, labels)
     count = None if rows is None else partial(int, rows)

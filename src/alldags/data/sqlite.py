@@ -25,7 +25,7 @@ def sqlite_stream(file: Path, table: str | None = None) -> Stream:
             chosen = _chosen(file, connection, table)
             query = f"select * from {quoted(chosen)}"
             names, head = _head(connection, query)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise DataError(f"{str(file)!r} is not a readable SQLite file: {error}") from error
     arrow = pyarrow()
     schema = arrow.schema([(name, _type(column)) for name, column in zip(names, head, strict=True)])

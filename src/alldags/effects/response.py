@@ -22,6 +22,7 @@ import numpy as np
 from alldags.data.batches import RowTable
 from alldags.effects.comparison import Comparison
 from alldags.effects.push import NodeSample, Push, Route, Rows, Samples
+from alldags.effects.push_once import goes_at_once, sums_at_once
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.engines.families.posterior import FamilyPosterior
@@ -127,6 +128,9 @@ class Response:
         count = 0
         for rows in self._batches():
             count += rows.count
+            if goes_at_once(self, route):
+                sums += sums_at_once(self, rows, samples, route, contrast)
+                continue
             step = max(1, _BLOCK_VALUES // rows.count)
             for start in range(0, size, step):
                 push = Push(self, rows, samples, route, slice(start, min(start + step, size)))

@@ -13,6 +13,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import parse_graph, read_graph
 
 DEFAULT = 0.5
+LEAST = 1e-100  # probabilities of edges are multiplied with each other, and divided by
 
 
 def as_graph(given: Any, probability: float = DEFAULT) -> CandidateGraph:
@@ -56,6 +57,8 @@ def as_graphs(given: Any) -> list[CandidateGraph]:
         graphs = [as_graph(one) for one in given]
     if not graphs:
         raise GraphError("the list of candidate graphs is empty")
+    for one in graphs:
+        _check_odds(one)
     for one in graphs[1:]:
         missing = sorted(set(graphs[0].variables) ^ set(one.variables))
         if missing:
@@ -63,6 +66,16 @@ def as_graphs(given: Any) -> list[CandidateGraph]:
                 f"all candidate graphs must have the same variables; these are not in all of them: {missing}"
             )
     return graphs
+
+
+def _check_odds(graph: CandidateGraph) -> None:
+    """Refuse probabilities whose odds arithmetic cannot hold."""
+    for (cause, effect), probability in graph.edges.items():
+        if probability < LEAST:
+            raise GraphError(
+                f"the edge {cause!r} -> {effect!r} has the probability {probability:g}, which is too small to compute "
+                f"with; leave the edge out, or give at least {LEAST:g}"
+            )
 
 
 def _is_path(text: str) -> bool:

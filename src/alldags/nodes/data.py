@@ -261,7 +261,8 @@ def _check_known(moments: MomentsRecord, variables: Sequence[str]) -> None:
 
 
 def _check_not_constant(moments: MomentsRecord) -> None:
-    floor = _ROUNDING * moments.n * moments.mean**2
+    with np.errstate(over="ignore"):  # beside a mean of 1e200 all that a number can hold is rounding
+        floor = _ROUNDING * moments.n * moments.mean**2
     for name, value in zip(moments.names, np.diag(moments.scatter) <= floor, strict=True):
         if value:
             raise DataError(

@@ -68,7 +68,7 @@ class BetaBinomial(EdgePrior):
         checks.positive("BetaBinomial a", self.a, PriorError)
         checks.positive("BetaBinomial b", self.b, PriorError)
         checks.flag("BetaBinomial shared", self.shared, PriorError)
-        checks.whole("BetaBinomial points", self.points, 3, error=PriorError)
+        checks.whole("BetaBinomial points", self.points, 3, 10_001, error=PriorError)
         checks.flag("BetaBinomial shared", self.shared, PriorError)
         checks.flag("BetaBinomial relative", self.relative, PriorError)
         if self.shared and self.relative:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Below g = 1e-3 a slab is no slab and above 1e4 n only the empty set keeps any weight: the ends stand for the tails.
 _G_LOW, _G_HIGH = 1e-3, 1e4
 
+_MOST_POINTS = 10_001  # every point is a fit of every node
+
 
 class Slab(ABC):
     """What every slab does."""
@@ -85,7 +87,7 @@ class HyperG(Slab):
 
     def __post_init__(self) -> None:
         checks.above("HyperG a", self.a, 2, PriorError)  # below, the prior is not proper
-        checks.whole("HyperG points", self.points, 3, error=PriorError)
+        checks.whole("HyperG points", self.points, 3, _MOST_POINTS, error=PriorError)
 
     def values(self, rows: float) -> tuple[FloatArray, FloatArray]:
         """Return values of g and their log weights."""
@@ -114,7 +116,7 @@ class ZellnerSiow(Slab):
     points: int = 41
 
     def __post_init__(self) -> None:
-        checks.whole("ZellnerSiow points", self.points, 3, error=PriorError)
+        checks.whole("ZellnerSiow points", self.points, 3, _MOST_POINTS, error=PriorError)
 
     def values(self, rows: float) -> tuple[FloatArray, FloatArray]:
         """Return values of g and their log weights; ``n / g`` is a squared standard normal."""
@@ -169,7 +171,7 @@ class LearnedSlab(Slab):
         for name in ("median", "spread", "low", "high"):
             checks.positive(f"LearnedSlab {name}", getattr(self, name), PriorError)
         checks.above("LearnedSlab high", self.high, self.low, PriorError)
-        checks.whole("LearnedSlab points", self.points, 3, error=PriorError)
+        checks.whole("LearnedSlab points", self.points, 3, _MOST_POINTS, error=PriorError)
         checks.flag("LearnedSlab shared", self.shared, PriorError)
 
     @property

@@ -704,6 +704,24 @@ class Effect:
         """Return the answer in Markdown."""
         return effect_markdown(self.summary())
 
+    def to_datatree(self, draws: int = 4000, rng: RandomSource = None) -> Any:
+        """Return independent draws of the effect as an xarray ``DataTree`` that ArviZ takes; needs extra ``arviz``.
+
+        The group ``posterior`` has the variable ``effect``, in four equal chains: there is none to be told from
+        another. Exact zeros are graphs without a path.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> tree = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").to_datatree()
+        >>> dict(tree["posterior"].sizes), tree.attrs["treatment"]
+        ({'chain': 4, 'draw': 1000}, 'smoking')
+        """
+        from alldags.results.datatree import effect_datatree
+
+        return effect_datatree(self, draws, rng)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
         return effect_dict(self.summary())

@@ -36,13 +36,18 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
 
 def computed_words(effect: Effect) -> str:
     """Say how the regressions were computed: those that are not normal by weighted draws, unless they were sampled."""
-    names = {}
+    return computed_line(engine_names(effect).values())
+
+
+def engine_names(effect: Effect) -> dict[str, str]:
+    """Return, for each regression that the effect runs through, how it was computed."""
+    names = dict(effect.engines_used)
     for total in effect._totals.items:
         for node in total.nodes():
             found = node.diagnostics
-            weighted = isinstance(found, FamilyDiagnostics) and not found.fallback
-            names[node.problem.child] = "weighted" if weighted else found.engine
-    return computed_line(names.values())
+            if isinstance(found, FamilyDiagnostics) and not found.fallback:
+                names[node.problem.child] = "weighted"
+    return names
 
 
 class LinkEffect(Effect):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -333,7 +334,8 @@ class RiskEffect(Effect):
 
     def paths(self, limit: int = 50) -> Table:
         """Return the paths on the log-odds (log rate) scale, on which they add up; see `log_odds`."""
-        return self.log_odds.paths(limit)
+        found = self.log_odds.paths(limit)
+        return replace(found, note=f"on the {self.log_odds.measure} of {self.outcome}, where paths add up")
 
     def mediators(self) -> Table:
         """Return, for each variable in between, what of the effect would be lost if it did not respond.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -30,6 +28,7 @@ from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import NoteAbout
 from alldags.results.recipe import Recipe
+from alldags.results.recipe_checks import check_recipe
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def load_recipe(target: str | os.PathLike[str]) -> tuple[Recipe, str]:
     try:
         header = json.loads(arrays.pop("header").tobytes())
         found = header["format"], header["version"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DataError(f"{name!r} is not a posterior that alldags saved") from error
     if found != (FORMAT, VERSION):
         raise DataError(
@@ -90,8 +89,10 @@ def load_recipe(target: str | os.PathLike[str]) -> tuple[Recipe, str]:
             "use the alldags that wrote it, or fit again"
         )
     try:
-        return _recipe(header, arrays), header["alldags"]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        recipe = _recipe(header, arrays)
+        check_recipe(recipe)
+        return recipe, str(header["alldags"])
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise DataError(f"{name!r} is damaged: {error}") from error
 
 
@@ -104,7 +105,7 @@ def _read(name: str) -> dict[str, Any]:
         try:
             with np.load(file, allow_pickle=False) as archive:
                 return {key: archive[key] for key in archive.files}
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        except Exception as error:  # zipfile, zlib and numpy have many for a damaged file
             raise DataError(f"{name!r} is damaged: {error}") from error
 
 

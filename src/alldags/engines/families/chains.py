@@ -18,6 +18,7 @@ CHAINS = 4
 WARM_UP = 500
 FIRST, _MOST = 2000, 32_000  # steps kept of each chain
 _R_HAT = 1.01
+_CORRELATED = 5.0  # steps of a chain that are worth one independent draw, about
 _KEPT = 16_000  # draws of all chains together that are stored
 
 
@@ -84,6 +85,29 @@ def _r_hat(split: FloatArray) -> FloatArray:
     moving = within > 1e-12
     ratio = (steps - 1) / steps + between / np.where(moving, within, 1.0)
     return np.asarray(np.where(moving, np.sqrt(ratio), 1.0))
+
+
+def bridge(log_base: FloatArray, log_chain: FloatArray) -> float:
+    """Return the log of the mean weight from draws of the approximation and of a chain (Meng and Wong 1996).
+
+    Both kinds of draws take part, so that the answer holds where neither reaches all of the other.
+
+    Parameters
+    ----------
+    log_base, log_chain
+        Log weights, likelihood over approximation, of draws from the approximation and from the posterior itself.
+    """
+    worth = len(log_chain) / _CORRELATED
+    own, other = math.log(worth / (worth + len(log_base))), math.log(len(log_base) / (worth + len(log_base)))
+    found = float(np.logaddexp.reduce(log_base)) - math.log(len(log_base))
+    for _ in range(200):
+        above = log_base - np.logaddexp(own + log_base, other + found)
+        below = -np.logaddexp(own + log_chain, other + found)
+        above_mean = float(np.logaddexp.reduce(above)) - math.log(len(above))
+        before, found = found, above_mean - float(np.logaddexp.reduce(below)) + math.log(len(below))
+        if abs(found - before) < 1e-9:
+            break
+    return found
 
 
 class SampledPosterior(WeightedPosterior):

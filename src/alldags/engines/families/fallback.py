@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.chains import CHAINS, FIRST, WARM_UP, SampledPosterior, kept_draws, run_chains, start
+from alldags.engines.families.chains import (
+    CHAINS,
+    FIRST,
+    WARM_UP,
+    SampledPosterior,
+    bridge,
+    kept_draws,
+    run_chains,
+    start,
+)
 from alldags.engines.families.expansion import Design, Expanded
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
-from alldags.engines.families.weighing import WeightedDraws
+from alldags.engines.families.weighing import WeightedDraws, log_weights_of
 from alldags.nodes.family import AnyFamily, Bernoulli
 from alldags.nodes.problem import NodeProblem
 from alldags.typing import FloatArray
@@ -45,7 +54,7 @@ def sampled_posterior(
     diagnostics: FamilyDiagnostics,
     rng: np.random.Generator,
 ) -> SampledFamilyPosterior:
-    """Return the node as sampled; the evidence is that of the weighted expansion."""
+    """Return the node as sampled; its evidence bridges draws of the expansion and of the chains."""
     problem = expanded.posterior.problem
     states = [(stream, *start(problem, weighted, stream)) for stream in rng.spawn(CHAINS)]
     step = partial(_advance, design, expanded, problem)
@@ -53,7 +62,9 @@ def sampled_posterior(
     kept = kept_draws(chains)
     partners = draw_partners(problem, kept[:, 1:], np.full(len(kept), np.nan), rng.spawn(1)[0])
     even = np.full(len(kept), 1.0 / len(kept))
-    draws = WeightedDraws(kept[:, 0], kept[:, 1:], even, weighted.log_mean_weight, weighted.k_hat, partners)
+    few = kept[:: max(1, len(kept) // weighted.size)]
+    log_mean = bridge(weighted.log_weights, log_weights_of(design, expanded.statistics, few[:, 1:], few[:, 0]))
+    draws = WeightedDraws(kept[:, 0], kept[:, 1:], even, log_mean, weighted.k_hat, partners)
     converged = r_hat < 1.05
     standing = [text for text in diagnostics.warnings if text not in expanded.posterior.diagnostics.warnings]
     warning = (

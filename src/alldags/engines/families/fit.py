@@ -16,7 +16,7 @@ from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
 MOST_DISPERSION = 1.5
-LEAST_EVENTS = 5  # with fewer, k-hat can miss what the expansion gets wrong
+LEAST_EVENTS = 5  # with fewer, or fewer than half the candidates, k-hat can miss what the expansion gets wrong
 
 
 def fit_family(
@@ -52,7 +52,7 @@ def _gate(
     """Return the weighted posterior if it can be trusted, else the sampled one, else it with a warning."""
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
-    few = _rarer(design, expanded.statistics) < LEAST_EVENTS
+    few = _rarer(design, expanded.statistics) < max(LEAST_EVENTS, len(design.terms) / 2)
     trusted = trusted_weights(draws)
     falls_back = samples and (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
     diagnostics = _diagnostics(design, expanded, draws, trusted or falls_back)

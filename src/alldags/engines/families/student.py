@@ -17,8 +17,9 @@ from alldags.engines.families.expansion import short_engine
 from alldags.engines.families.gates import trusted_weights
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
-from alldags.engines.families.weighing import WeightedDraws
+from alldags.engines.families.weighing import WeightedDraws, row_blocks
 from alldags.nodes.build import NodeTerms, raised_probability
+from alldags.nodes.family import log_product
 from alldags.nodes.heavy import HeavyRows, MatchedStatistics, Student, best_precision, matched, residuals
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.problem import LinkedPrior, NodeProblem, Origin
@@ -31,8 +32,6 @@ _MATCHES = 3
 _FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
 _STEPS = 200
 _STOP = 1e-3  # standard errors: the start need not be the mode itself
-_BLOCK_VALUES = 2**16  # rows times draws looked at together: they stay in the cache
-_GROUP = 8  # factors multiplied before a logarithm is taken
 _MOST_DRAWS, _LEAST_DRAWS, _MOST_VALUES = 4000, 500, 2e7
 
 
@@ -190,11 +189,7 @@ def full_mode(family: Student, batches: Sequence[Batch], slab_variance: float) -
 
 
 def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generator) -> tuple[WeightedDraws, FloatArray]:
-    """Draw from the posterior under the match, weigh the draws, and return the noise variance of each, too.
-
-    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
-    evidences of normal and heavy-tailed nodes of one child can be compared.
-    """
+    """Draw from the posterior under the match, weigh the draws, and return the noise variance of each, too."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     statistics, problem = found.statistics, found.posterior.problem
     coefficients, variance = found.posterior.draw(size, draw_rng)
@@ -202,14 +197,30 @@ def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generat
     precision = 1.0 / variance
     spread = 1.0 / np.sqrt(precision * statistics.information[0, 0])
     intercept = statistics.intercept(coefficients) + spread * normals
-    proposal = -0.5 * normals**2 - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    log_weight = log_likelihoods(design.family, design.batches(), intercept, coefficients, precision)
-    log_weight += 0.5 * math.log(statistics.rows) - proposal - statistics.log_integral(coefficients, precision)
-    weights, k_hat = smooth(log_weight)
-    top = float(log_weight.max())
-    log_mean = top + math.log(float(np.exp(log_weight - top).mean()))
+    log_weight = log_weights_of(design, statistics, intercept, coefficients, precision)
+    weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(problem, coefficients, variance, partner_rng)
-    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners), variance
+    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight), variance
+
+
+def log_weights_of(
+    design: HeavyDesign,
+    statistics: MatchedStatistics,
+    intercept: FloatArray,
+    coefficients: FloatArray,
+    precision: FloatArray,
+) -> FloatArray:
+    """Return the log of likelihood over match at intercepts, coefficients (draws, k) and precisions, shape (draws,).
+
+    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
+    evidences of normal and heavy-tailed nodes of one child can be compared.
+    """
+    spread = 1.0 / np.sqrt(precision * statistics.information[0, 0])
+    normals = (intercept - statistics.intercept(coefficients)) / spread
+    proposal = -0.5 * normals**2 - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
+    value = log_likelihoods(design.family, design.batches(), intercept, coefficients, precision)
+    convention = 0.5 * math.log(statistics.rows)
+    return np.asarray(value + convention - proposal - statistics.log_integral(coefficients, precision))
 
 
 def log_likelihoods(
@@ -218,35 +229,16 @@ def log_likelihoods(
     """Return the log-likelihood of each draw, shape (draws,), of intercepts, coefficients (draws, k) and precisions."""
     value = np.zeros(len(intercept))
     root = np.sqrt(precision / family.df)  # residuals in these units: one plus their squares is what is multiplied
-    slopes = (coefficients * root[:, None]).T
+    slopes = np.vstack([(coefficients * root[:, None]).T, intercept * root, root])
     for batch in batches:
-        rows = len(batch.child)
-        value += rows * (family.constant + 0.5 * np.log(precision))
-        block = max(_BLOCK_VALUES // max(rows, 1), 1) if rows <= _BLOCK_VALUES else 1
-        for start in range(0, len(value), block):
-            part = slice(start, start + block)
-            left = batch.terms @ slopes[:, part]
-            left += intercept[part] * root[part]
-            left -= batch.child[:, None] * root[part]
-            value[part] -= 0.5 * (family.df + 1.0) * _log_product(left)
+        value += len(batch.child) * (family.constant + 0.5 * np.log(precision))
+        rows = np.column_stack([batch.terms, np.ones(len(batch.child)), -batch.child])
+        for part in row_blocks(len(rows), len(value)):
+            left = rows[part] @ slopes
+            np.multiply(left, left, out=left)
+            left += 1.0
+            value -= 0.5 * (family.df + 1.0) * log_product(left)
     return value
-
-
-def _log_product(left: FloatArray) -> FloatArray:
-    """Return ``sum(log(1 + left^2))`` over rows, shape (rows, draws) to (draws,); `left` is overwritten."""
-    np.multiply(left, left, out=left)
-    left += 1.0
-    rows = len(left)
-    whole = rows - rows % _GROUP
-    grouped = left[:whole].reshape(_GROUP, whole // _GROUP, left.shape[1])
-    with np.errstate(over="ignore"):
-        product = grouped[0] * grouped[1]
-        for factor in grouped[2:]:
-            product *= factor
-        found = np.log(product).sum(axis=0)
-    if not np.isfinite(found).all():  # rows so far out that products overflow
-        found = np.log(left[:whole]).sum(axis=0)
-    return np.asarray(found + np.log(left[whole:]).sum(axis=0))
 
 
 def _diagnostics(design: HeavyDesign, found: Matched, draws: WeightedDraws, trusted: bool) -> StudentDiagnostics:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.chains import CHAINS, FIRST, WARM_UP, SampledPosterior, kept_draws, run_chains, start
+from alldags.engines.families.chains import (
+    CHAINS,
+    FIRST,
+    WARM_UP,
+    SampledPosterior,
+    bridge,
+    kept_draws,
+    run_chains,
+    start,
+)
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
 from alldags.engines.families.weighing import WeightedDraws
 from alldags.nodes.heavy import Student
@@ -39,7 +48,9 @@ def sampled_student(
     diagnostics: StudentDiagnostics,
     rng: np.random.Generator,
 ) -> SampledStudentPosterior:
-    """Return the node as sampled; the evidence is that of the weighted match."""
+    """Return the node as sampled; its evidence bridges draws of the match and of the chains."""
+    from alldags.engines.families.student import log_weights_of
+
     problem = found.posterior.problem
     precision = np.array([1.0 / float(np.median(variance))])
     states = [(stream, *start(problem, weighted, stream), precision.copy()) for stream in rng.spawn(CHAINS)]
@@ -49,7 +60,10 @@ def sampled_student(
     theta, spread = np.ascontiguousarray(kept[:, 1:-1]), np.ascontiguousarray(kept[:, -1])
     partners = draw_partners(problem, theta, spread, rng.spawn(1)[0])
     even = np.full(len(kept), 1.0 / len(kept))
-    draws = WeightedDraws(kept[:, 0], theta, even, weighted.log_mean_weight, weighted.k_hat, partners)
+    few = slice(None, None, max(1, len(kept) // weighted.size))
+    own = log_weights_of(design, found.statistics, kept[few, 0], theta[few], 1.0 / spread[few])
+    log_mean = bridge(weighted.log_weights, own)
+    draws = WeightedDraws(kept[:, 0], theta, even, log_mean, weighted.k_hat, partners)
     converged = r_hat < 1.05
     warning = (
         f"the sampled regression of {design.rows.child!r} with heavy tails has not settled (R-hat {r_hat:.2f}): leave "

@@ -48,7 +48,7 @@ STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
 INCLUSION_ERROR = 0.02  # largest one of an inclusion probability that is called agreement
 SMALL_INCLUSION_ERROR, SMALL_SD_ERROR = 0.0125, 0.15  # wanted while that is cheap; the second relative to the sd
-CHEAP = 200_000  # sweeps times parents
+CHEAP, CHEAP_WITH_MODES = 50_000, 200_000  # sweeps times parents; the second with several modes
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
 MOST_SEARCHES = 8  # times those asked for, where modes are found
@@ -342,7 +342,7 @@ def longer(engine: Wishes, report: MCMCDiagnostics) -> float:
     else:
         draws = float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
         need = EFFECTIVE_DRAWS / max(draws, 1.0)
-    cheap = report.sweeps * report.mcse.size < CHEAP
+    cheap = report.sweeps * report.mcse.size < (CHEAP_WITH_MODES if report.modes > 1 else CHEAP)
     need = max(need, (report.max_inclusion_mcse / (SMALL_INCLUSION_ERROR if cheap else INCLUSION_ERROR)) ** 2)
     if cheap:
         need = max(need, (report.relative_sd_error / SMALL_SD_ERROR) ** 2)

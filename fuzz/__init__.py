@@ -1,0 +1,1 @@
+"""Hostile inputs: graphs, tables, saved files and command lines that are nearly right (``make fuzz``)."""

@@ -1,0 +1,72 @@
+"""Is a recipe that was read from a file one that `fit` could have made? Files can be damaged, or edited by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from alldags import checks
+from alldags.data.rows import RowGroup, RowGroups
+from alldags.data.storage import check_scatter
+from alldags.graph.terms import Terms
+from alldags.nodes.family import Bernoulli, Poisson
+from alldags.priors.prior import Prior
+from alldags.results.recipe import Recipe
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Raise a `ValueError` that names the part which makes no sense, if there is one."""
+    _check_graphs(recipe)
+    _require(isinstance(recipe.prior, Prior), "prior")
+    _require(hasattr(recipe.engine, "takes"), "engine")
+    _require(isinstance(recipe.clustered, bool), "clustered")
+    _require(all(isinstance(note, str) for note in recipe.notes), "notes")
+    variables = recipe.graphs[0].variables
+    for name, family in recipe.families:
+        _require(name in variables and isinstance(family, Bernoulli | Poisson), "families")
+    _check_terms(recipe.terms, variables)
+    _require(len(recipe.parts) > 0, "parts")
+    for part in recipe.parts:
+        _check_part(part, variables)
+    needs_rows = bool(recipe.families) or recipe.terms is not None
+    _require(not needs_rows or recipe.rows is not None, "rows")
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(f"{what!r} is none that fit makes")
+
+
+def _check_graphs(recipe: Recipe) -> None:
+    _require(0 < len(recipe.graphs) == len(recipe.shares), "graphs")
+    for graph in recipe.graphs:
+        graph.check()
+        _require(set(graph.variables) == set(recipe.graphs[0].variables), "graphs")
+    _require(all(checks.is_number(share) and 0.0 <= share <= 1.0 for share in recipe.shares), "shares")
+    _require(abs(sum(recipe.shares) - 1.0) < 1e-9, "shares")
+
+
+def _check_terms(terms: object, variables: tuple[str, ...]) -> None:
+    if isinstance(terms, Mapping):
+        _require(all(name in variables for name in terms), "terms")
+    else:
+        _require(terms is None or terms == "auto" or isinstance(terms, Terms), "terms")
+
+
+def _check_part(part: RowGroups, variables: tuple[str, ...]) -> None:
+    _require(len(part.groups) > 0 and isinstance(part.effective, bool), "parts")
+    for group in part.groups:
+        _check_group(group, variables)
+
+
+def _check_group(group: RowGroup, variables: tuple[str, ...]) -> None:
+    moments, size = group.moments, len(group.moments.names)
+    _require(moments.mean.shape == (size,) and moments.scatter.shape == (size, size), "parts")
+    _require(all(isinstance(name, str) for name in moments.names) and set(variables) <= set(moments.names), "parts")
+    for numbers in (moments.mean, moments.scatter):
+        _require(numbers.dtype == np.float64 and bool(np.isfinite(numbers).all()), "parts")
+    check_scatter(moments.scatter)
+    for number in (moments.n, group.rows, group.squares):
+        _require(checks.is_number(number) and 0 <= number < np.inf, "parts")
+    _require(all(isinstance(name, str) for name in group.targets), "parts")
