@@ -14,10 +14,11 @@ from scipy import stats
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from calibration import keep, robust  # noqa: E402
 from calibration.cases import ROWS, Row  # noqa: E402
 from calibration.ranks import LEVELS, Rank  # noqa: E402
 from calibration.verdicts import RANKED, WORDS, column  # noqa: E402
+
+from calibration import keep, robust  # noqa: E402
 
 OUT = HERE.parent / "_static"
 COLOURS = {"effect": "#0072B2", "coefficient": "#E69F00", "unit": "#009E73"}

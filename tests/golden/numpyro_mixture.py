@@ -1,7 +1,7 @@
 """Make `numpyro.json`: three variables, spike and slab on every edge, sampled by NumPyro.
 
-Run with NumPyro installed: ``python tests/golden/numpyro_mixture.py``. Edges are binary variables of the model, drawn by
-Gibbs steps between steps of the no-U-turn sampler for everything else: no algebra is shared with this package.
+Run with NumPyro installed: ``python tests/golden/numpyro_mixture.py``. Edges are binary variables of the model, drawn
+by Gibbs steps between steps of the no-U-turn sampler for everything else: no algebra is shared with this package.
 """
 
 from __future__ import annotations
