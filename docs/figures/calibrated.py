@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,8 +60,8 @@ def _panel(axis: plt.Axes, row: Row, mine: Sequence[Rank]) -> None:
             axis.plot(GRID, below - GRID, color=COLOURS[name], lw=1.1)
     axis.axhline(0.0, color="0.4", lw=0.5)
     kind = "approximation" if row.approximates else "truth near the prior" if row.truth == "near" else ""
-    engine, what = row.key.split("; ", 1)
-    axis.set_title(f"{engine}: {what}"[:38] + (f"\n({kind})" if kind else ""), fontsize=6.5, loc="left")
+    lines = [*textwrap.wrap(row.key.replace(";", ":"), 34), *([f"({kind})"] if kind else [])]
+    axis.set_title("\n".join(lines), fontsize=6.5, loc="left")
     axis.set(ylim=(-0.2, 0.2), xlim=(0, 1))
     axis.tick_params(labelsize=6)
 

@@ -1,8 +1,8 @@
 """Make `networks.json`: total effects on one variable of two published linear-Gaussian networks, from all coefficients.
 
 Run with the public data sets: ``ALLDAGS_DATA=... python tests/golden/networks.py``. ECOLI70 (Schaefer and Strimmer
-2005) and MAGIC-NIAB (Scutari et al. 2014) as in the repository of bnlearn. Kept are, for the ancestors of one variable, the
-covariance matrix that the network implies, its edges, and the exact total effects.
+2005) and MAGIC-NIAB (Scutari et al. 2014) as in the repository of bnlearn. Kept are, for the ancestors of one
+variable, the covariance matrix that the network implies, its edges, and the exact total effects.
 """
 
 from __future__ import annotations
