@@ -91,6 +91,10 @@ LARGE = ad.datasets.paper_graph(30, 30)
 TIERS = ad.CandidateGraph.from_tiers([[f"w{i}" for i in range(6)], ["x"], ["y"]], 0.5)
 OPEN = ad.CandidateGraph.unordered(NAMES, 0.5)
 RAW = {"units": "raw", "intercept": False, "link": 0.0}
+KNOWN = ad.Prior(1.0, ad.KnownNoise(1.0), **RAW)
+PROPER = ad.Prior(1.5, ad.UnknownNoise(3.0, 2.0), **RAW)
+FLAT = ad.Prior(slab_variance=1.0, link=0.0)
+LEARNED = ad.Prior(link=0.0)
 
 
 def case_of(world: World, graph: Any, options: dict[str, Any], ends: tuple[str, str], rng: np.random.Generator) -> Case:
@@ -227,6 +231,15 @@ def _residual(world: World, child: int) -> FloatArray:
     return np.asarray((world.rows[:, child] - fitted) / world.noise[child])
 
 
+def heavy_tails(rng: np.random.Generator) -> Case:
+    """Draw a case whose outcome has Student noise with four degrees of freedom, and is said to."""
+    world = draw_world(SMALL, FLAT, 40, rng)
+    last = len(NAMES) - 1
+    found = case_of(world, SMALL, {"prior": FLAT, "families": {"d": "student"}}, ("a", "d"), rng)
+    moved = world.noise[last] * (rng.standard_t(ad.Student().df, 40) - _residual(world, last))
+    return Case(**{**vars(found), "table": {**found.table, "d": found.table["d"] + moved}, "unit": None})
+
+
 def yes_no(rows: int, rng: np.random.Generator) -> Case:
     """Draw a case with a yes/no treatment and a yes/no outcome; effects are differences of risk in the table."""
     graph = ad.CandidateGraph.from_tiers([["v", "w"], ["x"], ["y"]], 0.5)
@@ -270,20 +283,14 @@ def bends(rng: np.random.Generator) -> Case:
     graph = ad.CandidateGraph.from_tiers([["v", "w"], ["x"], ["y"]], 0.5)
     rows = 200
     table = {name: rng.standard_normal(rows) for name in ("v", "w")}
-    theta = (rng.random(7) < 0.5) * rng.standard_normal(7)
+    theta = (rng.random(6) < 0.5) * rng.standard_normal(6)
     table["x"] = (rng.random(rows) < expit(theta[0] * table["v"])).astype(float)
     curve = theta[1] * table["v"] + theta[2] * np.maximum(table["v"], 0.0) + theta[3] * table["w"]
     curve = curve + theta[4] * np.minimum(table["w"] ** 2, 4.0)
-    slope = theta[5] + theta[6] * table["v"]
+    path = bool(rng.random() < 0.5)
+    slope = path * (rng.standard_normal() + theta[5] * table["v"])
     table["y"] = curve + slope * table["x"] + rng.standard_normal(rows)
-    path = bool(theta[5] != 0.0 or theta[6] != 0.0)
     return Case(table, graph, {"terms": "auto"}, "x", "y", float(slope.mean()), path=path)
-
-
-KNOWN = ad.Prior(1.0, ad.KnownNoise(1.0), **RAW)
-PROPER = ad.Prior(1.5, ad.UnknownNoise(3.0, 2.0), **RAW)
-FLAT = ad.Prior(slab_variance=1.0, link=0.0)
-LEARNED = ad.Prior(link=0.0)
 
 
 def _mixture(mixture: Any) -> ad.Prior:
@@ -321,6 +328,7 @@ ROWS = (
     Row("auto; a fifth of two columns imputed", imputed, 0.1, truth="near"),
     Row("auto; hidden cause, stated strength", partial(hidden, 1.0), 0.3, truth="near"),
     Row("auto; hidden cause, stated strength, no link", partial(hidden, 0.0), 0.3, truth="near"),
+    Row("auto; Student noise of the outcome", heavy_tails, 0.3),
     Row("auto; yes/no outcome, 200 rows", partial(yes_no, 200), 0.5, truth="near"),
     Row("auto; yes/no outcome, 60 rows", partial(yes_no, 60), 0.5, truth="near"),
     Row("auto; terms written down", products, truth="near"),

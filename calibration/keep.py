@@ -57,10 +57,14 @@ def run(
     known = {_key(item)[:size] for item in found}
     missing = [task for key, task in tasks.items() if key not in known]
     with Progress("data sets", len(missing), keep=True) as progress:
-        for count, items in enumerate(map_processes(job, missing, n_jobs), start=1):
-            found += items
-            progress.advance()
-            if count % _EVERY == 0 or count == len(missing):
+        try:
+            for count, items in enumerate(map_processes(job, missing, n_jobs), start=1):
+                found += items
+                progress.advance()
+                if count % _EVERY == 0:
+                    write(path, found, digits)
+        finally:  # also if it is interrupted
+            if found:
                 write(path, found, digits)
     return [item for item in found if _key(item)[:size] in tasks]
 

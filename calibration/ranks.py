@@ -156,18 +156,19 @@ def _edge(case: Case, posterior: ad.Posterior) -> float:
 
 def sets_of(row: Row, sets: int) -> int:
     """Return how many data sets a row gets when a quick one gets `sets`."""
-    return max(1, round(row.share * sets))
+    return round(row.share * sets)
 
 
 def collect(sets: int, only: str = "", n_jobs: int = 1) -> list[Rank]:
-    """Run what is missing and return what all data sets gave."""
+    """Run what is missing and return what all data sets gave, those of longer runs, too."""
     tasks: dict[Key, tuple[int, int]] = {
         (row.key, seed): (i, seed)
         for seed in range(sets)  # all rows grow together, so that a run may be stopped at any time
         for i, row in enumerate(ROWS)
         if only in row.key and seed < sets_of(row, sets)
     }
-    return keep.run(FOLDER / "ranks.csv", Rank, run, tasks, n_jobs=n_jobs, digits=".5g")
+    keep.run(FOLDER / "ranks.csv", Rank, run, tasks, n_jobs=n_jobs, digits=".5g")
+    return [item for item in keep.read(FOLDER / "ranks.csv", Rank) if only in item.row]
 
 
 def main() -> None:
@@ -175,7 +176,8 @@ def main() -> None:
     from calibration.verdicts import coverage_table, ranks_table, summary
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=1000, help="data sets of a quick row; slow ones get fewer")
+    words = "data sets of a quick row, slow ones get fewer; 0: tables only"
+    parser.add_argument("--sets", type=int, default=1000, help=words)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only rows whose name holds this word")
     options = parser.parse_args()

@@ -200,6 +200,17 @@ def _asked(sample: Sample, seed: int, **options: Any) -> Answer:
     return effect.mean, *effect.interval(0.95)
 
 
+def _certain(sample: Sample, seed: int) -> Answer:
+    """Return the answer if it is known that there is an effect."""
+    effect = ad.fit(sample.table, sample.graph.with_edge("x", "y", 1.0), rng=seed).effect("x", "y")
+    return effect.mean, *effect.interval(0.95)
+
+
+def _resampled(sample: Sample, seed: int) -> Answer:
+    """Return the answer with every row a cluster of its own, so that its spread is that of resampled rows."""
+    return _asked(sample, seed, cluster=np.arange(len(sample.table["y"])))
+
+
 def _least_squares(sample: Sample, seed: int) -> Answer:
     found = ad.fit(sample.table, sample.graph, rng=seed, families="normal").effect("x", "y").regression
     assert found is not None
@@ -217,32 +228,47 @@ WAYS: dict[str, Callable[[Sample, int], Answer]] = {
     "default": _asked,
     "terms='auto'": partial(_asked, terms="auto"),
     "straight lines": partial(_asked, families="normal"),
+    "Student noise said": partial(_asked, families={"y": "student"}),
+    "edge certain": _certain,
+    "cluster= each row": _resampled,
     "hidden cause allowed for": _allowed,
     "least squares": _least_squares,
 }
 BOTH = ("default", "least squares")
+HEAVY = ("default", "Student noise said", "least squares")
+UNEVEN = ("default", "cluster= each row", "least squares")
+RARE = ("default", "edge certain", "straight lines")
+SMALL = ("default", "edge certain", "least squares")
 CURVES = ("default", "terms='auto'")
 
 DESIGNS = (
     Design("nothing broken, 300 rows", straight, BOTH),
-    Design("nothing broken, 50 rows", partial(straight, rows=50), BOTH),
+    Design("nothing broken, 50 rows", partial(straight, rows=50), SMALL),
     Design("no effect, 300 rows", partial(straight, effect=0.0), BOTH),
     Design("20 weak confounders (0.1), 300 rows", partial(many_covariates, count=20, size=0.1, rows=300), BOTH),
     Design("40 weak confounders (0.1), 100 rows", partial(many_covariates, count=40, size=0.1, rows=100), BOTH),
-    Design("Student noise, 3 degrees", partial(straight, noise=student, early=student), BOTH),
-    Design("one row of 20 with noise 10 times as large", partial(straight, noise=contaminated), BOTH),
-    Design("one row off by 30 standard deviations", outlier, BOTH),
+    Design("Student noise, 3 degrees", partial(straight, noise=student, early=student), HEAVY),
+    Design("one row of 20 with noise 10 times as large", partial(straight, noise=contaminated), HEAVY),
+    Design("one row off by 30 standard deviations", outlier, HEAVY),
     Design("exponential noise", partial(straight, noise=skewed, early=skewed), BOTH),
-    Design("exponential noise, 50 rows", partial(straight, rows=50, noise=skewed, early=skewed), BOTH),
-    Design("noise grows with the treatment", partial(straight, noise=uneven), BOTH),
+    Design(
+        "exponential noise, 50 rows",
+        partial(straight, rows=50, noise=skewed, early=skewed),
+        SMALL,
+    ),
+    Design(
+        "noise grows with the treatment",
+        partial(straight, noise=uneven),
+        ("default", "cluster= each row", "least squares"),
+    ),
     Design("confounders twice, correlation 0.995", partial(copies, noise=0.1), BOTH),
     Design("confounders twice, the same numbers", partial(copies, noise=0.0)),
     Design("a confounder acts by its square", bent_confounder, CURVES, 0.5),
     Design("the effect levels off", bent_treatment, CURVES, 0.5),
     Design("the effect of a 0/1 treatment differs", differing, CURVES, 0.5),
-    Design("yes/no outcome, 5%, 500 rows", partial(rare, rate=0.05, rows=500), ("default", "straight lines")),
-    Design("yes/no outcome, 2%, 500 rows", partial(rare, rate=0.02, rows=500), ("default", "straight lines")),
-    Design("yes/no outcome, 2%, 2,000 rows", partial(rare, rate=0.02, rows=2000), ("default", "straight lines")),
+    Design("yes/no outcome, 5%, 500 rows", partial(rare, rate=0.05, rows=500), RARE),
+    Design("yes/no outcome, 2%, 500 rows", partial(rare, rate=0.02, rows=500), RARE),
+    Design("yes/no outcome, 2%, 2,000 rows", partial(rare, rate=0.02, rows=2000), RARE),
     Design("a hidden cause", hidden, ("default", "hidden cause allowed for", "least squares")),
 )
 
@@ -304,10 +330,10 @@ def verdict(held: int, sets: int) -> str:
     Examples
     --------
     >>> from calibration.robust import verdict
-    >>> verdict(285, 300), verdict(276, 300), verdict(200, 300)
+    >>> verdict(285, 300), verdict(273, 300), verdict(200, 300)
     ('yes', 'almost', 'no')
     """
-    if stats.binomtest(held, sets, 0.95, alternative="less").pvalue > 0.01:
+    if stats.binomtest(held, sets, 0.95, alternative="less").pvalue > 0.05:
         return "yes"
     return "almost" if held >= 0.9 * sets else "no"
 
@@ -315,7 +341,8 @@ def verdict(held: int, sets: int) -> str:
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=300, help="data sets of a design; of curves, half as many")
+    words = "data sets of a design, of slow ones half as many; 0: table only"
+    parser.add_argument("--sets", type=int, default=300, help=words)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only designs whose name holds this word")
     options = parser.parse_args()
@@ -325,7 +352,8 @@ def main() -> None:
         for i, design in enumerate(DESIGNS)
         if options.only in design.key and seed < design.share * options.sets
     }
-    text = table(keep.run(FOLDER / "robust.csv", Found, run, tasks, n_jobs=options.n_jobs, digits=".5g"))
+    keep.run(FOLDER / "robust.csv", Found, run, tasks, n_jobs=options.n_jobs, digits=".5g")
+    text = table(keep.read(FOLDER / "robust.csv", Found))
     print(text)
     if not options.only:
         write_text(FOLDER / "robust.md", text + "\n")

@@ -413,8 +413,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
 
 
 def _graph_text(candidate: CandidateGraph) -> str:
+    from alldags.show.numbers import graph_count
     from alldags.show.table import Table
-    from alldags.show.words import graph_count
 
     certain = sum(p == 1 for p in candidate.edges.values())
     lines = [
@@ -454,6 +454,7 @@ def local_page(
     outcome: str | None = None,
     port: int = 0,
     browser: bool = True,
+    drop_missing: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -471,10 +472,12 @@ def local_page(
         Where to listen on this computer; 0 for any free port.
     browser
         Open a browser.
+    drop_missing
+        Leave out rows with gaps; without it, columns with gaps are left out.
     """
     from alldags.app.run import run
 
-    run(data, graph, treatment, outcome, port=port, browser=browser)
+    run(data, graph, treatment, outcome, port=port, browser=browser, drop_missing=drop_missing)
 
 
 @app.command

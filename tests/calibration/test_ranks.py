@@ -13,7 +13,7 @@ from scipy import stats
 
 import alldags as ad
 from alldags.effects.direct import edge_draws
-from calibration import keep, ranks, verdicts
+from calibration import keep, ranks, robust, verdicts
 
 ONE_IN = 1e-3  # false alarms of each test
 QUICK = (0, 3)  # known noise; flat intercept and noise with a learned slab
@@ -140,3 +140,12 @@ def test_all_acyclic_graphs_are_weighed():
     assert len(graphs) == 25
     assert weights.sum() == pytest.approx(1.0)
     assert weights @ graphs[:, 0, 1] == pytest.approx(0.25)  # either direction has half of the stated probability
+
+
+def test_the_tables_of_the_page_are_those_of_the_kept_results():
+    found = keep.read(keep.FOLDER / "ranks.csv", ranks.Rank)
+    assert {item.row for item in found} <= {row.key for row in ROWS}
+    stored = (keep.FOLDER / "ranks_coverage.md").read_text(encoding="utf-8")
+    assert stored == verdicts.coverage_table(found) + "\n", "run python -m calibration.ranks"
+    answers = keep.read(keep.FOLDER / "robust.csv", robust.Found)
+    assert (keep.FOLDER / "robust.md").read_text(encoding="utf-8") == robust.table(answers) + "\n"

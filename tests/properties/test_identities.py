@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import alldags as ad
 from problems import PRIORS, random_world
 
-few = settings(max_examples=8, deadline=None, derandomize=True)
+few = settings(max_examples=5, deadline=None, derandomize=True)
 seeds = st.integers(0, 10_000)
 priors = st.sampled_from(sorted(PRIORS))
 
@@ -139,7 +139,7 @@ def test_probability_one_is_conditioning(seed, prior, data):
 # -- engines ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(seed=seeds, prior=priors)
 def test_engines_agree_within_the_error_they_state(seed, prior):
     world = random_world(seed, PRIORS[prior], variables=6, max_edges=15)

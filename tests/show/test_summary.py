@@ -135,7 +135,7 @@ def test_a_mean_outside_of_its_interval_is_explained(plain):
 
 @pytest.mark.parametrize(
     ("probability", "error", "words"),
-    [(0.0, 0.0, "0.0%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
+    [(0.0, 0.0, "below 0.1%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
 )
 def test_sampled_probabilities_of_no_effect_are_never_certain(plain, probability, error, words):
     summary = replace(plain, probability_no_path=probability, probability_no_path_error=error, prior_no_path=None)
