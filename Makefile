@@ -18,7 +18,7 @@ OLDEST_PYTHON ?= $(call first_of,python3.11 $(wildcard $(KEPT)/3.11*/bin/python)
 first_of = $(shell for name in $(1); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
 PYTEST := -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz bench docs calibrate check clean
+.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -69,7 +69,7 @@ $(OLDEST)/.dev: pyproject.toml
 	@test -n '$(OLDEST_PYTHON)' || { echo 'found no Python 3.11; say where: make $(MAKECMDGOALS) OLDEST_PYTHON=...' >&2; exit 1; }
 	'$(OLDEST_PYTHON)' -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet uv
-	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --compile-bytecode \
 	  --editable '.[$(EXTRAS)]' --group test
 	@touch $@
 
@@ -117,6 +117,11 @@ SECONDS := 60
 FUZZ :=
 fuzz: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(FUZZ)
+
+# Kills, full disks, no rights, no memory, Ctrl-C at every second; root is not needed. FAULTS='--only killed' for some.
+FAULTS :=
+faults: $(VENV)/.dev
+	$(BIN)/python -m faults $(FAULTS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -546,7 +546,9 @@ def main() -> None:
     except (AlldagsError, CycloptsError, OSError) as error:
         message = _with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not re.search("map segment|allocate memory", str(error)):
+            raise
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:
         _end("interrupted", 130)

@@ -9,6 +9,7 @@ import numpy as np
 from alldags import checks
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
+from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
 from alldags.nodes.family import Bernoulli, Poisson
 from alldags.priors.prior import Prior
@@ -29,6 +30,7 @@ def check_recipe(recipe: Recipe) -> None:
     _require(len(recipe.parts) > 0, "parts")
     for part in recipe.parts:
         _check_part(part, variables)
+        _require(not recipe.clustered or len(part.clusters) > 1, "clustered")
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
 
@@ -42,6 +44,7 @@ def _check_graphs(recipe: Recipe) -> None:
     _require(0 < len(recipe.graphs) == len(recipe.shares), "graphs")
     for graph in recipe.graphs:
         graph.check()
+        check_odds(graph)
         _require(set(graph.variables) == set(recipe.graphs[0].variables), "graphs")
     _require(all(checks.is_number(share) and 0.0 <= share <= 1.0 for share in recipe.shares), "shares")
     _require(abs(sum(recipe.shares) - 1.0) < 1e-9, "shares")
