@@ -12,7 +12,6 @@ from typing import TypeGuard
 
 from alldags.errors import AlldagsError
 
-
 _LARGEST = 1e100
 
 
