@@ -18,7 +18,7 @@ OLDEST_PYTHON ?= $(call first_of,python3.11 $(wildcard $(KEPT)/3.11*/bin/python)
 first_of = $(shell for name in $(1); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
 PYTEST := -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs calibrate check clean
+.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs dist calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -128,6 +128,24 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Source archive and wheel, built twice and compared byte for byte; then installed where nothing else is, and tried:
+# the command, and tests of the archive against the package of the wheel.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
+CLEAN := build/clean/bin/python
+dist: $(VENV)/.dev
+	rm -rf dist build
+	$(BIN)/python -m hatchling build --directory dist
+	$(BIN)/python -m hatchling build --directory build/again
+	diff --recursive dist build/again
+	$(BIN)/python -m venv build/clean
+	$(CLEAN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+	  "$$(ls $(CURDIR)/dist/*.whl)[plot,report,files]" pytest pytest-timeout hypothesis
+	mkdir build/archive && tar --extract --file dist/*.tar.gz --directory build/archive --strip-components 1
+	cd build/archive && ../clean/bin/alldags --version --json && ../clean/bin/alldags demo
+	cd build/archive && OPENBLAS_NUM_THREADS=1 ../clean/bin/python -m pytest tests/graph/test_candidate_graph.py \
+	  tests/effects/test_brute_force.py tests/cli/test_options.py tests/test_files.py
+	@cd dist && sha256sum *
 
 clean:
 	rm -rf $(VENV) $(NEWEST) $(OLDEST) build dist docs/_build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache
