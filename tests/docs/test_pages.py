@@ -85,6 +85,26 @@ def test_doctests(name):
     assert result.failed == 0
 
 
+def cached_examples(module):
+    """Examples in docstrings of cached properties, which `doctest` does not look at."""
+    parser = doctest.DocTestParser()
+    for value in list(vars(module).values()):
+        if inspect.isclass(value) and value.__module__ == module.__name__:
+            for name, item in vars(value).items():
+                if isinstance(item, cached_property) and item.__doc__:
+                    title = f"{value.__qualname__}.{name}"
+                    yield parser.get_doctest(item.__doc__, dict(vars(module)), title, module.__file__, None)
+
+
+def test_doctests_of_cached_properties():
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for name in modules():
+        for test in cached_examples(importlib.import_module(name)):
+            runner.run(test)
+    assert runner.tries > 0
+    assert runner.failures == 0
+
+
 def public_objects():
     """Classes and functions that users meet by name."""
     for module in (ad, ad.engines, ad.datasets):

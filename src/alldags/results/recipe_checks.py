@@ -66,7 +66,7 @@ def _check_part(part: RowGroups, variables: tuple[str, ...]) -> None:
 def _check_group(group: RowGroup, variables: tuple[str, ...]) -> None:
     moments, size = group.moments, len(group.moments.names)
     _require(moments.mean.shape == (size,) and moments.scatter.shape == (size, size), "parts")
-    _require(all(isinstance(name, str) for name in moments.names) and set(variables) <= set(moments.names), "parts")
+    _require(all(isinstance(name, str) for name in moments.names), "parts")
     for numbers in (moments.mean, moments.scatter):
         _require(numbers.dtype == np.float64 and bool(np.isfinite(numbers).all()), "parts")
     check_scatter(moments.scatter)
