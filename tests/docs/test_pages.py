@@ -46,7 +46,7 @@ def test_page_prints_what_it_shows(name):
     for output in outputs:
         shown, expected = pages.words_and_numbers(output.shown)
         printed, numbers = pages.words_and_numbers(output.printed)
-        # quantiles of 20,000 draws may differ in the third digit from one platform to another; 98% and 99% are neighbours
+        # quantiles of 20,000 draws may differ in the third digit from one platform to another, and 98% be 99%
         assert _rounded(shown) == _rounded(printed), "run tests/docs/pages.py to bring the page up to date"
         np.testing.assert_allclose(numbers, expected, rtol=0.011, atol=0.002)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
-import inspect
 import re
 from dataclasses import FrozenInstanceError, asdict, fields, replace
 

@@ -29,7 +29,7 @@ def check_recipe(recipe: Recipe) -> None:
     _check_terms(recipe.terms, variables)
     _require(len(recipe.parts) > 0, "parts")
     for part in recipe.parts:
-        _check_part(part, variables)
+        _check_part(part)
         _require(not recipe.clustered or len(part.clusters) > 1, "clustered")
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
@@ -57,13 +57,13 @@ def _check_terms(terms: object, variables: tuple[str, ...]) -> None:
         _require(terms is None or terms == "auto" or isinstance(terms, Terms), "terms")
 
 
-def _check_part(part: RowGroups, variables: tuple[str, ...]) -> None:
+def _check_part(part: RowGroups) -> None:
     _require(len(part.groups) > 0 and isinstance(part.effective, bool), "parts")
     for group in part.groups:
-        _check_group(group, variables)
+        _check_group(group)
 
 
-def _check_group(group: RowGroup, variables: tuple[str, ...]) -> None:
+def _check_group(group: RowGroup) -> None:
     moments, size = group.moments, len(group.moments.names)
     _require(moments.mean.shape == (size,) and moments.scatter.shape == (size, size), "parts")
     _require(all(isinstance(name, str) for name in moments.names), "parts")
