@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 import sys
 from dataclasses import dataclass, replace
@@ -560,7 +561,9 @@ def main() -> None:
     except (AlldagsError, CycloptsError, OSError) as error:
         message = with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not re.search("map segment|allocate memory", str(error)):
+            raise
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:
         _end("interrupted", 130)

@@ -194,6 +194,8 @@ def test_another_version_of_the_package_is_a_note(saved):
         lambda header: header.update(shares=[0.5, 0.5]),
         lambda header: header.update(shares=[2.0]),
         lambda header: header.update(clustered="no"),
+        lambda header: header.update(clustered=True),
+        lambda header: header["graphs"][0]["edges"][0].__setitem__(2, 1e-320),
         lambda header: header.update(terms="curves"),
         lambda header: header.update(families=[["risk", {"class": "Terms"}]]),
         lambda header: header.update(engine={"class": "KnownNoise"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
@@ -53,7 +54,19 @@ def _flat(summary):
     fields |= {f"{item['name']}_r2": item["r2"] for item in fields.pop("explained")}
     for prefix, name in (("plain", "least_squares"), ("alone", "least_squares_alone"), ("given", "given_effect")):
         fields |= {f"{prefix}_{key}": value for key, value in (fields.pop(name) or {}).items()}
-    return fields
+    return fields | dict(_leaves("hidden", fields.pop("hidden", None)))
+
+
+def _leaves(name, value):
+    """Yield what is inside records and lists, each under its whole name."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(f"{name}_{key}", item)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            yield from _leaves(f"{name}_{place}", item)
+    else:
+        yield name, value
 
 
 def _tolerance(key, record):
@@ -112,7 +125,7 @@ def test_a_summary_is_frozen_and_plain(effect):
 
 
 def test_every_field_is_documented():
-    listed = re.findall(r"^    (\w+(?:, \w+)*)\n        ", EffectSummary.__doc__, flags=re.MULTILINE)
+    listed = re.findall(r"^(\w+(?:, \w+)*)\n    ", inspect.getdoc(EffectSummary), flags=re.MULTILINE)
     assert [name for line in listed for name in line.split(", ")] == [field.name for field in fields(EffectSummary)]
 
 
