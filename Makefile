@@ -18,7 +18,7 @@ OLDEST_PYTHON ?= $(call first_of,python3.11 $(wildcard $(KEPT)/3.11*/bin/python)
 first_of = $(shell for name in $(1); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
 PYTEST := -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz bench docs calibrate check clean
+.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs dist calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -69,8 +69,8 @@ $(OLDEST)/.dev: pyproject.toml
 	@test -n '$(OLDEST_PYTHON)' || { echo 'found no Python 3.11; say where: make $(MAKECMDGOALS) OLDEST_PYTHON=...' >&2; exit 1; }
 	'$(OLDEST_PYTHON)' -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet uv
-	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
-	  --editable '.[$(EXTRAS)]' --group test
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --compile-bytecode \
+	  --editable '.[$(EXTRAS)]' --group test 'pyparsing<3.3'  # newer ones warn in the matplotlib of then
 	@touch $@
 
 demo: $(VENV)/.core
@@ -86,10 +86,10 @@ test: check
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
 
 test-newest: $(NEWEST)/.dev
-	OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(PYTEST)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(NEWEST)/numba OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(PYTEST)
 
 test-oldest: $(OLDEST)/.dev
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python $(PYTEST)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python $(PYTEST)
 
 # The report and the local page in a real browser: Debian's chromium and chromium-driver.
 test-browser: $(VENV)/.browser
@@ -121,11 +121,34 @@ FUZZ :=
 fuzz: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(FUZZ)
 
+# Kills, full disks, no rights, no memory, Ctrl-C at every second; root is not needed. FAULTS='--only killed' for some.
+FAULTS :=
+faults: $(VENV)/.dev
+	$(BIN)/python -m faults $(FAULTS)
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Source archive and wheel, built twice and compared byte for byte; then installed where nothing else is, and tried:
+# the command, and tests of the archive against the package of the wheel.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
+CLEAN := build/clean/bin/python
+dist: $(VENV)/.dev
+	rm -rf dist build
+	$(BIN)/python -m hatchling build --directory dist
+	$(BIN)/python -m hatchling build --directory build/again
+	diff --recursive dist build/again
+	$(BIN)/python -m venv build/clean
+	$(CLEAN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+	  "$$(ls $(CURDIR)/dist/*.whl)[plot,report,files]" pytest pytest-timeout hypothesis
+	mkdir build/archive && tar --extract --file dist/*.tar.gz --directory build/archive --strip-components 1
+	cd build/archive && ../clean/bin/alldags --version --json && ../clean/bin/alldags demo
+	cd build/archive && OPENBLAS_NUM_THREADS=1 ../clean/bin/python -m pytest tests/graph/test_candidate_graph.py \
+	  tests/effects/test_brute_force.py tests/cli/test_options.py tests/test_files.py
+	@cd dist && sha256sum *
 
 clean:
 	rm -rf $(VENV) $(NEWEST) $(OLDEST) build dist docs/_build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache

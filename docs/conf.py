@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib.metadata import files
 from pathlib import Path
 
 from docutils.nodes import Element
@@ -16,12 +15,6 @@ import alldags
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-
-
-def mathjax_file() -> str:
-    """Return the one MathJax file the pages need, from the package that carries it: formulas work without internet."""
-    found = next(file for file in files("sphinx-mathjax-offline") or [] if file.name == "tex-svg.js")
-    return str(found.locate())
 
 
 def is_not_empty_glob(record: logging.LogRecord) -> bool:
@@ -58,11 +51,11 @@ version = release = alldags.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_output",
+    "mathml",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
 default_role = "py:obj"
@@ -96,9 +89,8 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_title = "alldags"
-html_static_path = ["_static", mathjax_file()]
+html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-mathjax_path = "tex-svg.js"
-mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}
+html_math_renderer = "mathml"
 copybutton_exclude = ".linenos, .gp, .go"

@@ -30,6 +30,11 @@ e = ad.engines
         (lambda: ad.LearnedSlab(shared="yes"), "LearnedSlab shared must be True or False, got 'yes'"),
         (lambda: ad.LearnedSlab(spread="1"), "LearnedSlab spread must be a positive finite number, got '1'"),
         (lambda: ad.BetaBinomial(shared=1), "BetaBinomial shared must be True or False, got 1"),
+        (
+            lambda: ad.LearnedSlab(low=1e-320),
+            "LearnedSlab low must be between 1e-100 and 1e.100 to be computed with, got",
+        ),
+        (lambda: ad.Prior(1e200), "slab_variance must be between 1e-100 and 1e.100 to be computed with, got 1e.200"),
         (lambda: ad.LearnedSlab(points=10**15), "LearnedSlab points must be a whole number from 3 to 10001, got 10+"),
         (lambda: ad.BetaBinomial(points=2.5), "BetaBinomial points must be a whole number from 3 to 10001, got 2.5"),
         (lambda: ad.EqualEdges(True), "EqualEdges probability must be strictly between 0 and 1, got True"),

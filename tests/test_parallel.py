@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 
 import pytest
 
+import alldags as ad
 from alldags.parallel import map_processes, map_threads, thread_count
 
 
@@ -65,3 +67,12 @@ def test_minus_one_is_every_processor_this_process_may_use():
 
 def test_processes_give_every_result_once():
     assert sorted(map_processes(abs, [-3, 1, -2], n_jobs=2)) == [1, 2, 3]
+
+
+def end_at_once(item):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_one_message():
+    with pytest.raises(ad.AlldagsError, match=r"a process that worked for this one ended unexpectedly, .* start again"):
+        list(map_processes(end_at_once, [1, 2, 3], n_jobs=2))

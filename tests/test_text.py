@@ -84,3 +84,20 @@ def test_a_table_follows_a_real_terminal():
     assert sum(line.startswith("cause") for line in lines) == 2
     piped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert piped.stdout.count("cause") == 1
+
+
+def test_tables_become_frames_of_the_caller_s_library():
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from alldags.errors import AlldagsError
+    from alldags.show.table import Table
+
+    table = Table({"edge": ["a -> b", "c -> d"], "probability": [0.25, None]})
+    for frame in (pd.DataFrame({"x": [1]}), pl.DataFrame({"x": [1]}), pa.table({"x": [1]})):
+        found = table.to_frame(like=frame)
+        assert type(found) is type(frame)
+        assert [str(value) for value in found["edge"]] == ["a -> b", "c -> d"]
+    with pytest.raises(AlldagsError, match=r"like must be a frame of pandas, .* got dict; use to_pandas"):
+        table.to_frame(like={})

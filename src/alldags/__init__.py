@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
+    from alldags.results.sites import fit_sites, site_reply
     from alldags.show.schema import json_schema
 
 # Names resolve on first use, so that `import alldags` does not load numba, scipy and networkx.
@@ -66,12 +67,14 @@ _HOME = {
     "UnknownNoise": "alldags.priors.noise",
     "ZellnerSiow": "alldags.priors.slabs",
     "fit": "alldags.fitting",
+    "fit_sites": "alldags.results.sites",
     "json_schema": "alldags.show.schema",
     "load": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
     "read_graph": "alldags.graph.io",
     "read_moments": "alldags.data.moments",
     "read_table": "alldags.data.files",
+    "site_reply": "alldags.results.sites",
     "write_graph": "alldags.graph.io",
 }
 
@@ -107,12 +110,14 @@ __all__ = [
     "datasets",
     "engines",
     "fit",
+    "fit_sites",
     "json_schema",
     "load",
     "parse_graph",
     "read_graph",
     "read_moments",
     "read_table",
+    "site_reply",
     "write_graph",
 ]
 

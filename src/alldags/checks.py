@@ -12,6 +12,8 @@ from typing import TypeGuard
 
 from alldags.errors import AlldagsError
 
+_LARGEST = 1e100
+
 
 def is_number(value: object) -> TypeGuard[float]:
     """Say whether a value is a real number; True and False are not."""
@@ -31,9 +33,11 @@ def finite(name: str, value: object, error: type[AlldagsError] = AlldagsError) -
 
 
 def positive(name: str, value: object, error: type[AlldagsError] = AlldagsError) -> float:
-    """Return a finite number above zero."""
+    """Return a finite number above zero, whose square and inverse are such numbers, too."""
     if not is_number(value) or not (math.isfinite(value) and value > 0):
         raise error(f"{name} must be a positive finite number, got {value!r}")
+    if not 1.0 / _LARGEST <= float(value) <= _LARGEST:
+        raise error(f"{name} must be between {1.0 / _LARGEST:g} and {_LARGEST:g} to be computed with, got {value!r}")
     return float(value)
 
 

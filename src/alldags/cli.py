@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 import sys
 from dataclasses import dataclass, replace
@@ -413,8 +414,8 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
 
 
 def _graph_text(candidate: CandidateGraph) -> str:
+    from alldags.show.numbers import graph_count
     from alldags.show.table import Table
-    from alldags.show.words import graph_count
 
     certain = sum(p == 1 for p in candidate.edges.values())
     lines = [
@@ -454,6 +455,7 @@ def local_page(
     outcome: str | None = None,
     port: int = 0,
     browser: bool = True,
+    drop_missing: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -471,10 +473,12 @@ def local_page(
         Where to listen on this computer; 0 for any free port.
     browser
         Open a browser.
+    drop_missing
+        Leave out rows with gaps; without it, columns with gaps are left out.
     """
     from alldags.app.run import run
 
-    run(data, graph, treatment, outcome, port=port, browser=browser)
+    run(data, graph, treatment, outcome, port=port, browser=browser, drop_missing=drop_missing)
 
 
 @app.command
@@ -557,7 +561,9 @@ def main() -> None:
     except (AlldagsError, CycloptsError, OSError) as error:
         message = with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not re.search("map segment|allocate memory", str(error)):
+            raise
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:
         _end("interrupted", 130)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -178,6 +178,9 @@ def fit(
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
     posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
+    if tails is not None:  # the prior that is kept has normal noise: say which children have not
+        named = dict(families) if isinstance(families, Mapping) else {}
+        asked = asked.also("families", named | {name: rows.family for name, rows in data[0].heavy.items()})
     posterior._asked = asked
     return posterior
 

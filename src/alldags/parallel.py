@@ -8,7 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from alldags.errors import AlldagsError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,4 +87,10 @@ def map_processes(job: Callable[[Item], Result], items: Iterable[Item], n_jobs: 
     """
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(job)(item) for item in items)
+    try:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(job)(item) for item in items)
+    except BrokenProcessPool as error:
+        raise AlldagsError(
+            "a process that worked for this one ended unexpectedly, killed or for want of memory; what was done before "
+            "is kept: start again, with a smaller n_jobs if memory is short"
+        ) from error

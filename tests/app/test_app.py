@@ -304,7 +304,9 @@ def test_command_serves_until_interrupted(folder):
         assert "Traceback" not in process.stderr.read()
     assert process.returncode == 130
     assert "read study.csv: 500 rows, 7 columns" in told
-    assert "left out, no numbers or with gaps: comment" in told
+    assert max(map(len, told.splitlines())) <= 80
+    told = " ".join(told.split())
+    assert "left out, no numbers or with gaps: comment; --drop-missing leaves out rows with gaps instead" in told
     assert "warming up: the first answer takes longest" in told
 
 
@@ -316,10 +318,9 @@ def test_words_and_yes_no_columns(tmp_path):
     study = open_study(path, None, "smoker", "ill")
     assert study.left_out == ("site",)
     assert study.words == {"smoker": ("no", "yes")}
-    assert study.yes_no == {"smoker", "ill"}
-    notes = answer(study, study.question)["notes"]
-    assert notes[0] == "smoker is 0 for 'no' and 1 for 'yes'"
-    assert notes[1].startswith("ill is yes/no, and this page, which has to be quick, fits straight lines")
+    found = answer(study, study.question)
+    assert found["sentence"].startswith("Changing smoker from 'no' to 'yes' changes ill by")
+    assert any("ill is 0 or 1, and straight lines were put through it" in note for note in found["notes"])
     table = ad.read_table(path)
     expected = ad.fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
     assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, abs=1e-12)
@@ -337,3 +338,17 @@ def test_open_directions_are_warmed_up_without_being_asked_for():
     told = []
     _warm_up_directions(told.append)
     assert re.fullmatch(r"open directions are warmed up, too \(\d+ s\)", told[0])
+
+
+def test_rows_with_gaps_can_be_left_out_instead_of_columns(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "gaps.csv"
+    rows = [f"{i % 7},{'' if i < 3 else i % 5},{(i * i) % 11}" for i in range(40)]
+    path.write_text("\n".join(["x,m,y", *rows]), encoding="utf-8")
+    assert open_study(path).left_out == ("m",)
+    study = open_study(path, drop_missing=True)
+    assert (study.left_out, study.dropped, study.moments.n) == ((), 3, 37)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(export(study, study.question, "python")[1], names)
+    capsys.readouterr()
+    assert names["effect"].mean == pytest.approx(answer(study, study.question)["mean"], abs=1e-12)

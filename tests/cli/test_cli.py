@@ -123,11 +123,13 @@ def test_effect_is_printed_as_python_prints_it(folder, engine):
 
 
 def test_families_are_named_by_option(tmp_path):
-    lines = ["x,y", *(f"{i % 7},{int(i % 3 == 0)}" for i in range(60))]
+    lines = ["x,y,z", *(f"{i % 7},{int(i % 3 == 0)},{i % 7 + i * 37 % 11 + 900 * (i == 5)}" for i in range(60))]
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (tmp_path / "graph.csv").write_text("cause,effect,probability\nx,y,1\n", encoding="utf-8")
+    (tmp_path / "graph.csv").write_text("cause,effect,probability\nx,y,1\nx,z,1\n", encoding="utf-8")
     question = ("effect", "data.csv", "--graph", "graph.csv", "--treatment", "x", "--outcome", "y")
     assert "the mean of y" in run(*question, "--family", "y=poisson", cwd=tmp_path).stdout
+    heavy = run(*question[:-1], "z", "--family", "z=student", cwd=tmp_path).stdout
+    assert "The noise of z may have heavy tails" in heavy
     from alldags.cli import _families
 
     assert _families(()) == "auto"

@@ -12,6 +12,7 @@ import pytest
 
 import alldags as ad
 from alldags import cli
+from commands import command as command_line
 
 STUDY = ad.datasets.example()
 
@@ -33,7 +34,7 @@ def effect():
 def said(folder, capsys, *more, data="data.csv"):
     source = data if data == "./-" else str(folder / data)
     words = ["effect", source, "--graph", str(folder / "graph.toml"), "--treatment", "smoking", "--outcome", "risk"]
-    cli.app([*words, *more], result_action="return_value")
+    command_line([*words, *more])
     return capsys.readouterr().out
 
 

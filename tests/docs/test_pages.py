@@ -46,9 +46,13 @@ def test_page_prints_what_it_shows(name):
     for output in outputs:
         shown, expected = pages.words_and_numbers(output.shown)
         printed, numbers = pages.words_and_numbers(output.printed)
-        assert shown == printed, "run tests/docs/pages.py to bring the page up to date"
-        # quantiles of 20,000 draws may differ in the third digit from one platform to another
-        np.testing.assert_allclose(numbers, expected, rtol=0.01, atol=0.002)
+        # quantiles of 20,000 draws may differ in the third digit from one platform to another, and 98% be 99%
+        assert _rounded(shown) == _rounded(printed), "run tests/docs/pages.py to bring the page up to date"
+        np.testing.assert_allclose(numbers, expected, rtol=0.011, atol=0.002)
+
+
+def _rounded(words):
+    return words.replace(">#%", "#%")
 
 
 def test_comparison_sees_differences():
@@ -83,6 +87,26 @@ def test_doctests(name):
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
+
+
+def cached_examples(module):
+    """Examples in docstrings of cached properties, which `doctest` does not look at."""
+    parser = doctest.DocTestParser()
+    for value in list(vars(module).values()):
+        if inspect.isclass(value) and value.__module__ == module.__name__:
+            for name, item in vars(value).items():
+                if isinstance(item, cached_property) and item.__doc__:
+                    title = f"{value.__qualname__}.{name}"
+                    yield parser.get_doctest(item.__doc__, dict(vars(module)), title, module.__file__, None)
+
+
+def test_doctests_of_cached_properties():
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for name in modules():
+        for test in cached_examples(importlib.import_module(name)):
+            runner.run(test)
+    assert runner.tries > 0
+    assert runner.failures == 0
 
 
 def public_objects():

@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.engines.families.chains import largest_r_hat
+from alldags.engines.families.expansion import SURE
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.weighing import draws_for
 from alldags.nodes.expanded import LINK_SLAB, link_scale_prior
@@ -91,6 +92,100 @@ def test_counts_with_an_offset_are_what_enumeration_says(rng):
     assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.1
     assert abs(found.log_evidence - reference.log_evidence) <= 0.05
     assert found.diagnostics.ess > 0.9
+
+
+@pytest.mark.parametrize("case", ["few events", "an offset"])
+def test_the_sampler_of_counts_agrees_with_enumeration(case, rng, monkeypatch):
+    from alldags.engines.families import fit
+
+    monkeypatch.setattr(fit, "LEAST_EVENTS", 10**9)
+    rows = 50 if case == "few events" else 80
+    x, offset = columns(rows, 4, rng), rng.uniform(-1.0, 1.0, rows)
+    y = rng.poisson((0.15 if case == "few events" else 1.0) * np.exp(offset + 0.6 * x[:, 0])).astype(float)
+    reference = enumerate_sets("poisson", x, y, np.full(4, 0.5), TAU, offset=offset, draws=2000)
+    found = fit_node(x, y, family=Poisson("time"), time=offset)
+    assert found.diagnostics.engine == "metropolis"
+    assert found.diagnostics.r_hat < 1.02
+    assert np.abs(found.inclusion - reference.inclusion).max() <= 0.03
+    assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.08
+    np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.08)
+    assert abs(found.log_evidence - reference.log_evidence) <= 0.04
+
+
+def test_counts_that_weights_fail_for_are_sampled_without_being_asked(rng):
+    x = columns(40, 4, rng)
+    y = np.zeros(40)
+    y[[3, 17]] = 1.0  # two events: weights would be trusted blindly
+    found = fit_node(x, y, family=Poisson())
+    assert found.diagnostics.fallback
+    assert found.diagnostics.converged
+    reference = enumerate_sets("poisson", x, y, np.full(4, 0.5), TAU, draws=4000)
+    assert np.abs(found.inclusion - reference.inclusion).max() <= 0.03
+    assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.08
+
+
+def test_the_sampler_of_counts_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(rng, monkeypatch):
+    from alldags.engines.families import fit
+
+    x = columns(100, 4, rng)
+    y = rng.poisson(np.exp(0.4 * x[:, 1])).astype(float)
+    prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
+    weighted = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
+    monkeypatch.setattr(fit, "LEAST_EVENTS", 10**9)
+    sampled = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
+    assert sampled.diagnostics.fallback
+    assert weighted.inclusion[0] == sampled.inclusion[0] == 1.0
+    assert np.abs(sampled.inclusion - weighted.inclusion).max() < 0.03
+    spread = np.sqrt(np.diag(weighted.second_moment) - weighted.mean**2)
+    assert (np.abs(sampled.mean - weighted.mean) / spread).max() < 0.08
+    assert sampled.log_evidence == pytest.approx(weighted.log_evidence, abs=0.03)
+
+
+def test_a_bridge_finds_a_constant_that_plain_weights_miss():
+    from alldags.engines.families.chains import bridge
+
+    rng = np.random.default_rng(0)  # a wide normal seen from a narrow one: plain weights have no variance
+    narrow, wide = rng.normal(0, 0.5, 4000), rng.normal(0, 1.0, 4000)
+
+    def log_weight(x):
+        return 3.0 - 0.5 * x**2 - (-0.5 * (x / 0.5) ** 2 - np.log(0.5))
+
+    assert bridge(log_weight(narrow), log_weight(wide)) == pytest.approx(3.0, abs=0.05)
+
+
+def test_a_node_with_much_information_is_weighed_in_one_pass_and_agrees_with_enumeration():
+    x, y = yes_no(1500, 4, 0.5, "strong", 0)
+    reference = enumerate_sets("bernoulli", x, y, np.full(4, 0.5), TAU, draws=2000)
+    found = fit_node(x, y)
+    assert 0.0 < found.statistics.spread < SURE
+    assert found.diagnostics.ess > 0.9
+    assert np.abs(found.inclusion - reference.inclusion).max() <= 0.01
+    assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.05
+    np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.05)
+    assert abs(found.log_evidence - reference.log_evidence) <= 0.02
+
+
+def test_a_rare_cause_makes_predictors_unsure_however_many_rows_there_are(rng):
+    x = columns(4000, 4, rng)
+    rare = np.zeros(4000)
+    rare[:12] = 1.0
+    x[:, 3] = (rare - rare.mean()) / rare.std(ddof=1)
+    y = (rng.random(4000) < 1 / (1 + np.exp(1.5 - x[:, 0] - 2.0 * rare))).astype(float)
+    found = fit_node(x, y, prior=ad.Prior())
+    assert found.statistics.information[0, 0] > 300
+    assert found.statistics.spread > SURE
+    assert found.diagnostics.ess > 0.3
+    assert found.diagnostics.converged
+
+
+@pytest.mark.parametrize("rows", [5, 8, 37])
+def test_logarithms_of_products_are_sums_of_logarithms(rows, rng):
+    from alldags.nodes.family import Bernoulli, log_product
+
+    eta = rng.normal(0, 3, (rows, 4))
+    np.testing.assert_allclose(log_product(1.0 + np.exp(eta)), np.log1p(np.exp(eta)).sum(axis=0), rtol=1e-12)
+    far = np.full((rows, 2), 600.0)
+    np.testing.assert_allclose(Bernoulli().total_cumulant(far.copy()), 600.0 * rows, rtol=1e-12)
 
 
 def test_prior_probabilities_and_certain_edges_count():
@@ -220,6 +315,25 @@ def test_polya_gamma_draws_are_distributed_like_a_sum_of_gammas(scaled):
     series = rng.standard_exponential((size, 399)) @ (1.0 / terms) / (2 * math.pi**2)
     draws = [draw_polya_gamma(rng, eta) for _ in range(size)]
     assert ks_2samp(series, draws).pvalue > 1e-3
+
+
+@pytest.mark.kernels
+def test_the_chain_of_counts_visits_sets_as_often_as_enumeration_says(scaled):
+    from alldags.kernels.counts import run_count_chain
+
+    rng = np.random.default_rng(5)
+    x, steps = columns(25, 2, rng), scaled(6000)
+    y = rng.poisson(np.exp(0.3 * x[:, 0])).astype(float)
+    reference = enumerate_sets("poisson", x, y, np.full(2, 0.5), 1.0, draws=2000)
+    rows = np.column_stack([np.ones(25), x])
+    out = np.empty((steps, 3))
+    run_count_chain(
+        np.random.default_rng(0), rows, y, np.zeros(25), rows.T @ rows, np.zeros(2), np.zeros(3),
+        np.zeros(2, dtype=bool), np.ones(1), np.zeros(1), np.zeros(2, dtype=bool), np.zeros(3),
+        np.zeros(1, dtype=np.int64), out,
+    )  # fmt: skip
+    tolerance = 6.0 * math.sqrt(0.25 * 5.0 / steps)
+    assert np.abs((out[:, 1:] != 0).mean(axis=0) - reference.inclusion).max() < tolerance
 
 
 @pytest.mark.kernels

@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.engines.families import student
+from alldags.engines.families.heavy_design import log_likelihoods
 from alldags.nodes.heavy import Student, best_precision, matched, residuals
 from alldags.nodes.quadratic import Batch
 from heavy_problems import fit_heavy, heavy, heavy_rows
@@ -36,7 +37,7 @@ def test_a_node_with_heavy_tails_is_what_enumeration_of_all_sets_says(compared):
 def test_the_sampler_agrees_with_enumeration(monkeypatch):
     x, y = heavy(40, 4, "outliers", 2)
     reference, variance = enumerate_student(x, y, np.full(4, 0.5), 1.0, 4.0)
-    monkeypatch.setattr(student, "trusted_weights", lambda draws: False)
+    monkeypatch.setattr(student, "trusted_weights", lambda draws, most: False)
     found = fit_heavy(x, y)
     assert found.diagnostics.engine == "row-weights"
     assert found.diagnostics.r_hat < 1.02
@@ -51,7 +52,7 @@ def test_learned_slabs_certain_edges_and_size_priors_are_the_same_to_weights_and
     x, y = heavy(60, 4, "t3", 3)
     prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
     weighted = fit_heavy(x, y, prior=prior, probability=chances)
-    monkeypatch.setattr(student, "trusted_weights", lambda draws: False)
+    monkeypatch.setattr(student, "trusted_weights", lambda draws, most: False)
     sampled = fit_heavy(x, y, prior=prior, probability=chances)
     assert weighted.inclusion[0] == sampled.inclusion[0] == 1.0
     assert np.abs(sampled.inclusion - weighted.inclusion).max() < 0.03
@@ -120,7 +121,7 @@ def test_the_log_likelihood_of_draws_is_scipys_even_where_products_overflow():
     x, y = heavy(21, 2, "outliers", 0)
     y[:9] = 1e60
     intercept, theta, precision = rng.normal(size=5), rng.normal(size=(5, 2)), rng.gamma(3.0, size=5)
-    found = student.log_likelihoods(Student(3.0), [Batch(x, y)], intercept, theta, precision)
+    found = log_likelihoods(Student(3.0), [Batch(x, y)], intercept, theta, precision)
     left = y[:, None] - intercept - x @ theta.T
     np.testing.assert_allclose(found, t.logpdf(left, 3.0, scale=precision**-0.5).sum(axis=0), rtol=1e-10)
 
@@ -187,6 +188,17 @@ def test_hard_tables_have_finite_answers(case):
     found = fit_heavy(x, y, prior=prior)
     for values in (found.mean, found.inclusion, found.second_moment, found.log_evidence, found.noise_variance):
         assert np.isfinite(values).all()
+
+
+def test_a_cause_that_two_rows_have_is_sampled_where_weights_miss_its_tails():
+    x, y = heavy(400, 4, "t3", 1)
+    rare = np.zeros(400)
+    rare[:2] = 1.0
+    x[:, 3] = (rare - rare.mean()) / rare.std(ddof=1)
+    y[0] += 30.0
+    found = fit_heavy(x, y + 2.0 * rare, prior=ad.Prior())
+    assert found.diagnostics.k_hat <= 0.9 or found.diagnostics.fallback
+    assert found.diagnostics.converged
 
 
 @pytest.mark.kernels

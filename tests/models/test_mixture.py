@@ -142,3 +142,15 @@ def test_models_of_one_store_share_what_they_have_in_common(rng):
     ).items
     assert first.node("tar") is second.node("tar")
     assert first.node("risk") is not second.node("risk")
+
+
+def test_the_best_graphs_of_a_mixture_are_those_of_all_lists():
+    """A graph that is first in one model and far down in another counts with both."""
+    study = ad.datasets.example()
+    other = {edge: 0.9 if place % 2 else 0.2 for place, edge in enumerate(study.graph.edges)}
+    graphs = [study.graph, study.graph.without_edge("age", "exercise"), ad.CandidateGraph(study.graph.variables, other)]
+    posterior = ad.fit(study.table, graphs, rng=0)
+    for found, whole in zip(posterior.top_graphs(3), posterior.top_graphs(20_000), strict=False):
+        assert found.edges == whole.edges
+        assert found.probability == pytest.approx(whole.probability, rel=1e-3)
+    assert sum(item.probability for item in posterior.top_graphs(20_000)) == pytest.approx(1.0, abs=1e-3)

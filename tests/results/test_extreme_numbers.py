@@ -53,12 +53,14 @@ def test_a_constant_column_is_still_called_constant():
         ad.fit(table(x=0.0), GRAPH)
 
 
-@pytest.mark.parametrize("engine", ["auto", "certified", "mcmc", "full"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore:the chains of:alldags.AlldagsWarning")
+@pytest.mark.parametrize("engine", ["auto", "certified", "mcmc", "full", "gibbs", "vb"])
+@pytest.mark.parametrize("seed", range(3))
 def test_three_rows_have_infinite_spread_and_no_nan(engine, seed):
     posterior = ad.fit(table(rows=3, seed=seed), GRAPH, rng=0, engine=engine)
     effect = posterior.effect("x", "y")
-    assert effect.sd == effect.sd_coefficients == math.inf
+    assert effect.sd == math.inf
+    assert effect.sd_coefficients == (None if engine in ("gibbs", "vb") else math.inf)
     assert math.isfinite(effect.mean)
     assert posterior.effects_sd()["x", "y"] == math.inf
     assert not np.isnan(posterior.effects_sd().values).any()

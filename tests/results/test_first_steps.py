@@ -129,8 +129,8 @@ def test_tables_can_be_given_to_data_frame_libraries():
 
 def test_edge_tables_say_whether_the_link_is_in_them():
     posterior = ad.fit(STUDY.table, STUDY.graph, rng=0)
-    assert "without the link" in posterior.edge_probabilities().note
-    assert "with the link" in posterior.effect("smoking", "risk").edge_influence().note
+    assert "each edge by itself" in posterior.edge_probabilities().note
+    assert "(the link)" in posterior.effect("smoking", "risk").edge_influence().note
     plain = ad.fit(STUDY.table, STUDY.graph, prior=ad.Prior(link=0.0), rng=0)
     assert plain.edge_probabilities().note == plain.effect("smoking", "risk").edge_influence().note == ""
 

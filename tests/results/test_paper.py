@@ -123,7 +123,7 @@ def test_the_methods_paragraph_says_prior_version_and_result(effect: ad.Effect) 
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
-        (ad.Prior(), "averaged over a grid from 0.14 to 1.6e+05"),
+        (ad.Prior(), "averaged over a grid from 0.14 to 160,000"),
         (ad.Prior.paper(2.0, 3.0), "with variance 2, in the units of the data. The noise precision was taken to be 3."),
         (ad.Prior(noise=ad.EquivalentNoise()), "Markov equivalent graphs have equal evidence"),
         (ad.Prior(slab=ad.GPrior("n")), "a g-prior (GPrior(g='n'))"),

@@ -47,13 +47,21 @@ def test_an_answer_that_turns_is_noted() -> None:
     effect = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"], 0.8), rng=0).effect("x", "y")
     table = effect.stability()
     assert min(table["low"]) <= 0.0 < max(table["low"])
-    assert "whether the 95% interval holds zero depends on the prior" in table.note
+    assert "whether the 95% interval holds zero depends on these choices" in table.note
     assert "note: whether the 95% interval" in str(table).replace("\n", " ")
+
+
+def test_another_engine_is_among_the_choices(study) -> None:
+    table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
+    full = ad.fit(study.table, study.graph, engine="full", rng=0).effect("smoking", "risk")
+    assert table["variant"][-1] == "engine full: every edge"
+    assert table["mean"][-1] == pytest.approx(full.mean, rel=1e-12)
+    assert (table["low"][-1], table["high"][-1]) == pytest.approx(full.interval(0.95), rel=1e-12)
 
 
 def test_several_graphs_and_open_directions(study) -> None:
     two = ad.fit(study.table, [study.graph, study.graph.without_edge("smoking", "risk")], rng=0)
-    assert len(two.effect("smoking", "risk").stability()) == 7
+    assert len(two.effect("smoking", "risk").stability()) == 8
     graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.5, None])
     table = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").stability()
     assert not any("odds" in name for name in table["variant"])

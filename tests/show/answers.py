@@ -19,6 +19,7 @@ from alldags.show.summary import (
     EffectSummary,
     Explained,
     GivenEffect,
+    HeavyTails,
     LeastSquares,
     NotNormal,
     OpenDirection,
@@ -80,6 +81,7 @@ def record(entry: dict) -> EffectSummary:
         fields["hidden"] = replace(fields["hidden"], hits=tuple(fields["hidden"].hits))
     fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
     fields["not_normal"] = tuple(NotNormal(**item) for item in fields["not_normal"])
+    fields["heavy_tails"] = tuple(HeavyTails(**item) for item in fields.get("heavy_tails", ()))
     fields["either_side"] = tuple(fields.get("either_side", ()))
     fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])
     return EffectSummary(**fields)

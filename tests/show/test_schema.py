@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags import cli
+from commands import command as command_line
 from results import test_saving
 
 SCHEMA = ad.json_schema()
@@ -131,7 +132,7 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize("command", ["effects", "edges", "graph"])
 def test_other_commands_satisfy_it(command, files, capsys):
     data = () if command == "graph" else (str(files / "data.csv"), "--graph")
-    cli.app([command, *data, str(files / "graph.toml"), "--json"], result_action="return_value")
+    command_line([command, *data, str(files / "graph.toml"), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert list(faults(found)) == []
     assert set(found) <= set(SCHEMA["$defs"][command]["properties"])
@@ -139,12 +140,12 @@ def test_other_commands_satisfy_it(command, files, capsys):
 
 def test_a_continuous_prior_has_shrinkage_in_place_of_posterior(files, capsys):
     command = ["edges", str(files / "data.csv"), "--graph", str(files / "graph.toml"), "--json", "--engine", "vb"]
-    cli.app(command, result_action="return_value")
+    command_line(command)
     assert list(faults(json.loads(capsys.readouterr().out))) == []
 
 
 def test_the_command_prints_it(capsys):
-    cli.app(["schema"], result_action="return_value")
+    command_line(["schema"])
     assert json.loads(capsys.readouterr().out) == SCHEMA
 
 

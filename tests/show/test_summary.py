@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
@@ -53,7 +54,19 @@ def _flat(summary):
     fields |= {f"{item['name']}_r2": item["r2"] for item in fields.pop("explained")}
     for prefix, name in (("plain", "least_squares"), ("alone", "least_squares_alone"), ("given", "given_effect")):
         fields |= {f"{prefix}_{key}": value for key, value in (fields.pop(name) or {}).items()}
-    return fields
+    return fields | dict(_leaves("hidden", fields.pop("hidden", None)))
+
+
+def _leaves(name, value):
+    """Yield what is inside records and lists, each under its whole name."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(f"{name}_{key}", item)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            yield from _leaves(f"{name}_{place}", item)
+    else:
+        yield name, value
 
 
 def _tolerance(key, record):
@@ -112,7 +125,7 @@ def test_a_summary_is_frozen_and_plain(effect):
 
 
 def test_every_field_is_documented():
-    listed = re.findall(r"^    (\w+(?:, \w+)*)\n        ", EffectSummary.__doc__, flags=re.MULTILINE)
+    listed = re.findall(r"^(\w+(?:, \w+)*)\n    ", inspect.getdoc(EffectSummary), flags=re.MULTILINE)
     assert [name for line in listed for name in line.split(", ")] == [field.name for field in fields(EffectSummary)]
 
 
@@ -135,7 +148,7 @@ def test_a_mean_outside_of_its_interval_is_explained(plain):
 
 @pytest.mark.parametrize(
     ("probability", "error", "words"),
-    [(0.0, 0.0, "0.0%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
+    [(0.0, 0.0, "below 0.1%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
 )
 def test_sampled_probabilities_of_no_effect_are_never_certain(plain, probability, error, words):
     summary = replace(plain, probability_no_path=probability, probability_no_path_error=error, prior_no_path=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from alldags.app.study import Study
@@ -14,6 +15,7 @@ from alldags.graph.io import format_graph
 from alldags.results.effect import Effect
 from alldags.results.report import effect_report
 from alldags.show import words
+from alldags.show.remarks import remarks
 from alldags.show.report.clip import clipped
 from alldags.show.report.page import report_html
 from alldags.show.report.svg import effect_svg, graph_svg
@@ -94,12 +96,16 @@ def answer(study: Study, question: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_words(study: Study, effect: Effect) -> dict[str, Any]:
     """Return what is said of an effect, and the picture of its size: what a reader waits for."""
-    summary = effect.summary()
+    summary = replace(
+        effect.summary(),
+        treatment_words=study.words.get(effect.treatment),
+        outcome_words=study.words.get(effect.outcome),
+    )
     return {
         "sentence": words.sentence(summary),
         "rows": [list(row) for row in words.rows(summary)],
-        "remarks": words.remarks(summary),
-        "notes": [*study.notes(effect.treatment, effect.outcome), *summary.notes],
+        "remarks": remarks(summary),
+        "notes": list(summary.notes),
         "effect": effect_svg(summary, effect.sample.draws),
         "mean": summary.mean,
     }
@@ -127,13 +133,13 @@ def export(study: Study, question: Mapping[str, Any], kind: str) -> tuple[str, s
     if kind == "graph":
         return "graph.toml", format_graph(graph_of(question), "toml")
     if kind == "python":
-        return "effect.py", python_lines(question, study.name)
+        return "effect.py", python_lines(question, study.name, drop_missing=study.dropped is not None)
     if kind == "report":
         return "report.html", report_html(effect_report(effect_of(study, question)))
     raise AlldagsError(f"there is nothing called {kind!r} to export")
 
 
-def python_lines(question: Mapping[str, Any], table: str) -> str:
+def python_lines(question: Mapping[str, Any], table: str, *, drop_missing: bool = False) -> str:
     """Return Python that asks the same question of the same file."""
     graph_of(question)  # raises where it is none
     tiers = [tier for tier in question["tiers"] if tier]
@@ -146,10 +152,11 @@ def python_lines(question: Mapping[str, Any], table: str) -> str:
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
     for first, second, forward, backward in question.get("pairs", []):
         lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
+    options = f'families="normal", rng={SEED}' + (", drop_missing=True" if drop_missing else "")
     return "\n".join(
         [
             *lines,
-            f'posterior = ad.fit({table!r}, graph, families="normal", rng={SEED})',
+            f"posterior = ad.fit({table!r}, graph, {options})",
             f"effect = posterior.effect(treatment={question['treatment']!r}, outcome={question['outcome']!r})",
             "print(effect)",
             "",

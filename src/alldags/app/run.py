@@ -7,6 +7,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import fill
 from threading import Thread
 
 import numpy as np
@@ -17,6 +18,7 @@ from alldags.app.study import open_study
 from alldags.data.moments import Moments
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
+from alldags.text import line_width, printable
 
 
 def run(
@@ -27,7 +29,8 @@ def run(
     *,
     port: int = 0,
     browser: bool = True,
-    tell: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
+    drop_missing: bool = False,
+    tell: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a page about a table until interrupted.
 
@@ -41,13 +44,19 @@ def run(
         Where to listen on this computer; 0 for any free port.
     browser
         Whether to open one.
+    drop_missing
+        Whether to leave out rows that lack a value, instead of the columns that do.
     tell
-        Takes what there is to say.
+        Takes what there is to say; by default it is printed.
     """
-    study = open_study(data, graph, treatment, outcome)
+    tell = _print if tell is None else tell
+    study = open_study(data, graph, treatment, outcome, drop_missing=drop_missing)
     tell(f"read {study.name}: {study.moments.n:,.0f} rows, {len(study.moments.names)} columns")
     if study.left_out:
-        tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}")
+        gaps = "" if drop_missing else "; --drop-missing leaves out rows with gaps instead"
+        tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}{gaps}")
+    if study.dropped:
+        tell(f"{study.dropped:,} rows with gaps were left out")
     with Server(study, port) as server:
         tell("warming up: the first answer takes longest, up to a minute where inner loops are still to be compiled")
         first = answer(study, study.question)
@@ -58,6 +67,12 @@ def run(
             webbrowser.open(server.address)
         Thread(target=_warm_up_directions, args=(tell,), daemon=True).start()
         server.serve_forever()
+
+
+def _print(text: str) -> None:
+    """Print to the terminal, not wider than it; an address stays whole."""
+    lines = fill(printable(text), line_width(), break_long_words=False, break_on_hyphens=False)
+    print(lines, file=sys.stderr, flush=True)
 
 
 def _warm_up_directions(tell: Callable[[str], None]) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from alldags.data.files import read_table
 from alldags.data.levels import code_words
 from alldags.data.moments import Moments
@@ -36,41 +34,33 @@ class Study:
         Columns that are no numbers, or miss values.
     words
         What 0 and 1 stand for, in columns of two words.
-    yes_no
-        Columns with no other values than 0 and 1.
+    dropped
+        Number of rows that were left out for missing values; None if they were not looked for.
     """
 
     name: str
     moments: Moments
     question: Mapping[str, Any]
     left_out: tuple[str, ...]
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    yes_no: frozenset[str] = frozenset()
-
-    def notes(self, treatment: str, outcome: str) -> list[str]:
-        """Return what a reader of an answer should know of the two columns."""
-        found = [
-            f"{name} is 0 for {self.words[name][0]!r} and 1 for {self.words[name][1]!r}"
-            for name in (treatment, outcome)
-            if name in self.words
-        ]
-        if outcome in self.yes_no:
-            found.append(
-                f"{outcome} is yes/no, and this page, which has to be quick, fits straight lines: the command alldags "
-                "effect and ad.fit() give a difference of risks from a logistic regression"
-            )
-        return found
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    dropped: int | None = None
 
 
 def open_study(
-    path: Path, graph: Path | None = None, treatment: str | None = None, outcome: str | None = None
+    path: Path,
+    graph: Path | None = None,
+    treatment: str | None = None,
+    outcome: str | None = None,
+    *,
+    drop_missing: bool = False,
 ) -> Study:
     """Read a table and, if there is one, a graph.
 
-    Without a graph the last column is the outcome, the one before it the treatment, and all others come first.
+    Without a graph the last column is the outcome, the one before it the treatment, and all others come first. With
+    `drop_missing` the rows that lack a value in any column are left out; without it, such columns are.
     """
     opened = open_source(read_table(path))
-    source, words, left_out = usable_columns(opened)
+    source, words, left_out = usable_columns(opened, drop_missing=drop_missing)
     names = tuple(name for name in opened.columns if name not in left_out)
     if len(names) < 2:
         raise DataError(
@@ -79,17 +69,11 @@ def open_study(
     candidate = None if graph is None else read_graph(graph)
     if candidate is not None:
         _check_graph(candidate, names)
-    found = source.moments(names)
+    found = source.moments(names, drop_missing=drop_missing)
     moments = Moments(found.n, found.mean, found.scatter, found.names, profile=found.profile)
     question = first_question(names, candidate, treatment, outcome)
-    return Study(path.name, moments, question, left_out, words, _yes_no(source, names))
-
-
-def _yes_no(source: Source, names: tuple[str, ...]) -> frozenset[str]:
-    """Return the columns with no other values than 0 and 1."""
-    columns = source.numbers(names)
-    values = zip(names, columns.read(0, columns.rows), strict=True)
-    return frozenset(name for name, column in values if np.isin(column, (0.0, 1.0)).all())
+    dropped = source.tally(names).rows - int(found.n) if drop_missing else None
+    return Study(path.name, moments, question, left_out, words, dropped)
 
 
 def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
@@ -102,7 +86,9 @@ def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
-def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], tuple[str, ...]]:
+def usable_columns(
+    source: Source, *, drop_missing: bool = False
+) -> tuple[Source, dict[str, tuple[str, str]], tuple[str, ...]]:
     """Return the table with words coded, what two words stand for, and the columns that cannot be used.
 
     Examples
@@ -113,16 +99,16 @@ def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], 
     >>> usable_columns(open_source(table))[1:]
     ({'smoker': ('no', 'yes')}, ('gap',))
     """
-    words: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, str]] = {}
     left_out: list[str] = []
     for name in source.columns:
         try:
             coded, levels = code_words(source, [name])
-            coded.moments((name,))  # a category has no column of its own name
+            coded.moments((name,), drop_missing=drop_missing)  # a category has no column of its own name
         except AlldagsError:
             left_out.append(name)
         else:
-            words |= {one.name: one.words for one in levels.values()}
+            words |= {one.name: (one.words[0], one.words[1]) for one in levels.values()}
     return code_words(source, list(words))[0], words, tuple(left_out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -16,6 +17,8 @@ from alldags.models.order_block import OrderBlock
 from alldags.typing import FloatArray, IntArray
 
 _MOST_GRAPHS = 2000  # of which classes are made
+_DEEPEST = 4000  # graphs of each model that are looked at, where there are several
+_UNSEEN = 1e-3  # share of the last probability returned that may be missing from it
 
 
 def top_classes(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None:
@@ -31,16 +34,39 @@ def top_graphs(models: Mixture[FittedGraph], size: int) -> list[TopGraph] | None
     """
     if len(models.items) == 1:
         return top_graphs_of(models.items[0], size)
-    # completed copies of a table rank the same graphs a little differently: look further down in each
-    depth = size if models.weights.tables == 1 else max(8 * size, 60)
-    found = models.map(lambda model: top_graphs_of(model, depth))
-    if not found.all(lambda best: best is not None):
-        return None
+    for depth in _depths(size):
+        found = models.map(lambda model, depth=depth: top_graphs_of(model, depth))  # type: ignore[misc]
+        if not found.all(lambda best: best is not None):
+            return None
+        ranked = _merged(found)[:size]
+        # what the lists leave out of any graph: less than the last that each of them names
+        unseen = found.average(lambda best, depth=depth: _last(best or [], depth))  # type: ignore[misc]
+        if unseen <= _UNSEEN * (ranked[-1].probability if ranked else 0.0):
+            break
+    return ranked
+
+
+def _depths(size: int) -> Iterator[int]:
+    """Yield how far down each model's list is read: models rank the same graphs differently."""
+    depth = max(size, min(8 * size, _DEEPEST), 60)
+    yield depth
+    while depth < _DEEPEST:
+        depth = min(4 * depth, _DEEPEST)
+        yield depth
+
+
+def _last(best: list[TopGraph], depth: int) -> float:
+    """Return the least probability in a list, which all that it leaves out fall below; 0 if it has all."""
+    return best[-1].probability if len(best) >= depth else 0.0
+
+
+def _merged(found: Mixture[list[TopGraph] | None]) -> list[TopGraph]:
+    """Return the graphs of all lists, most probable first; one that several have counts with all of them."""
     tables = found.map(lambda best: {frozenset(item.edges): item.probability for item in best or ()})
     graphs = dict.fromkeys(edges for table in tables.items for edges in table)
     shown = {edges: item.edges for best in found.items for item in best or () for edges in [frozenset(item.edges)]}
     total = {edges: tables.average(lambda table, edges=edges: table.get(edges, 0.0)) for edges in graphs}  # type: ignore[misc]
-    ranked = sorted(total.items(), key=lambda pair: -pair[1])[:size]
+    ranked = sorted(total.items(), key=lambda pair: -pair[1])
     return [TopGraph(shown[edges], probability) for edges, probability in ranked]
 
 

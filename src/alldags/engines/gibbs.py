@@ -240,7 +240,13 @@ class GibbsPosterior(NodePosterior):
 
     @cached_property
     def second_moment(self) -> FloatArray:
-        """Covariance of the draws plus the outer product of `mean`, shape (k, k)."""
+        """Covariance of the draws plus the outer product of `mean`, shape (k, k); infinite where none exists.
+
+        Given the variances, coefficients have a t distribution of twice `shape` degrees of freedom: with two or fewer
+        there is no variance, whatever the draws show.
+        """
+        if not self.arrays.known and self.arrays.shape <= 1.0:
+            return np.full((self.problem.k, self.problem.k), math.inf)
         theta = self._flat(self._chains.theta)
         centred = theta - theta.mean(axis=0)
         return np.asarray(centred.T @ centred / len(theta) + np.outer(self.mean, self.mean))

@@ -58,7 +58,7 @@ def as_graphs(given: Any) -> list[CandidateGraph]:
     if not graphs:
         raise GraphError("the list of candidate graphs is empty")
     for one in graphs:
-        _check_odds(one)
+        check_odds(one)
     for one in graphs[1:]:
         missing = sorted(set(graphs[0].variables) ^ set(one.variables))
         if missing:
@@ -68,7 +68,7 @@ def as_graphs(given: Any) -> list[CandidateGraph]:
     return graphs
 
 
-def _check_odds(graph: CandidateGraph) -> None:
+def check_odds(graph: CandidateGraph) -> None:
     """Refuse probabilities whose odds arithmetic cannot hold."""
     for (cause, effect), probability in graph.edges.items():
         if probability < LEAST:

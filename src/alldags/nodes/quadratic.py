@@ -90,6 +90,8 @@ class QuadraticStatistics:
         The log-likelihood.
     rows, events
         Number of rows, and sum of the child's values.
+    spread
+        Largest standard deviation of a row's predictor that was averaged over, 0 for derivatives at the point.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class QuadraticStatistics:
     value: float
     rows: float
     events: float
+    spread: float = 0.0
 
     def __add__(self, other: QuadraticStatistics) -> QuadraticStatistics:
         if (self.family, self.names) != (other.family, other.names) or not np.array_equal(self.at, other.at):
@@ -127,6 +130,7 @@ class QuadraticStatistics:
             self.value + other.value,
             self.rows + other.rows,
             self.events + other.events,
+            max(self.spread, other.spread),
         )
 
     def flatter(self, factor: float) -> QuadraticStatistics:
@@ -206,7 +210,8 @@ def _expand_batch(
     family: AnyFamily, names: tuple[str, ...], batch: Batch, at: FloatArray, root: FloatArray | None
 ) -> QuadraticStatistics:
     eta = batch.predictor(at[None, 1:])[:, 0] + at[0]
-    mean, weight = _mean_and_variance(family, batch, eta, root)
+    spread = None if root is None else _row_spread(batch, root)
+    mean, weight = _mean_and_variance(family, eta, spread)
     residual = batch.child - mean
     k = len(names)
     weighted = batch.terms * weight[:, None]
@@ -223,15 +228,19 @@ def _expand_batch(
         value=float(batch.child @ eta - family.cumulant(eta).sum()) + family.constant(batch.child),
         rows=float(len(batch.child)),
         events=float(batch.child.sum()),
+        spread=0.0 if spread is None else float(spread.max()),
     )
 
 
-def _mean_and_variance(
-    family: AnyFamily, batch: Batch, eta: FloatArray, root: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
+def _row_spread(batch: Batch, root: FloatArray) -> FloatArray:
+    """Return the standard deviation of each row's predictor, shape (rows,)."""
+    moved = batch.terms @ root[1:] + root[0]
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
+
+
+def _mean_and_variance(family: AnyFamily, eta: FloatArray, spread: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of each row, shape (rows,) each, at `eta` or averaged around it."""
-    if root is None:
+    if spread is None:
         mean = family.mean(eta)
         return mean, family.variance(mean)
-    moved = batch.terms @ root[1:] + root[0]
-    return family.averaged(eta, np.sqrt(np.einsum("ij,ij->i", moved, moved)))
+    return family.averaged(eta, spread)

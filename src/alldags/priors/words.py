@@ -34,11 +34,16 @@ def _coefficients(prior: Prior) -> str:
     return f"Coefficients of edges that are present had {_slab(prior.slab)}, {units}."
 
 
+def _size(value: float) -> str:
+    """Format a variance: two digits, thousands written out."""
+    return f"{float(f'{value:.2g}'):,.0f}" if 1e3 <= value < 1e9 else f"{value:.2g}"
+
+
 def _slab(slab: Slab) -> str:
     if isinstance(slab, LearnedSlab):
         return (
             "independent normal priors whose variance, relative to the noise, was averaged over a grid from "
-            f"{slab.low:.2g} to {slab.high:.2g}, log-normal around {slab.median:g}"
+            f"{_size(slab.low)} to {_size(slab.high)}, log-normal around {slab.median:g}"
         )
     names = {GPrior: "a g-prior", HyperG: "a hyper-g prior", ZellnerSiow: "a Zellner-Siow prior"}
     return f"{names.get(type(slab), 'the prior')} ({slab!r})"

@@ -34,6 +34,11 @@ class Asked:
         """The arguments whose values cannot be written down."""
         return tuple(name for name, value in self.options if name == value)
 
+    def also(self, name: str, value: Any) -> Asked:
+        """Return it with another value of one argument."""
+        others = tuple(pair for pair in self.options if pair[0] != name)
+        return Asked(self.table, (*others, (name, _written(value) or name)))
+
     @property
     def arguments(self) -> str:
         """The options as they stand in a call, each after a comma."""

@@ -19,7 +19,7 @@ from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
 from alldags.results.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.show.checks import KINDS, CheckLine, Checks
-from alldags.show.words import number, percent, whole_percent
+from alldags.show.numbers import number, percent, whole_percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

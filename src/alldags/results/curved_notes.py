@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alldags.effects.pushed_curves import PushedCurves
 from alldags.results.notes import LARGE_SHIFT
-from alldags.show.words import number, percent
+from alldags.show.numbers import number, percent
 
 if TYPE_CHECKING:
     from alldags.results.curved import CurvedEffect

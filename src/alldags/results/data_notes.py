@@ -14,7 +14,7 @@ import numpy as np
 
 from alldags.data.seen import Seen
 from alldags.graph.candidate import CandidateGraph
-from alldags.show.words import number
+from alldags.show.numbers import number
 from alldags.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:

@@ -575,7 +575,7 @@ class Effect:
         return Sensitivity(self._without_hidden, hits, draws)
 
     def stability(self) -> Table:
-        """Return the answer under other edge probabilities, slabs, and without the link; a note if it turns.
+        """Return the answer under other edge probabilities, slabs and engine, and without the link; a note if it turns.
 
         Examples
         --------

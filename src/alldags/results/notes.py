@@ -12,7 +12,7 @@ from alldags.results.checks import extrapolation_note
 from alldags.results.curves_worth import curves_note
 from alldags.results.data_notes import effect_data_notes
 from alldags.results.row_notes import row_notes
-from alldags.show.words import number, percent
+from alldags.show.numbers import number, percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

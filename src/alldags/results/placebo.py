@@ -15,7 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.errors import DataError
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData
-from alldags.show.words import number, percent
+from alldags.show.numbers import number, percent
 from alldags.text import line_width, printable
 from alldags.typing import FloatArray, IntArray, RandomSource
 

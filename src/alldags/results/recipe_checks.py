@@ -9,8 +9,10 @@ import numpy as np
 from alldags import checks
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
+from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
 from alldags.nodes.family import Bernoulli, Poisson
+from alldags.nodes.heavy import Student
 from alldags.priors.prior import Prior
 from alldags.results.recipe import Recipe
 
@@ -24,11 +26,12 @@ def check_recipe(recipe: Recipe) -> None:
     _require(all(isinstance(note, str) for note in recipe.notes), "notes")
     variables = recipe.graphs[0].variables
     for name, family in recipe.families:
-        _require(name in variables and isinstance(family, Bernoulli | Poisson), "families")
+        _require(name in variables and isinstance(family, Bernoulli | Poisson | Student), "families")
     _check_terms(recipe.terms, variables)
     _require(len(recipe.parts) > 0, "parts")
     for part in recipe.parts:
-        _check_part(part, variables)
+        _check_part(part)
+        _require(not recipe.clustered or len(part.clusters) > 1, "clustered")
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
 
@@ -42,6 +45,7 @@ def _check_graphs(recipe: Recipe) -> None:
     _require(0 < len(recipe.graphs) == len(recipe.shares), "graphs")
     for graph in recipe.graphs:
         graph.check()
+        check_odds(graph)
         _require(set(graph.variables) == set(recipe.graphs[0].variables), "graphs")
     _require(all(checks.is_number(share) and 0.0 <= share <= 1.0 for share in recipe.shares), "shares")
     _require(abs(sum(recipe.shares) - 1.0) < 1e-9, "shares")
@@ -54,16 +58,16 @@ def _check_terms(terms: object, variables: tuple[str, ...]) -> None:
         _require(terms is None or terms == "auto" or isinstance(terms, Terms), "terms")
 
 
-def _check_part(part: RowGroups, variables: tuple[str, ...]) -> None:
+def _check_part(part: RowGroups) -> None:
     _require(len(part.groups) > 0 and isinstance(part.effective, bool), "parts")
     for group in part.groups:
-        _check_group(group, variables)
+        _check_group(group)
 
 
-def _check_group(group: RowGroup, variables: tuple[str, ...]) -> None:
+def _check_group(group: RowGroup) -> None:
     moments, size = group.moments, len(group.moments.names)
     _require(moments.mean.shape == (size,) and moments.scatter.shape == (size, size), "parts")
-    _require(all(isinstance(name, str) for name in moments.names) and set(variables) <= set(moments.names), "parts")
+    _require(all(isinstance(name, str) for name in moments.names), "parts")
     for numbers in (moments.mean, moments.scatter):
         _require(numbers.dtype == np.float64 and bool(np.isfinite(numbers).all()), "parts")
     check_scatter(moments.scatter)

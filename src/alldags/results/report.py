@@ -18,11 +18,11 @@ from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
 from alldags.results.other_scales import engine_names
 from alldags.results.summarize import computed_line
+from alldags.show.numbers import amount, no_effect, percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import amount, percent
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -108,14 +108,15 @@ def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         return ()
     table = effect.stability()
     rows = tuple(
-        (row["variant"], _interval(summary, row), _no_effect(row["probability_no_path"])) for row in table.rows()
+        (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_path"]))
+        for row in table.rows()
     )
-    said = table.note or "The answer does not turn with edge probabilities, slab or link."
-    return (Section("With other priors", (said[0].upper() + said[1:],), ("prior", "effect", "no effect"), rows),)
+    said = table.note or "The answer does not turn with edge probabilities, slab, link or engine."
+    return (Section("With other choices", (said[0].upper() + said[1:],), ("choice", "effect", "no effect"), rows),)
 
 
-def _no_effect(probability: float | None) -> str:
-    return "-" if probability is None else percent(probability)
+def _no_effect(summary: EffectSummary, probability: float | None) -> str:
+    return "-" if probability is None else no_effect(summary, probability)
 
 
 def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from alldags.show.words import number
+from alldags.show.numbers import number
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

@@ -1,4 +1,4 @@
-"""`Effect.stability`: the answer under other edge probabilities, slabs, and without the link."""
+"""`Effect.stability`: the answer under other edge probabilities, slabs, without the link, and by another engine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from alldags.engines import resolve
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.priors.prior import Prior
@@ -45,8 +46,8 @@ def _side(low: float, high: float) -> str:
 
 def _note(sides: set[str]) -> str:
     if {"above", "below"} <= sides:
-        return "the sign of the effect depends on the prior: do not report one of these alone"
-    return "whether the 95% interval holds zero depends on the prior: say so where you report it"
+        return "the sign of the effect depends on these choices: do not report one of them alone"
+    return "whether the 95% interval holds zero depends on these choices: say so where you report it"
 
 
 def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
@@ -66,6 +67,19 @@ def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
         yield "slab learned", _with_prior(posterior, replace(prior, slab_variance=None))
     if posterior._link:
         yield "without the link", _with_prior(posterior, replace(prior, link=0.0))
+    yield from _every_edge(posterior)
+
+
+def _every_edge(posterior: Posterior) -> Iterator[tuple[str, Posterior]]:
+    """Yield the answer of the engine that takes every candidate edge for present, where it can be asked."""
+    from alldags.results.assemble import assemble
+
+    recipe, data = posterior._recipe, posterior._data
+    special = data.families or data.categories or data.curved or posterior._clusters
+    if recipe is None or special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
+        return
+    if recipe.engine.name != "full":
+        yield "engine full: every edge", assemble(replace(recipe, engine=resolve("full")), table=posterior._table)
 
 
 def _with_prior(posterior: Posterior, prior: Prior) -> Posterior:

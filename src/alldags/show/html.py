@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
+from alldags.show.remarks import remarks
 from alldags.show.summary import EffectSummary
 from alldags.show.table import html_table
-from alldags.show.words import notes, remarks, rows, sentence
+from alldags.show.words import notes, rows, sentence
 
 
 def effect_html(summary: EffectSummary) -> str:

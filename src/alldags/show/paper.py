@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from alldags.show.latex import pairs_latex
 from alldags.show.markdown import escape_markdown, table_markdown
+from alldags.show.numbers import amount, graph_count, no_effect
+from alldags.show.remarks import remarks
 from alldags.show.summary import EffectSummary
-from alldags.show.words import amount, graph_count, interval_name, no_effect, notes, remarks, rows, scope, sentence
+from alldags.show.words import interval_name, notes, rows, scope, sentence
 
 PAPER = r"""@inproceedings{horii2021bayesian,
   title = {Bayesian Model Averaging for Causality Estimation and its Approximation based on

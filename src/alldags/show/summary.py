@@ -294,8 +294,6 @@ class EffectSummary:
         Of those two; None where it has no meaning.
     not_normal
         Variables on the way, and the outcome, that are not normal.
-    heavy_tails
-        Variables on the way, and the outcome, whose noise has heavy tails.
     mean_straight_line
         The estimate with straight lines through all variables; None where the estimate is that.
     probability_reverse, probability_neither
@@ -311,6 +309,8 @@ class EffectSummary:
         of the effect; None where every direction is known.
     treatment_words, outcome_words
         What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
+    heavy_tails
+        Variables on the way, and the outcome, whose noise has heavy tails.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alldags.errors import did_you_mean, require
+from alldags.errors import AlldagsError, did_you_mean, require
 from alldags.show.latex import table_latex
 from alldags.show.markdown import table_markdown
 from alldags.text import line_width, printable, shortened, table_width
@@ -80,6 +80,27 @@ class Table:
         polars: Any = require("polars", "files")
         frame: pl.DataFrame = polars.DataFrame(dict(self.columns), strict=False)
         return frame
+
+    def to_frame(self, like: Any) -> Any:
+        """Return a frame of the same library as another frame, such as the table that was fitted.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from alldags.show.table import Table
+        >>> type(Table({"edge": ["a -> b"], "probability": [0.25]}).to_frame(like=pd.DataFrame())).__name__
+        'DataFrame'
+        """
+        import narwhals.stable.v2 as nw
+
+        try:
+            backend = nw.get_native_namespace(like)
+        except TypeError as error:
+            raise AlldagsError(
+                f"like must be a frame of pandas, polars, pyarrow or another library that narwhals knows, got "
+                f"{type(like).__name__}; use to_pandas() or to_polars()"
+            ) from error
+        return nw.from_dict({name: list(values) for name, values in self.columns.items()}, backend=backend).to_native()
 
     def to_latex(self) -> str:
         """Return the table in LaTeX, for the package booktabs."""

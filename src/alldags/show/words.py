@@ -1,22 +1,31 @@
 """An effect in words: a sentence or two, a small table and notes.
 
-What is said is put together from short lists of functions, `_SENTENCES` and `_ROWS`: each looks at the summary and
-returns what it has to say, or nothing. A new line is a new function.
+What is said is put together from short lists of functions, `_SENTENCES`, `_ROWS` and those of `alldags.show.remarks`:
+each looks at the summary and returns what it has to say, or nothing. A new line is a new function.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from textwrap import fill, wrap
 from typing import TypeAlias
 
-from alldags.show.sensitivity import hidden_sentence
-from alldags.show.summary import EffectSummary, HeavyTails, LeastSquares, NotNormal
+from alldags.show.numbers import (
+    WORTH_SAYING,
+    amount,
+    graph_count,
+    no_effect,
+    number,
+    percent,
+    rough,
+    sampled_percent,
+    whole_percent,
+)
+from alldags.show.remarks import remarks
+from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.text import line_width, printable
 
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
-_WORTH_SAYING = 0.01  # probability of no effect, from which the effect given that there is one is another number
 
 _LEAST_ROOM = 20  # characters of a value
 
@@ -55,11 +64,6 @@ def rows(summary: EffectSummary) -> list[Row]:
     if _zero_by_assumption(summary):
         return [*_regression_rows(summary), *_origin_rows(summary)]
     return [row for part in _ROWS for row in part(summary)]
-
-
-def remarks(summary: EffectSummary) -> list[str]:
-    """Return the sentences under the table: what was adjusted for, and what if something is hidden."""
-    return [text for part in _REMARKS if (text := part(summary))]
 
 
 def notes(summary: EffectSummary) -> list[str]:
@@ -170,7 +174,7 @@ def _no_effect_at_all(summary: EffectSummary) -> str:
 
 def _if_there_is_one(summary: EffectSummary) -> str:
     given, atom = summary.given_effect, summary.probability_no_path
-    if given is None or atom is None or atom < _WORTH_SAYING:
+    if given is None or atom is None or atom < WORTH_SAYING:
         return ""
     low, high = amount(summary, given.low), amount(summary, given.high)
     average = f"; averaged over both, it is {amount(summary, summary.mean)}" if _is_all_atom(summary) else ""
@@ -256,7 +260,7 @@ def _interval_row(summary: EffectSummary) -> list[Row]:
     error = rough(max(summary.low_error, summary.high_error))
     found = [(interval_name(summary), f"{_between(summary)} (ends ± {error} Monte Carlo)")]
     given, atom = summary.given_effect, summary.probability_no_path
-    if given is not None and atom is not None and atom >= _WORTH_SAYING:
+    if given is not None and atom is not None and atom >= WORTH_SAYING:
         ends = f"{amount(summary, given.low)} to {amount(summary, given.high)}"
         found.append(("if there is an effect", f"{amount(summary, given.mean)} ({ends})"))
     return found
@@ -345,249 +349,3 @@ _ROWS: tuple[Callable[[EffectSummary], list[Row]], ...] = (
     _explained_row,
     _origin_rows,
 )
-
-
-# -- remarks ---------------------------------------------------------------------------------------------------------
-
-_MOST_NAMED = 6
-_NAMED_FROM = 0.05  # posterior probability of a covariate that is named
-_DRIVES = 0.5  # what the link adds to the prior of a covariate that drives the treatment
-
-
-def _adjusted_remark(summary: EffectSummary) -> str:
-    """Say which covariates the outcome's regression has, and which are kept because they drive the treatment."""
-    likely = [item for item in summary.adjusted if item.probability >= _NAMED_FROM]
-    if not summary.has_path or not summary.adjusted or any(math.isnan(item.probability) for item in summary.adjusted):
-        return ""
-    if not likely:
-        return (
-            f"Of {len(summary.adjusted)} candidate covariates none was needed in the regression of {summary.outcome}."
-        )
-    named = _named([f"{item.name} ({whole_percent(item.probability)})" for item in likely])
-    text = f"The regression of {summary.outcome} was adjusted for {named}."
-    kept = [item.name for item in likely if item.raised >= _DRIVES]
-    if not kept:
-        return text
-    who = "All are" if len(kept) == len(likely) > 1 else f"{_named(kept)} {'is' if len(kept) == 1 else 'are'}"
-    return f"{text} {who} kept for driving {summary.treatment} or what it acts through."
-
-
-def _named(names: list[str]) -> str:
-    rest = len(names) - _MOST_NAMED
-    shown = [*names[:_MOST_NAMED], f"{rest} more"] if rest > 1 else names
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _difference_remark(summary: EffectSummary) -> str:
-    """Say why the average and the two plain regressions differ, where they do."""
-    plain, alone = summary.least_squares, summary.least_squares_alone
-    if plain is None or alone is None or not plain.covariates or not summary.has_path or not 0 < summary.sd < math.inf:
-        return ""
-    said = []
-    if abs(plain.estimate - alone.estimate) > _SEEN * summary.sd:
-        ends = f"{summary.treatment} and {summary.outcome}"
-        said.append(f"without covariates it also holds what they do to both {ends}")
-    if summary.scope is None and abs(plain.estimate - summary.mean) > _SEEN * summary.sd:
-        said.append(_why_average_differs(summary))
-    return f"Least squares differs: {'; '.join(said)}." if said else ""
-
-
-def _why_average_differs(summary: EffectSummary) -> str:
-    """Say what the average does that least squares with all covariates does not."""
-    if summary.measure not in ("", "mean"):
-        return f"with them it is a straight line, the average is of the {summary.measure}"
-    if (summary.probability_no_path or 0.0) >= _WORTH_SAYING:
-        return "with all of them it takes an effect for granted, the average counts none as zero"
-    return "with all of them each counts in full, the average counts each as far as the data ask for it"
-
-
-_SEEN = 0.3  # standard deviations by which two estimates differ enough to be explained
-
-
-def _family_remark(summary: EffectSummary) -> str:
-    """Say which variables are not normal, and what that makes of the effect."""
-    return " ".join(_family_words(summary, item) for item in summary.not_normal)
-
-
-def _family_words(summary: EffectSummary, item: NotNormal) -> str:
-    kind = f"yes/no ({item.events:,.0f} of {item.rows:,.0f})"
-    if item.family == "poisson":
-        kind = f"a count ({item.events:,.0f} in {item.rows:,.0f} rows)"
-    if item.name != summary.outcome:
-        return f"{item.name} is {kind}: it is averaged over on the way."
-    effects = {"risk": "differences of risk", "rate": "differences of its mean"}.get(summary.measure)
-    return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
-
-
-def _heavy_remark(summary: EffectSummary) -> str:
-    """Say whose noise has heavy tails, and how many rows count less for it."""
-    return " ".join(_heavy_words(item) for item in summary.heavy_tails)
-
-
-def _heavy_words(item: HeavyTails) -> str:
-    if item.light == 0:
-        counted = f"no row counts less than {item.least_weight:.2f} of one"
-    else:
-        verb = "counts" if item.light == 1 else "count"
-        share = f"{item.light:,} of {item.rows:,.0f} rows {verb}"
-        counted = f"{share} less than a quarter of one, the least {item.least_weight:.2g}"
-    return f"The noise of {item.name} may have heavy tails (Student's t, {item.df:g} degrees of freedom): {counted}."
-
-
-def _open_remark(summary: EffectSummary) -> str:
-    """Say what the data make of the directions that were left open."""
-    if not summary.open_pairs:
-        return ""
-    shown = [
-        f"{pair.first} -> {pair.second} {whole_percent(pair.forward)}, {pair.second} -> {pair.first} "
-        f"{whole_percent(pair.backward)}, no edge {whole_percent(pair.none)}"
-        for pair in summary.open_pairs[:_MOST_PAIRS]
-    ]
-    rest = len(summary.open_pairs) - len(shown)
-    more = f"; {rest} more pair{'s' if rest > 1 else ''}" if rest else ""
-    return f"Directions left open: {'; '.join(shown)}{more}."
-
-
-_MOST_PAIRS = 3
-
-
-def _either_side_remark(summary: EffectSummary) -> str:
-    """Say what least squares leaves out because its direction is open."""
-    names = summary.either_side
-    if not names or not summary.has_path:
-        return ""
-    listed = ", ".join(names[:_MOST_EITHER]) + (f" and {len(names) - _MOST_EITHER} more" * (len(names) > _MOST_EITHER))
-    it, comes = ("it", "it comes") if len(names) == 1 else ("them", "they come")
-    return (
-        f"{listed} may come before {summary.treatment} or after it: the average adjusts for {it} in the graphs in "
-        f"which {comes} before, least squares above leaves {it} out."
-    )
-
-
-_MOST_EITHER = 5
-
-
-def _hidden_remark(summary: EffectSummary) -> str:
-    """Say how strong a hidden common cause would have to be."""
-    return "" if summary.hidden is None else hidden_sentence(summary.hidden)
-
-
-_REMARKS: tuple[Callable[[EffectSummary], str], ...] = (
-    _family_remark,
-    _heavy_remark,
-    _adjusted_remark,
-    _difference_remark,
-    _either_side_remark,
-    _open_remark,
-    _hidden_remark,
-)
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def amount(summary: EffectSummary, value: float) -> str:
-    """Format a number in units of the effect: as many digits as its standard deviation makes worth printing."""
-    return to_precision(value, summary.sd)
-
-
-def to_precision(value: float, sd: float) -> str:
-    """Format a number with the decimals that show two digits of its standard deviation, thousands written out.
-
-    Examples
-    --------
-    >>> from alldags.show.words import to_precision
-    >>> to_precision(0.89362, 0.1043), to_precision(1176.8, 812.4), to_precision(0.89362, 0.0)
-    ('0.89', '1,177', '0.894')
-    """
-    if value == 0.0:
-        return "0"
-    if not (math.isfinite(sd) and sd > 0) or abs(value) >= 1e9 or sd < 1e-4:
-        return number(value)
-    decimals = max(1 - math.floor(math.log10(float(f"{sd:.1e}"))), 0)
-    text = f"{value:,.{decimals}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0.0 else text
-
-
-def number(value: float) -> str:
-    """Format a number for a sentence: three digits, and thousands written out.
-
-    Examples
-    --------
-    >>> from alldags.show.words import number
-    >>> number(0.85562), number(12345.6)
-    ('0.856', '12,346')
-    """
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
-
-
-def rough(value: float) -> str:
-    """Format an error: one digit, thousands written out.
-
-    Examples
-    --------
-    >>> from alldags.show.words import rough
-    >>> rough(0.00213), rough(1234.0)
-    ('0.002', '1,000')
-    """
-    return f"{float(f'{value:.1g}'):,.0f}" if value >= 10 else f"{value:.1g}"
-
-
-def percent(value: float) -> str:
-    """Format a probability for a sentence.
-
-    Examples
-    --------
-    >>> from alldags.show.words import percent
-    >>> percent(0.238), percent(1e-5), percent(0.0)
-    ('23.8%', 'below 0.1%', '0.0%')
-    """
-    if 0 < value < 0.001:
-        return "below 0.1%"
-    if 0.999 < value < 1:
-        return "above 99.9%"
-    return f"{100 * value:.1f}%"
-
-
-def whole_percent(value: float) -> str:
-    """Format a probability in whole percent, never 0 or 100 unless it is.
-
-    Examples
-    --------
-    >>> from alldags.show.words import whole_percent
-    >>> whole_percent(0.9968), whole_percent(0.051), whole_percent(1.0)
-    ('>99%', '5%', '100%')
-    """
-    if 0.995 <= value < 1:
-        return ">99%"
-    return "<1%" if 0 < value < 0.005 else f"{100 * value:.0f}%"
-
-
-def sampled_percent(value: float) -> str:
-    """Format a probability that comes from draws: however many agree, it is not known to be 0 or 1.
-
-    Examples
-    --------
-    >>> from alldags.show.words import sampled_percent
-    >>> sampled_percent(0.0), sampled_percent(1.0)
-    ('below 0.1%', 'above 99.9%')
-    """
-    return percent(min(max(value, 1e-9), 1 - 1e-9))
-
-
-def no_effect(summary: EffectSummary, probability: float) -> str:
-    """Format the probability of no effect, which is computed or sampled; never 0 unless that was assumed."""
-    vanished = probability == 0.0 and summary.prior_no_path != 0.0
-    return sampled_percent(probability) if summary.probability_no_path_error or vanished else percent(probability)
-
-
-def graph_count(log10: float) -> str:
-    """Say how many graphs there are.
-
-    Examples
-    --------
-    >>> from alldags.show.words import graph_count
-    >>> graph_count(4.81648), graph_count(83.1)
-    ('65,536', '10^83')
-    """
-    return f"{round(10**log10):,}" if log10 < 6 else f"10^{log10:.0f}"

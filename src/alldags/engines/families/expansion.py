@@ -8,8 +8,9 @@ at a point. The last expansion is made a little flatter, so that draws from it r
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -24,12 +25,45 @@ from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
 _KEPT_VALUES = 2**24  # standardised terms are kept in memory up to so many values
+_BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 _EXPANSIONS = 3
 _FLATTER = 0.85  # the last expansion has this many times the information: weights of draws then have light tails
 _STEPS = 60
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
-AMPLE_INFORMATION = 100.0  # about the intercept: the posterior is then normal, for all that matters
+SURE = 0.5  # log-odds: where no row's predictor is less sure, the posterior is normal for all that matters
 _SHORT_SWEEPS = 4000  # of a sampled node on the way to the point of the last expansion
+
+
+class RowSums(Protocol):
+    """What a node that is not normal needs of its rows: sums over them, wherever they are."""
+
+    @property
+    def child(self) -> str:
+        """Name of the child."""
+
+    @property
+    def family(self) -> AnyFamily:
+        """The child's family."""
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms, k of them."""
+
+    @property
+    def count(self) -> float:
+        """Number of rows."""
+
+    def totals(self) -> tuple[float, float]:
+        """Return the sum of the child, and of what its mean is in proportion to without causes."""
+
+    def statistics(self, at: FloatArray, root: FloatArray | None = None) -> QuadraticStatistics:
+        """Return the expansion at one point, shape (k + 1,), or around it, see `expand`."""
+
+    def log_likelihoods(self, intercept: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Return the log-likelihood of draws, shape (draws,), of intercepts and coefficients (draws, k)."""
+
+    def squared_residuals(self, intercept: float, coefficients: FloatArray) -> float:
+        """Return the sum of squared residuals over their variance (Pearson)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +93,56 @@ class Design:
         """The child's family."""
         return self.rows.family
 
-    def batches(self) -> list[Batch] | tuple[Batch, ...]:
+    @property
+    def child(self) -> str:
+        """Name of the child."""
+        return self.rows.child
+
+    @property
+    def count(self) -> float:
+        """Number of rows."""
+        return float(self.rows.table.columns.rows)
+
+    def batches(self) -> Iterable[Batch]:
         """Return the rows, batch by batch."""
-        return tuple(self.rows.batches(self.terms)) if self.kept is None else self.kept
+        return self.rows.batches(self.terms) if self.kept is None else self.kept
+
+    def totals(self) -> tuple[float, float]:
+        """Return the sum of the child, and of what its mean is in proportion to without causes."""
+        total, weight = 0.0, 0.0
+        for batch in self.batches():
+            total += float(batch.child.sum())
+            weight += float(len(batch.child) if batch.offset is None else np.exp(batch.offset).sum())
+        return total, weight
 
     def statistics(self, at: FloatArray, root: FloatArray | None = None) -> QuadraticStatistics:
         """Return the expansion at one point, shape (k + 1,), or around it, see `expand`."""
-        batches = self.rows.batches(self.terms) if self.kept is None else self.kept
-        return expand(self.family, self.terms, batches, at, root)
+        return expand(self.family, self.terms, self.batches(), at, root)
+
+    def log_likelihoods(self, intercept: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Return the log-likelihood of draws, shape (draws,), in one pass over the rows."""
+        value, slopes = np.zeros(len(intercept)), np.vstack([coefficients.T, intercept, np.ones(len(intercept))])
+        for batch in self.batches():
+            offset = np.zeros(len(batch.child)) if batch.offset is None else batch.offset
+            rows = np.column_stack([batch.terms, np.ones(len(batch.child)), offset])
+            value += (batch.child @ rows) @ slopes + self.family.constant(batch.child)
+            for part in row_blocks(len(rows), len(value)):
+                value -= self.family.total_cumulant(rows[part] @ slopes)
+        return value
+
+    def squared_residuals(self, intercept: float, coefficients: FloatArray) -> float:
+        """Return the sum of squared residuals over their variance (Pearson)."""
+        square = 0.0
+        for batch in self.batches():
+            mean = self.family.mean(batch.predictor(coefficients[None, :])[:, 0] + intercept)
+            square += float(((batch.child - mean) ** 2 / self.family.variance(mean)).sum())
+        return square
+
+
+def row_blocks(rows: int, draws: int) -> Iterator[slice]:
+    """Yield slices of rows that, times all draws, stay in the cache."""
+    step = max(_BLOCK_VALUES // max(draws, 1), 8)
+    return (slice(start, start + step) for start in range(0, rows, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,27 +154,26 @@ class Expanded:
 
 
 def expanded_posterior(
-    design: Design, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator
+    design: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator
 ) -> Expanded:
-    """Expand at the mode of the full model, then twice (with much information: once) around the mean over sets."""
+    """Expand at the mode of the full model, then twice (where rows are sure: once) around the mean over sets."""
     statistics = design.statistics(penalized_mode(design, _typical_slab(prior, design)))
-    quick = short_engine(engine)
-    ample = statistics.information[0, 0] >= 3.0 * AMPLE_INFORMATION
-    for left in reversed(range(_EXPANSIONS - 1 if ample else _EXPANSIONS)):
+    quick, last = short_engine(engine), False
+    for left in reversed(range(_EXPANSIONS)):
         problem = expanded_problem(statistics, terms, prior)
-        posterior = (quick if left else engine)(problem, rng.spawn(1)[0])
-        if not left:
+        posterior = (engine if last else quick)(problem, rng.spawn(1)[0])
+        if last:
             break
         point = np.concatenate([[float(statistics.intercept(posterior.mean))], posterior.mean])
         statistics = design.statistics(point, _root(statistics, posterior))
-        statistics = statistics.flatter(_flatness(statistics) if left == 1 else 1.0)
+        last = left == 1 or statistics.spread <= SURE
+        statistics = statistics.flatter(_flatness(statistics) if last else 1.0)
     return Expanded(statistics, posterior)
 
 
 def _flatness(statistics: QuadraticStatistics) -> float:
     """Return the factor of the last expansion's information: nearer to one where the posterior is all but normal."""
-    ample = AMPLE_INFORMATION / float(statistics.information[0, 0])
-    return 1.0 - (1.0 - _FLATTER) * math.sqrt(min(ample, 1.0))
+    return 1.0 - (1.0 - _FLATTER) * min(statistics.spread / SURE, 1.0)
 
 
 def _root(statistics: QuadraticStatistics, posterior: NodePosterior) -> FloatArray:
@@ -121,16 +196,16 @@ def short_engine(engine: Engine) -> Engine:
     return replace(engine, mcmc=replace(engine.mcmc, max_sweeps=min(engine.mcmc.max_sweeps, _SHORT_SWEEPS)))
 
 
-def _typical_slab(prior: Prior, design: Design) -> float:
+def _typical_slab(prior: Prior, design: RowSums) -> float:
     """Return the slab variance of the first expansion: the middle one."""
     own = link_scale_prior(prior)
     if own.slab is None:
         return own.fixed_slab
-    values, _ = own.slab.values(float(design.rows.table.columns.rows))
+    values, _ = own.slab.values(design.count)
     return float(np.median(values)) if own.slab.kind == "independent" else 1.0
 
 
-def penalized_mode(design: Design, slab_variance: float) -> FloatArray:
+def penalized_mode(design: RowSums, slab_variance: float) -> FloatArray:
     """Return the mode of the full model, intercept first, shape (k + 1,); Newton's iteration with step halving."""
     penalty = np.full(len(design.terms) + 1, 1.0 / slab_variance)
     penalty[0] = 0.0
@@ -149,15 +224,12 @@ def penalized_mode(design: Design, slab_variance: float) -> FloatArray:
             share *= 0.5
             nearby = design.statistics(current.at + share * step)
         current = nearby
-    raise EngineError(f"the regression of {design.rows.child!r} has no mode that could be found; check its columns")
+    raise EngineError(f"the regression of {design.child!r} has no mode that could be found; check its columns")
 
 
-def _start(design: Design) -> FloatArray:
+def _start(design: RowSums) -> FloatArray:
     """Return the null model: the intercept at which the mean is the child's."""
-    total, weight = 0.0, 0.0
-    for batch in design.batches() if design.kept is not None else design.rows.batches(design.terms):
-        total += float(batch.child.sum())
-        weight += float(len(batch.child) if batch.offset is None else np.exp(batch.offset).sum())
+    total, weight = design.totals()
     start = np.zeros(len(design.terms) + 1)
     start[0] = design.family.link(total / weight)
     return start

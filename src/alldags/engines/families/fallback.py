@@ -89,7 +89,7 @@ def _advance(design: Design, expanded: Expanded, problem: NodeProblem, state: An
     from alldags.kernels.polya_gamma import run_chain
 
     stream, present, z, place = state
-    batches = design.batches()
+    batches = tuple(design.batches())
     terms = np.concatenate([batch.terms for batch in batches])
     rows = np.column_stack([np.ones(len(terms)), terms])
     child = np.concatenate([batch.child for batch in batches])

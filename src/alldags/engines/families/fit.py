@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.engines.families.expansion import Design, Expanded, expanded_posterior
+from alldags.engines.families.expansion import Design, Expanded, RowSums, expanded_posterior
 from alldags.engines.families.gates import trusted_weights
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
 from alldags.engines.families.weighing import WeightedDraws, draws_for, weigh
@@ -39,7 +39,13 @@ def fit_family(
     size
         Number of weighted draws; by the number of rows if not given.
     """
-    design = Design.of(rows, terms.names)
+    return fit_sums(Design.of(rows, terms.names), terms, prior, engine, rng, size)
+
+
+def fit_sums(
+    design: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, size: int | None = None
+) -> FamilyPosterior:
+    """Return the same from sums over rows that may be elsewhere; where weights fail, only rows at hand are sampled."""
     expand_rng, weigh_rng, sample_rng = rng.spawn(3)
     expanded = expanded_posterior(design, terms, prior, engine, expand_rng)
     draws = weigh(design, expanded, draws_for(expanded.statistics.rows) if size is None else size, weigh_rng)
@@ -47,38 +53,35 @@ def fit_family(
 
 
 def _gate(
-    design: Design, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator, samples: bool
+    design: RowSums, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator, samples: bool
 ) -> FamilyPosterior:
     """Return the weighted posterior if it can be trusted, else the sampled one, else it with a warning."""
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
     few = _rarer(design, expanded.statistics) < max(LEAST_EVENTS, len(design.terms) / 2)
     trusted = trusted_weights(draws)
-    falls_back = samples and (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
+    here = isinstance(design, Design) and can_fall_back(design, expanded.posterior.problem)
+    falls_back = samples and (few or not trusted) and here
     diagnostics = _diagnostics(design, expanded, draws, trusted or falls_back)
-    if falls_back:
+    if falls_back and isinstance(design, Design):
         return sampled_posterior(design, expanded, draws, diagnostics, rng)
     return FamilyPosterior(design.family, expanded, draws, diagnostics)
 
 
-def _rarer(design: Design, statistics: QuadraticStatistics) -> float:
+def _rarer(design: RowSums, statistics: QuadraticStatistics) -> float:
     """Return the number of events, or of their absence, whichever is rarer."""
     if isinstance(design.family, Bernoulli):
         return min(statistics.events, statistics.rows - statistics.events)
     return statistics.events
 
 
-def dispersion(design: Design, coefficients: FloatArray, intercept: float) -> float:
+def dispersion(design: RowSums, coefficients: FloatArray, intercept: float) -> float:
     """Return how many times the spread of counts around their means exceeds that of Poisson ones (Pearson)."""
-    square, rows = 0.0, 0
-    for batch in design.batches():
-        mean = design.family.mean(batch.predictor(coefficients[None, :])[:, 0] + intercept)
-        square += float(((batch.child - mean) ** 2 / mean).sum())
-        rows += len(mean)
-    return square / max(rows - 1 - int((np.abs(coefficients) > 0).sum()), 1)
+    square = design.squared_residuals(intercept, coefficients)
+    return square / max(design.count - 1 - int((np.abs(coefficients) > 0).sum()), 1)
 
 
-def _count_warnings(design: Design, expanded: Expanded) -> tuple[str, ...]:
+def _count_warnings(design: RowSums, expanded: Expanded) -> tuple[str, ...]:
     if isinstance(design.family, Bernoulli):
         return ()
     mean = expanded.posterior.mean
@@ -86,15 +89,14 @@ def _count_warnings(design: Design, expanded: Expanded) -> tuple[str, ...]:
     if found <= MOST_DISPERSION:
         return ()
     return (
-        f"the counts of {design.rows.child!r} spread {found:.1f} times as much as Poisson ones: intervals are too "
-        "short",
+        f"the counts of {design.child!r} spread {found:.1f} times as much as Poisson ones: intervals are too short",
     )
 
 
-def _diagnostics(design: Design, expanded: Expanded, draws: WeightedDraws, trusted: bool) -> FamilyDiagnostics:
+def _diagnostics(design: RowSums, expanded: Expanded, draws: WeightedDraws, trusted: bool) -> FamilyDiagnostics:
     base = expanded.posterior.diagnostics
     warning = (
-        f"the regression of {design.rows.child!r} is far from its expansion (k-hat {draws.k_hat:.2f}, "
+        f"the regression of {design.child!r} is far from its expansion (k-hat {draws.k_hat:.2f}, "
         f"{100 * draws.effective_share:.0f}% of the draws count) and could not be sampled: numbers may be off; leave "
         "out causes that you can rule out"
     )

@@ -6,71 +6,32 @@ matched node is a normal one with unknown noise, so that slab, noise and edge pr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.families.expansion import short_engine
 from alldags.engines.families.gates import trusted_weights
+from alldags.engines.families.heavy_design import HeavyDesign, Matched, log_weights_of
 from alldags.engines.families.pareto import smooth
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
-from alldags.engines.families.weighing import WeightedDraws, row_blocks
+from alldags.engines.families.weighing import WeightedDraws
 from alldags.nodes.build import NodeTerms, raised_probability
-from alldags.nodes.family import log_product
 from alldags.nodes.heavy import HeavyRows, MatchedStatistics, Student, best_precision, matched, residuals
-from alldags.nodes.posterior import Engine, NodePosterior
-from alldags.nodes.problem import LinkedPrior, NodeProblem, Origin
+from alldags.nodes.posterior import Engine
+from alldags.nodes.problem import LinkedPrior, NodeProblem
 from alldags.nodes.quadratic import Batch
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
-_KEPT_VALUES = 2**24  # standardised rows are kept in memory up to so many values
 _MATCHES = 3
 _FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
+_MOST_K_HAT = 0.9  # above, weights miss the tails of coefficients that few rows say anything about
 _STEPS = 200
 _STOP = 1e-3  # standard errors: the start need not be the mode itself
 _MOST_DRAWS, _LEAST_DRAWS, _MOST_VALUES = 4000, 500, 2e7
-
-
-@dataclass(frozen=True, eq=False)
-class HeavyDesign:
-    """The rows of one node, in working units, as often as they are wanted."""
-
-    rows: HeavyRows
-    terms: tuple[str, ...]
-    kept: tuple[Batch, ...] | None = None
-
-    @classmethod
-    def of(cls, rows: HeavyRows, terms: tuple[str, ...]) -> HeavyDesign:
-        """Return the design; small ones are kept in memory."""
-        small = rows.table.columns.rows * (len(terms) + 1) <= _KEPT_VALUES
-        return cls(rows, terms, tuple(rows.batches(terms)) if small else None)
-
-    @property
-    def family(self) -> Student:
-        """How heavy the tails are."""
-        return self.rows.family
-
-    @property
-    def center(self) -> Origin:
-        """Means of child and terms over all rows, in working units."""
-        means = [self.rows.center[name] / self.rows.scale[name] for name in (self.rows.child, *self.terms)]
-        return Origin(means[0], np.array(means[1:]))
-
-    def batches(self) -> Sequence[Batch]:
-        """Return the rows, batch by batch."""
-        return tuple(self.rows.batches(self.terms)) if self.kept is None else self.kept
-
-
-@dataclass(frozen=True, eq=False)
-class Matched:
-    """A match and the posterior under it, which an engine computed."""
-
-    statistics: MatchedStatistics
-    posterior: NodePosterior
 
 
 def fit_student(
@@ -98,7 +59,7 @@ def fit_student(
     found = matched_posterior(design, terms, prior, engine, match_rng)
     wanted = int(min(max(_MOST_VALUES / found.statistics.rows, _LEAST_DRAWS), _MOST_DRAWS)) if size is None else size
     draws, variance = weigh(design, found, wanted, weigh_rng)
-    trusted = trusted_weights(draws)
+    trusted = trusted_weights(draws, most=_MOST_K_HAT)
     diagnostics = _diagnostics(design, found, draws, trusted)
     if not trusted and engine.scope is None:
         from alldags.engines.families.student_sampled import can_be_sampled, sampled_student
@@ -201,44 +162,6 @@ def weigh(design: HeavyDesign, found: Matched, size: int, rng: np.random.Generat
     weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(problem, coefficients, variance, partner_rng)
     return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight), variance
-
-
-def log_weights_of(
-    design: HeavyDesign,
-    statistics: MatchedStatistics,
-    intercept: FloatArray,
-    coefficients: FloatArray,
-    precision: FloatArray,
-) -> FloatArray:
-    """Return the log of likelihood over match at intercepts, coefficients (draws, k) and precisions, shape (draws,).
-
-    The flat intercept of a normal node has ``sqrt(rows)`` in its evidence, by convention: so it has here, so that
-    evidences of normal and heavy-tailed nodes of one child can be compared.
-    """
-    spread = 1.0 / np.sqrt(precision * statistics.information[0, 0])
-    normals = (intercept - statistics.intercept(coefficients)) / spread
-    proposal = -0.5 * normals**2 - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    value = log_likelihoods(design.family, design.batches(), intercept, coefficients, precision)
-    convention = 0.5 * math.log(statistics.rows)
-    return np.asarray(value + convention - proposal - statistics.log_integral(coefficients, precision))
-
-
-def log_likelihoods(
-    family: Student, batches: Sequence[Batch], intercept: FloatArray, coefficients: FloatArray, precision: FloatArray
-) -> FloatArray:
-    """Return the log-likelihood of each draw, shape (draws,), of intercepts, coefficients (draws, k) and precisions."""
-    value = np.zeros(len(intercept))
-    root = np.sqrt(precision / family.df)  # residuals in these units: one plus their squares is what is multiplied
-    slopes = np.vstack([(coefficients * root[:, None]).T, intercept * root, root])
-    for batch in batches:
-        value += len(batch.child) * (family.constant + 0.5 * np.log(precision))
-        rows = np.column_stack([batch.terms, np.ones(len(batch.child)), -batch.child])
-        for part in row_blocks(len(rows), len(value)):
-            left = rows[part] @ slopes
-            np.multiply(left, left, out=left)
-            left += 1.0
-            value -= 0.5 * (family.df + 1.0) * log_product(left)
-    return value
 
 
 def _diagnostics(design: HeavyDesign, found: Matched, draws: WeightedDraws, trusted: bool) -> StudentDiagnostics:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.engines.families.heavy_design import Matched
 from alldags.engines.families.posterior import FamilyDiagnostics, WeightedPosterior
 from alldags.engines.families.weighing import WeightedDraws
 from alldags.nodes.heavy import Student
 from alldags.nodes.problem import Origin
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.engines.families.student import Matched
 
 
 @dataclass(frozen=True)

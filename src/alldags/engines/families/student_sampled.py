@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,13 @@ from alldags.engines.families.chains import (
     run_chains,
     start,
 )
+from alldags.engines.families.heavy_design import HeavyDesign, Matched, log_weights_of
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
 from alldags.engines.families.weighing import WeightedDraws
 from alldags.nodes.heavy import Student
 from alldags.nodes.problem import NodeProblem, Origin
 from alldags.priors.noise import UnknownNoise
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.engines.families.student import HeavyDesign, Matched
 
 _MOST_WORK = 4e10  # rows times terms squared times steps: about a minute
 
@@ -49,8 +47,6 @@ def sampled_student(
     rng: np.random.Generator,
 ) -> SampledStudentPosterior:
     """Return the node as sampled; its evidence bridges draws of the match and of the chains."""
-    from alldags.engines.families.student import log_weights_of
-
     problem = found.posterior.problem
     precision = np.array([1.0 / float(np.median(variance))])
     states = [(stream, *start(problem, weighted, stream), precision.copy()) for stream in rng.spawn(CHAINS)]
@@ -86,7 +82,7 @@ def _advance(design: HeavyDesign, problem: NodeProblem, state: Any, out: FloatAr
     from alldags.kernels.student import run_student_chain
 
     stream, present, z, place, precision = state
-    batches = design.batches()
+    batches = tuple(design.batches())
     terms = np.concatenate([batch.terms for batch in batches])
     rows = np.column_stack([np.ones(len(terms)), terms])
     child = np.concatenate([batch.child for batch in batches])

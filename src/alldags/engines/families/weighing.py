@@ -8,14 +8,13 @@ it is drawn anew around its mode given the coefficients, and the weight accounts
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.expansion import AMPLE_INFORMATION, Design, Expanded
+from alldags.engines.families.expansion import SURE, Design, Expanded, RowSums
 from alldags.engines.families.pareto import smooth
 from alldags.nodes.family import AnyFamily, Poisson
 from alldags.nodes.quadratic import Batch, QuadraticStatistics
@@ -82,12 +81,12 @@ class WeightedDraws:
         return 0.5 * float(np.abs(self.weights - 1.0 / self.size).sum())
 
 
-def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generator) -> WeightedDraws:
+def weigh(design: RowSums, expanded: Expanded, size: int, rng: np.random.Generator) -> WeightedDraws:
     """Draw from the posterior under the expansion and weigh the draws."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, _ = expanded.posterior.draw(size, draw_rng)
     normals = normal_rng.standard_normal(size)
-    if expanded.statistics.information[0, 0] >= AMPLE_INFORMATION:
+    if expanded.statistics.spread <= SURE or not isinstance(design, Design):
         intercept, log_weight = _weigh_at_once(design, expanded.statistics, coefficients, normals)
     else:
         intercept, log_weight = _weigh_in_blocks(design, expanded.statistics, coefficients, normals)
@@ -96,29 +95,17 @@ def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generato
     return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight)
 
 
-def row_blocks(rows: int, draws: int) -> Iterator[slice]:
-    """Yield slices of rows that, times all draws, stay in the cache."""
-    step = max(_BLOCK_VALUES // max(draws, 1), 8)
-    return (slice(start, start + step) for start in range(0, rows, step))
-
-
 def _weigh_at_once(
-    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
+    design: RowSums, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return intercepts and log weights, shape (draws,) each, in one pass over the rows.
 
-    There is so much information that the intercept's mode follows the coefficients as the expansion says.
+    The intercept follows the coefficients as the expansion says, which it does where predictors are sure.
     """
     spread = 1.0 / math.sqrt(float(statistics.information[0, 0]))  # of an expansion that is flat already
     intercept = statistics.intercept(coefficients) + spread * normals
     proposal = -0.5 * normals**2 - math.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    value, slopes = np.zeros(len(normals)), np.vstack([coefficients.T, intercept, np.ones(len(normals))])
-    for batch in design.batches():
-        offset = np.zeros(len(batch.child)) if batch.offset is None else batch.offset
-        rows = np.column_stack([batch.terms, np.ones(len(batch.child)), offset])
-        value += (batch.child @ rows) @ slopes + design.family.constant(batch.child)
-        for part in row_blocks(len(rows), len(value)):
-            value -= design.family.total_cumulant(rows[part] @ slopes)
+    value = design.log_likelihoods(intercept, coefficients)
     return intercept, value - proposal - statistics.log_integral(coefficients)
 
 

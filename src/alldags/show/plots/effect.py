@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import require
+from alldags.show.numbers import amount, percent
 from alldags.show.plots import style
 from alldags.show.summary import EffectSummary, GivenEffect
-from alldags.show.words import amount, interval_name, percent
+from alldags.show.words import interval_name
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from alldags.show.numbers import whole_percent
 from alldags.show.plots import style
 from alldags.show.plots.axes import legend_below, name_axis, name_rows, on_axes, rows_high, zero_line
-from alldags.show.words import whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

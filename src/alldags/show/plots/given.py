@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alldags.errors import AlldagsError
+from alldags.show.numbers import amount, percent
 from alldags.show.plots import style
 from alldags.show.plots.axes import legend_below, name_axis, on_axes, zero_line
 from alldags.show.plots.effect import smooth_density
 from alldags.show.summary import EffectSummary
-from alldags.show.words import amount, interval_name, percent
+from alldags.show.words import interval_name
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from alldags.show.numbers import amount
 from alldags.show.plots import style
 from alldags.show.plots.axes import name_axis, name_rows, on_axes, rows_high, zero_line
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

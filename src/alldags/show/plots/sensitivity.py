@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from alldags.errors import require
+from alldags.show.numbers import number
 from alldags.show.plots import style
 from alldags.show.summary import EffectSummary
-from alldags.show.words import interval_name, number
+from alldags.show.words import interval_name
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

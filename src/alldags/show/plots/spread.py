@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from alldags.show.numbers import whole_percent
 from alldags.show.plots import style
 from alldags.show.plots.axes import legend_below, name_axis, name_rows, on_axes, rows_high
 from alldags.show.summary import EffectSummary
-from alldags.show.words import whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from alldags.show.numbers import whole_percent
 from alldags.show.plots import style
 from alldags.show.plots.axes import legend_below, name_axis, name_rows, on_axes, rows_high
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,9 @@ from importlib.resources import files
 from typing import Any
 
 from alldags.errors import require
-from alldags.show import words
+from alldags.show import numbers, words
 from alldags.show.paper import methods_paragraph
+from alldags.show.remarks import remarks
 from alldags.show.report import texts
 from alldags.show.report.clip import ClippedGraph, clipped
 from alldags.show.report.record import EdgeFacts, PathFacts, Report
@@ -43,7 +44,7 @@ def environment() -> Any:
         loader=jinja.FunctionLoader(resource), autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"percent": words.percent, "whole_percent": words.whole_percent, "number": words.number}
+    made.filters |= {"percent": numbers.percent, "whole_percent": numbers.whole_percent, "number": numbers.number}
     return made
 
 
@@ -82,7 +83,7 @@ def report_html(report: Report) -> str:
             folded=_folded(report, graph),
             sentence=words.sentence(summary),
             rows=words.rows(summary),
-            remarks=words.remarks(summary),
+            remarks=remarks(summary),
             shape=texts.shape_words(summary),
             spread=texts.spread_words(summary),
             paths=_bars(report.paths, adds_up=report.adds_up),
@@ -95,7 +96,7 @@ def report_html(report: Report) -> str:
             states=lambda edge: texts.states(edge, summary),
             methods=methods_paragraph(summary, report.prior, report.version),
             bibtex=texts.bibtex(report.version),
-            amount=lambda value: words.amount(summary, value),
+            amount=lambda value: numbers.amount(summary, value),
         )
     )
 

@@ -8,10 +8,10 @@ from html import escape
 
 import numpy as np
 
+from alldags.show.numbers import amount, percent
 from alldags.show.plots.effect import smooth_density
 from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out
 from alldags.show.summary import EffectSummary
-from alldags.show.words import amount, percent
 from alldags.typing import FloatArray
 
 EM = 13.0  # pixels per em of a drawn graph

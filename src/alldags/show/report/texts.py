@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from alldags.show.numbers import amount, percent, whole_percent
 from alldags.show.paper import PAPER, software
 from alldags.show.report.record import EdgeFacts, Report
 from alldags.show.summary import EffectSummary
-from alldags.show.words import amount, percent, whole_percent
 
 _WORTH_STUDYING = 0.01  # share of the variance
 

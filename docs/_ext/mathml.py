@@ -1,0 +1,41 @@
+"""Formulas as MathML, which browsers show by themselves: no script, no fonts, no internet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def converted(node: nodes.Node, as_block: bool) -> str:
+    """Return a formula as MathML; one that cannot be converted is a warning, and shown as it was written."""
+    text = node.astext()
+    try:
+        return tex2mathml(text, as_block=as_block)
+    except MathError as error:
+        logger.warning("formula %r: %s", text, error, location=node)
+        return f"<code>{nodes.literal(text, text).astext()}</code>"
+
+
+def inline(translator: Any, node: nodes.Node) -> None:
+    """Write a formula inside a line."""
+    translator.body.append(f'<span class="math">{converted(node, as_block=False)}</span>')
+    raise nodes.SkipNode
+
+
+def block(translator: Any, node: nodes.Node) -> None:
+    """Write a formula on lines of its own; wide ones scroll inside their own box."""
+    translator.body.append(f'<div class="math" tabindex="0">{converted(node, as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Offer the renderer under the name that `html_math_renderer` gives."""
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

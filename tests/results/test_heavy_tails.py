@@ -1,0 +1,225 @@
+"""Effects through nodes with heavy tails: straight lines as any other, and refusals by name."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from naive.student import one_set
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    n = 150
+    age = rng.standard_normal(n)
+    drug = 0.5 * age + rng.standard_normal(n)
+    stay = 0.5 * drug + 0.3 * age + rng.standard_t(3, n)
+    cost = 10 + 2 * drug + stay + 0.5 * age + 2 * rng.standard_t(3, n)
+    cost[:3] += 300.0
+    return {"age": age, "drug": drug, "stay": stay, "cost": cost}
+
+
+GRAPH = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["stay"], ["cost"]], 0.5)
+BOTH = {"stay": "student", "cost": ad.Student(df=4)}
+
+
+@pytest.fixture(scope="module")
+def posterior(table):
+    return ad.fit(table, GRAPH, families=BOTH, rng=0)
+
+
+@pytest.fixture(scope="module")
+def effect(posterior):
+    return posterior.effect("drug", "cost")
+
+
+def test_outliers_do_not_decide(table, effect):
+    normal = ad.fit(table, GRAPH, rng=0).effect("drug", "cost")
+    clean = {name: values[3:] for name, values in table.items()}
+    without = ad.fit(clean, GRAPH, families=BOTH, rng=0).effect("drug", "cost")
+    assert abs(effect.mean - without.mean) < 0.3 * without.sd
+    assert abs(normal.mean - without.mean) > 3.0 * without.sd
+    assert normal.sd > 2.0 * effect.sd
+
+
+def test_moments_paths_and_draws_agree(effect, posterior):
+    paths = effect.paths()
+    assert sum(paths["mean"]) == pytest.approx(effect.mean, rel=1e-9)
+    draws = effect.draws(20_000, rng=1)
+    assert abs(draws.mean() - effect.mean) < 0.06 * effect.sd
+    assert draws.std() == pytest.approx(effect.sd, rel=0.05)
+    stay, cost = (posterior._linked_models("drug").items[0].node(name) for name in ("stay", "cost"))
+    unit = posterior._data.unit("drug", "cost")
+    product = stay.mean[stay.parents.index("drug")] * cost.mean[cost.parents.index("stay")]
+    assert effect.mean == pytest.approx(unit * (cost.mean[cost.parents.index("drug")] + product), rel=1e-12)
+    assert effect.mean_error > 0.0
+
+
+def test_an_intervention_has_the_line_for_its_mean_and_the_tails_of_the_noise(table):
+    posterior = ad.fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": "student"}, rng=0)
+    at, other = (posterior.effect("drug", "stay").do(x) for x in (1.0, 3.0))
+    assert (other.mean - at.mean) / 2.0 == pytest.approx(posterior.effect("drug", "stay").mean, rel=1e-6)
+    node = posterior._linked_models("drug").items[0].node("stay")
+    scale = math.sqrt(node._mean_variance) * posterior._data.scale_of("stay")
+    from scipy.stats import t
+
+    low, high = at.interval(0.99)
+    assert (high - low) / 2 == pytest.approx(t.ppf(0.995, 4) * scale, rel=0.1)  # of a normal noise: 2.58 instead of 4.6
+    rows = np.abs(table["drug"] - 1.0) < 0.5
+    assert abs(at.mean - np.median(table["stay"][rows])) < 0.8
+
+
+def test_every_table_of_a_straight_line_is_there(effect, posterior):
+    assert effect.mediators()["mediator"] == ["stay"]
+    assert len(effect.edge_influence()["cause"]) >= 4
+    assert effect.direct.mean == pytest.approx(effect.mean - effect.mediators()["mean"][0], rel=1e-6)
+    assert posterior.effects()["drug", "cost"] == pytest.approx(effect.mean, rel=1e-9)
+    assert posterior.effects_sd()["drug", "cost"] == pytest.approx(effect.sd, rel=1e-9)
+    assert sum(graph.probability for graph in posterior.top_graphs(64)) == pytest.approx(1.0, abs=0.05)
+    assert len(effect.stability()["variant"]) > 3
+    assert effect.sd_structure <= effect.sd
+    assert 0.0 <= effect.probability_no_path < 0.01
+    assert posterior.edge_probabilities()["posterior"]
+
+
+def test_the_answer_says_which_noise_has_heavy_tails(effect):
+    text = str(effect)
+    words = " ".join(text.split())
+    assert "The noise of cost may have heavy tails (Student's t, 4 degrees of freedom):" in words
+    assert "rows count less than a quarter of one" in words
+    assert "2 regressions by weighted draws" in text
+    assert "R2" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    methods = effect.sentence("methods")
+    assert "linear structural causal model with Student-t noise of stay (4 degrees of freedom)" in methods
+    found = effect.to_dict()["heavy_tails"]
+    assert [item["name"] for item in found] == ["stay", "cost"]
+    assert found[1]["light"] >= 3
+    json.dumps(effect.to_dict())
+
+
+def test_it_is_saved_with_its_rows(posterior, effect, tmp_path):
+    posterior.save(tmp_path / "study.npz")
+    again = ad.load(tmp_path / "study.npz").effect("drug", "cost")
+    assert again.mean == effect.mean
+    assert again.interval() == effect.interval()
+
+
+def test_a_report_can_be_written(posterior, tmp_path):
+    pytest.importorskip("jinja2")
+    posterior.report(tmp_path / "report.html", "drug", "cost")
+    assert "may have heavy tails" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_what_was_asked_is_written_as_families(table):
+    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), families={"stay": "normal"}, rng=0)
+    assert posterior._asked.arguments == (
+        ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
+    )
+
+
+def test_checks_name_heavy_tails_as_a_remedy_and_then_leave_outliers_alone(table, posterior):
+    found = str(ad.fit(table, GRAPH, rng=0).checks("drug", "cost"))
+    assert "families={'cost': 'student'}" in " ".join(found.split())
+    quiet = " ".join(str(posterior.checks("drug", "cost")).split())
+    assert "standard deviations above" not in quiet
+    assert "outlying rows of stay, cost, whose noise may have heavy tails" in quiet
+
+
+def test_heavy_tails_of_all_are_those_of_each(table):
+    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), rng=0)
+    named = ad.fit(table, GRAPH, families=dict.fromkeys(("drug", "stay", "cost"), ad.Student()), rng=0)
+    assert set(posterior._data.heavy) == {"drug", "stay", "cost"}
+    assert posterior.effect("drug", "cost").mean == named.effect("drug", "cost").mean
+    spared = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise(df=6)), families={"stay": "normal"}, rng=0)
+    assert set(spared._data.heavy) == {"drug", "cost"}
+    assert spared._data.heavy["cost"].family.df == 6
+
+
+def test_yes_no_outcomes_stay_so_and_may_lie_behind_heavy_tails(table):
+    rng = np.random.default_rng(0)
+    death = (rng.random(150) < 1 / (1 + np.exp(1 - 0.3 * table["stay"]))).astype(float)
+    graph = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["stay"], ["death"]], 0.5)
+    data = {name: table[name] for name in ("age", "drug", "stay")} | {"death": death}
+    posterior = ad.fit(data, graph, prior=ad.Prior(noise=ad.StudentNoise()), rng=0)
+    assert set(posterior._data.families) == {"death"}
+    found = posterior.effect("drug", "death")
+    normal = ad.fit(data, graph, rng=0).effect("drug", "death")
+    assert abs(found.mean - normal.mean) < normal.sd
+    assert "death is yes/no" in str(found)
+    assert "The noise of stay may have heavy tails" in str(found)
+    assert found.sd_structure is not None
+    assert found.log_odds.paths()["path"]
+
+
+def test_candidate_graphs_are_weighed_by_evidence_that_enumeration_gives(table):
+    sets = [["drug"], ["drug", "age"]]
+    graphs = [ad.CandidateGraph.from_edges({(p, "stay"): 1.0 for p in s}, variables=tuple(table)) for s in sets]
+    prior = ad.Prior(slab_variance=1.0, link=0.0)
+    posterior = ad.fit(table, graphs, prior=prior, families={"stay": "student"}, rng=0)
+    rng = np.random.default_rng(0)
+    z = {name: (values - values.mean()) / values.std(ddof=1) for name, values in table.items()}
+    evidence = [one_set(np.column_stack([z[p] for p in s]), z["stay"], 4.0, 1.0, 4000, rng)[0] for s in sets]
+    expected = 1.0 / (1.0 + math.exp(evidence[1] - evidence[0]))
+    assert posterior.weights[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_threads_and_seeds_do_not_matter(table, effect):
+    again = ad.fit(table, GRAPH, families=BOTH, rng=0, n_jobs=2).effect("drug", "cost")
+    assert again.mean == effect.mean
+    other = ad.fit(table, GRAPH, families=BOTH, rng=5).effect("drug", "cost")
+    assert 0.0 < abs(other.mean - effect.mean) < 5.0 * math.hypot(other.mean_error, effect.mean_error)
+
+
+def test_a_placebo_deals_rows_out_anew(effect):
+    found = effect.placebo(permutations=2, rng=0)
+    assert max(abs(value) for value in found.means) < 0.5 * effect.mean
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "vb"}, "takes straight lines with normal noise only"),
+        ({"prior": ad.Prior.paper()}, "need an intercept"),
+        ({"prior": ad.Prior(noise=ad.KnownNoise())}, "is about straight lines with normal noise"),
+        ({"weights": np.ones(150)}, "weights= and heavy tails do not go together yet"),
+        ({"cluster": np.arange(150) // 3}, "cluster= and heavy tails do not go together yet"),
+        ({"missing": "impute"}, "missing='impute' and heavy tails do not go together yet"),
+        ({"terms": {"cost": ["drug*age"]}}, "'cost' has heavy tails and terms"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_by_name(table, options, message):
+    with pytest.raises(ad.AlldagsError, match=message):
+        ad.fit(table, GRAPH, families={"cost": "student"}, **options)
+
+
+def test_moments_open_directions_and_hidden_causes_are_refused_by_name(table, effect):
+    with pytest.raises(
+        ad.AlldagsError, match="heavy tails are not determined by means and covariances; pass the table"
+    ):
+        ad.fit(ad.Moments.from_table(table), GRAPH, families={"cost": "student"})
+    with pytest.raises(ad.AlldagsError, match="heavy tails are not determined"):
+        ad.fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.StudentNoise()))
+    open_ = ad.CandidateGraph.from_tiers([["age"], ["drug", "stay"], ["cost"]], 0.5, within=0.5)
+    with pytest.raises(ad.AlldagsError, match="open directions and heavy tails do not go together yet"):
+        ad.fit(table, open_, families={"cost": "student"})
+    with pytest.raises(ad.AlldagsError, match="sensitivity to a hidden cause is about normal noise"):
+        effect.sensitivity()
+
+
+def test_a_child_that_is_nearly_always_the_same_is_refused(table):
+    flat = table | {"cost": np.where(np.arange(150) < 140, 0.0, table["cost"])}
+    with pytest.raises(ad.AlldagsError, match="has the same value in 93% of the rows"):
+        ad.fit(flat, GRAPH, families={"cost": "student"})
+
+
+def test_single_nodes_have_no_rows():
+    with pytest.raises(ad.AlldagsError, match="StudentNoise needs the rows"):
+        ad.StudentNoise().numbers(10.0, 1.0, 2, 1.0)
+    with pytest.raises(ad.AlldagsError, match="StudentNoise df must be"):
+        ad.StudentNoise(df=1.0)
