@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from pathlib import Path
 
 import numpy as np
 
 from alldags.files import write_text
-from alldags.parallel import map_processes
-from alldags.progress import Progress
-from calibration import confounders
+from calibration import confounders, keep
 from calibration.confounders import CELLS, Cell, Outcome
-
-FOLDER = Path(__file__).parent / "results"
+from calibration.keep import FOLDER, Key
 
 
 def main() -> None:
@@ -28,45 +22,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only cells whose name holds this word")
     options = parser.parse_args()
     chosen = [i for i, cell in enumerate(CELLS) if options.only in cell.key]
-    outcomes = _run(chosen, range(options.first_seed, options.first_seed + options.sets), options.n_jobs)
+    seeds = range(options.first_seed, options.first_seed + options.sets)
+    tasks: dict[Key, tuple[int, int]] = {(CELLS[i].key, seed): (i, seed) for seed in seeds for i in chosen}
+    outcomes = keep.run(FOLDER / "confounders.csv", Outcome, confounders.run, tasks, n_jobs=options.n_jobs)
     text = table(outcomes)
     print(text)
     if not options.only:
         write_text(FOLDER / "confounders.md", text + "\n")
-
-
-def _run(chosen: Sequence[int], seeds: range, n_jobs: int) -> list[Outcome]:
-    """Return the outcomes of all cells and seeds; those of an earlier run are read, the others added as they come."""
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / "confounders.csv"
-    found = {(item.cell, item.seed): item for item in _read(path)}
-    tasks = [(i, seed) for seed in seeds for i in chosen if (CELLS[i].key, seed) not in found]
-    with Progress("data sets", len(tasks), keep=True) as progress:
-        for count, item in enumerate(map_processes(confounders.run, tasks, n_jobs), start=1):
-            found[item.cell, item.seed] = item
-            progress.advance()
-            if count % 50 == 0 or count == len(tasks):
-                _write(path, list(found.values()))
-    wanted = {(CELLS[i].key, seed) for i in chosen for seed in seeds}
-    return [item for key, item in found.items() if key in wanted]
-
-
-def _read(path: Path) -> list[Outcome]:
-    if not path.exists():
-        return []
-    kinds = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
-    convert = {field.name: kinds[str(field.type)] for field in fields(Outcome)}
-    with path.open(encoding="utf-8", newline="") as file:
-        return [Outcome(**{name: convert[name](text) for name, text in row.items()}) for row in csv.DictReader(file)]
-
-
-def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    names = [field.name for field in fields(Outcome)]
-    rows = [",".join(names)]
-    for item in sorted(outcomes, key=lambda item: (item.cell, item.seed)):
-        values = asdict(item)
-        rows.append(",".join(f'"{values[name]}"' if name == "cell" else str(values[name]) for name in names))
-    write_text(path, "\n".join(rows) + "\n")
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

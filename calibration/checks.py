@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,8 +16,8 @@ import alldags as ad
 from alldags.files import write_text
 from alldags.show.checks import KINDS
 from alldags.typing import FloatArray
+from calibration.keep import FOLDER
 
-FOLDER = Path(__file__).parent / "results"
 FIRST_SEED = 90_000
 NAMES = ("a", "b", "c", "d", "x", "m", "y")
 EDGES = {

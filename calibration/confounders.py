@@ -133,7 +133,7 @@ def simulate(cell: Cell, rng: np.random.Generator) -> tuple[dict[str, FloatArray
     return columns, ad.CandidateGraph.from_tiers([names, ["x"], ["y"]], 0.5)
 
 
-def run(task: tuple[int, int]) -> Outcome:
+def run(task: tuple[int, int]) -> list[Outcome]:
     """Return what one data set of one cell gives; `task` is the cell's number and the data set's seed."""
     cell, seed = CELLS[task[0]], task[1]
     rng = np.random.default_rng([crc32(cell.key.encode()), seed])
@@ -144,7 +144,7 @@ def run(task: tuple[int, int]) -> Outcome:
         low, high = effect.interval(0.95)
         noted = any(note.startswith("least squares") for note in effect.notes)
     plain = effect.regression
-    return Outcome(
+    outcome = Outcome(
         cell=cell.key,
         seed=seed,
         estimate=effect.mean,
@@ -154,3 +154,4 @@ def run(task: tuple[int, int]) -> Outcome:
         plain_covered=plain is not None and plain.low <= cell.effect <= plain.high,
         noted=noted,
     )
+    return [outcome]

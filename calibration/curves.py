@@ -8,23 +8,35 @@ was interrupted goes on.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
-from pathlib import Path
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 import alldags as ad
-from alldags.files import write_text
 from alldags.typing import FloatArray
+from calibration import keep
+from calibration.keep import FOLDER, Key
 
-FOLDER = Path(__file__).parent / "results"
 FIRST_SEED = 60_000
 ROWS, EFFECT = 300, 0.5
 DRIVES = np.array([0.6, 0.4, 0.3, 0.2, 0.0, 0.0, 0.0, 0.0])
 ACTS = np.array([0.8, 0.4, 0.2, 0.1, 0.5, 0.3, 0.0, 0.0])
 COVARIATES = tuple(f"w{place}" for place in range(len(ACTS)))
-FIELDS = ("seed", "curved", "low", "high", "straight", "straight_low", "straight_high", "seconds")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Both answers to one data set, with 95% intervals, and the CPU seconds that curves took."""
+
+    seed: int
+    curved: float
+    low: float
+    high: float
+    straight: float
+    straight_low: float
+    straight_high: float
+    seconds: float
 
 
 def data_set(seed: int) -> dict[str, FloatArray]:
@@ -41,7 +53,7 @@ def graph() -> ad.CandidateGraph:
     return ad.CandidateGraph.from_tiers([COVARIATES, ["t"], ["y"]], 0.5).with_edge("t", "y", 1.0)
 
 
-def answers(seed: int) -> dict[str, float]:
+def answers(seed: int) -> list[Answers]:
     """Return both answers to one data set."""
     table = data_set(seed)
     begin = time.process_time()
@@ -49,26 +61,12 @@ def answers(seed: int) -> dict[str, float]:
     mean, (low, high) = curved.mean, curved.interval()
     seconds = time.process_time() - begin
     straight = ad.fit(table, graph(), rng=seed).effect("t", "y")
-    return dict(zip(FIELDS, (seed, mean, low, high, straight.mean, *straight.interval(), seconds), strict=True))
+    return [Answers(seed, mean, low, high, straight.mean, *straight.interval(), seconds)]
 
 
-def kept(path: Path) -> list[dict[str, float]]:
-    """Return what earlier runs found."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-
-
-def keep(path: Path, rows: list[dict[str, float]]) -> None:
-    """Write down what was found."""
-    lines = [",".join(FIELDS), *(",".join(repr(row[name]) for name in FIELDS) for row in rows)]
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def report(rows: list[dict[str, float]]) -> str:
+def report(rows: list[Answers]) -> str:
     """Return squared errors, coverage and lengths of both."""
-    columns = {name: np.array([row[name] for row in rows]) for name in FIELDS}
+    columns = {field.name: np.array([getattr(row, field.name) for row in rows]) for field in fields(Answers)}
     lines = [f"{len(rows)} data sets of {ROWS} rows, straight lines in truth"]
     for name, (mean, low, high) in {
         "curves": ("curved", "low", "high"),
@@ -87,13 +85,9 @@ def main() -> None:
     """Answer data sets until there are as many as asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=500)
-    wanted = parser.parse_args().sets
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / "curves.csv"
-    rows = kept(path)
-    for seed in range(FIRST_SEED + len(rows), FIRST_SEED + wanted):
-        rows.append(answers(seed))
-        keep(path, rows)
+    seeds = range(FIRST_SEED, FIRST_SEED + parser.parse_args().sets)
+    tasks: dict[Key, int] = {(seed,): seed for seed in seeds}
+    rows = keep.run(FOLDER / "curves.csv", Answers, answers, tasks)
     print(report(rows))
 
 

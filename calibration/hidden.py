@@ -8,8 +8,7 @@ Four covariates, a treatment, a mediator and an outcome; strengths are drawn fro
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
@@ -17,10 +16,9 @@ import numpy as np
 import alldags as ad
 from alldags.effects.hidden.records import SensitivityAnswer
 from alldags.files import write_text
-from alldags.parallel import map_processes
 from alldags.typing import FloatArray
-
-FOLDER = Path(__file__).parent / "results"
+from calibration import keep
+from calibration.keep import FOLDER, Key
 
 COVARIATES = ("c1", "c2", "c3", "c4")
 NAMES = (*COVARIATES, "x", "m", "y")
@@ -131,6 +129,10 @@ def run(task: tuple[int, int]) -> HiddenOutcome:
     )
 
 
+def _records(task: tuple[int, int]) -> list[HiddenOutcome]:
+    return [run(task)]
+
+
 def _answer(cell: HiddenCell, effect: ad.Effect) -> SensitivityAnswer:
     if cell.assumes_mediator:
         strength = ad.Strength(shares=dict.fromkeys(("x", "m", "y"), (0.0, TOP)), sign="positive")
@@ -167,19 +169,15 @@ def _row(cell: HiddenCell, items: list[HiddenOutcome]) -> str:
 
 
 def main() -> None:
-    """Run all cells; write every data set, and the table."""
+    """Run what is missing; write every data set, and the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=300, help="data sets of each cell")
     parser.add_argument("--n-jobs", type=int, default=-1)
     options = parser.parse_args()
-    tasks = [(i, seed) for i in range(len(CELLS)) for seed in range(options.sets)]
-    outcomes = list(map_processes(run, tasks, options.n_jobs))
-    names = [field.name for field in fields(HiddenOutcome)]
-    rows = [
-        ",".join(f'"{asdict(item)[name]}"' if name == "cell" else str(asdict(item)[name]) for name in names)
-        for item in outcomes
-    ]
-    write_text(FOLDER / "hidden.csv", "\n".join([",".join(names), *rows]) + "\n")
+    tasks: dict[Key, tuple[int, int]] = {
+        (cell.key, cell.rows, seed): (i, seed) for i, cell in enumerate(CELLS) for seed in range(options.sets)
+    }
+    outcomes = keep.run(FOLDER / "hidden.csv", HiddenOutcome, _records, tasks, n_jobs=options.n_jobs)
     write_text(FOLDER / "hidden.md", table(outcomes) + "\n")
     print(table(outcomes))
 

@@ -7,64 +7,37 @@ drawn from the prior of the fit, so that intervals must cover and probabilities 
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 import alldags as ad
 from alldags.files import write_text
 from alldags.typing import FloatArray
+from calibration.keep import FOLDER
 from calibration.orders import all_effects
+from calibration.worlds import draw_unordered
 
-FOLDER = Path(__file__).parent / "results"
 NAMES = [f"x{i}" for i in range(5)]
 GRAPH = ad.CandidateGraph.unordered(NAMES, 0.5)
 PRIOR = ad.Prior(1.0, ad.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
 LEVELS = (0.5, 0.8, 0.95)
 
 
-@lru_cache(maxsize=1)
-def acyclic() -> tuple[FloatArray, FloatArray]:
-    """Return all 29,281 graphs, shape (graphs, 5, 5), and their prior probabilities."""
-    pairs = list(itertools.combinations(range(5), 2))
-    odds = GRAPH.block_odds(GRAPH.blocks[0]).odds[NAMES[0], NAMES[1]]
-    found, weights = [], []
-    for states in itertools.product((0, 1, 2), repeat=len(pairs)):
-        matrix = np.zeros((5, 5))
-        for (i, j), state in zip(pairs, states, strict=True):
-            if state:
-                matrix[(i, j) if state == 1 else (j, i)] = 1.0
-        if not np.linalg.matrix_power(matrix, 5).any():
-            found.append(matrix)
-            weights.append(odds ** matrix.sum())
-    return np.array(found), np.array(weights) / np.sum(weights)
-
-
-def truth(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return total effects, row = cause, and noise standard deviations."""
-    graphs, weights = acyclic()
-    graph = graphs[rng.choice(len(graphs), p=weights)]
-    shape = (2.0 + graph.sum(axis=0)) / 2
-    noise = np.sqrt(0.5 / rng.gamma(shape))
-    coefficients = graph * rng.normal(size=(5, 5)) * noise[None, :]
-    return np.linalg.inv(np.eye(5) - coefficients), noise
-
-
 def one_set(seed: int, rows: int = 50) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return coverage at each level, and the probability of a path and whether there is one for each pair."""
     rng = np.random.default_rng(seed)
-    effects, noise = truth(rng)
-    x = (rng.normal(size=(rows, 5)) * noise) @ effects
-    posterior = ad.fit(x, GRAPH, names=NAMES, prior=PRIOR, rng=seed)
+    world = draw_unordered(GRAPH, PRIOR, rows, rng)
+    posterior = ad.fit(world.rows, GRAPH, names=world.names, prior=PRIOR, rng=seed)
+    order = [world.names.index(name) for name in NAMES]
+    effects = world.effects[np.ix_(order, order)]
     draws = all_effects(posterior, rng)
+    there = np.abs(effects) > 1e-12
     off = ~np.eye(5, dtype=bool)
     ends = [np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0) for level in LEVELS]
     covered = [((low - 1e-12 <= effects) & (effects <= high + 1e-12))[off].mean() for low, high in ends]
     chance = (draws != 0.0).mean(axis=0)[off]
-    return np.array(covered), chance, (effects != 0.0)[off]
+    return np.array(covered), chance, there[off]
 
 
 def table(sets: int) -> str:

@@ -8,7 +8,6 @@ open; *three tiers* tells which third of the order a variable is in; *order know
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 
@@ -16,8 +15,8 @@ import alldags as ad
 from alldags.files import write_text
 from alldags.models.order_block import carry_along
 from alldags.typing import FloatArray
+from calibration.keep import FOLDER
 
-FOLDER = Path(__file__).parent / "results"
 VARIABLES = 9
 ROWS = (50, 200, 800)
 DRAWS = 4000

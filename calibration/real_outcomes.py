@@ -18,8 +18,8 @@ import pandas as pd
 
 import alldags as ad
 from alldags.files import write_text
+from calibration.keep import FOLDER
 
-FOLDER = Path(__file__).parent / "results"
 DATA = Path(os.environ.get("ALLDAGS_DATA", "data"))
 
 

@@ -8,23 +8,21 @@ g-computation from a maximum-likelihood fit of the full model with its delta-met
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
 
 import alldags as ad
 from alldags.files import write_text
-from alldags.parallel import map_processes
 from alldags.typing import FloatArray
+from calibration import keep
+from calibration.keep import FOLDER, Key
 
-FOLDER = Path(__file__).parent / "results"
 NAMES = tuple(f"c{i}" for i in range(8))
 ON_TREATMENT = np.array([1.0, 1.0, -0.7, 0.6, -0.6, 0.0, 0.0, 0.0])
 ON_OUTCOME = np.array([1.0, 0.8, -0.6, 0.0, 0.0, 0.7, -0.7, 0.0])
@@ -117,15 +115,15 @@ def maximum_likelihood(z: FloatArray, y: FloatArray) -> tuple[float, float, floa
     return float(gap.mean()), float(gap.mean() - half), float(gap.mean() + half)
 
 
-def run(task: tuple[int, int]) -> Outcome | None:
-    """Return what one data set gives; None if it has fewer than two events or treated rows."""
+def run(task: tuple[int, int]) -> list[Outcome]:
+    """Return what one data set gives; nothing if it has fewer than two events or treated rows."""
     cell, seed = CELLS[task[0]], task[1]
     intercept, effect = truth(cell)
     rng = np.random.default_rng([task[0], seed])
     c, x, eta = covariates(cell, cell.rows, rng)
     y = (rng.random(cell.rows) < expit(intercept + eta + cell.effect * x)).astype(float)
     if y.sum() < 2 or x.sum() < 2:
-        return None
+        return []
     table = dict(zip(NAMES, c.T, strict=True)) | {"x": x, "y": y}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
@@ -134,7 +132,7 @@ def run(task: tuple[int, int]) -> Outcome | None:
         ends = (*found.interval(), line.mean, *line.interval())
     full = maximum_likelihood(np.column_stack([np.ones(cell.rows), c, x]), y)
     sampled = "polya-gamma" in found.engines_used.values()
-    return Outcome(cell.key, seed, effect, found.mean, ends[0], ends[1], *ends[2:], *full, sampled)
+    return [Outcome(cell.key, seed, effect, found.mean, ends[0], ends[1], *ends[2:], *full, sampled)]
 
 
 def main() -> None:
@@ -145,40 +143,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=0, help="only cells with so many rows")
     options = parser.parse_args()
     chosen = [i for i, cell in enumerate(CELLS) if options.rows in (0, cell.rows)]
-    path = FOLDER / "risks.csv"
-    found = {(item.cell, item.seed): item for item in _read(path)}
-    tasks = [(i, s) for s in range(options.sets) for i in chosen if (CELLS[i].key, s) not in found]
-    for count, item in enumerate(map_processes(run, tasks, options.n_jobs), start=1):
-        if item is not None:
-            found[item.cell, item.seed] = item
-        if count % 20 == 0 or count == len(tasks):
-            _write(path, list(found.values()))
-    text = tabulate(list(found.values()))
+    tasks: dict[Key, tuple[int, int]] = {(CELLS[i].key, s): (i, s) for s in range(options.sets) for i in chosen}
+    found = keep.run(FOLDER / "risks.csv", Outcome, run, tasks, n_jobs=options.n_jobs, digits=".5f")
+    text = tabulate(found)
     print(text)
     write_text(FOLDER / "risks.md", text + "\n")
-
-
-def _read(path: Path) -> list[Outcome]:
-    if not path.exists():
-        return []
-    kinds = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
-    convert = {field.name: kinds[str(field.type)] for field in fields(Outcome)}
-    with path.open(encoding="utf-8", newline="") as file:
-        return [Outcome(**{name: convert[name](text) for name, text in row.items()}) for row in csv.DictReader(file)]
-
-
-def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    names = [field.name for field in fields(Outcome)]
-    lines = [",".join(names)]
-    for item in sorted(outcomes, key=lambda item: (item.cell, item.seed)):
-        values = asdict(item)
-        cells = [f'"{values[n]}"' if n == "cell" else _short(values[n]) for n in names]
-        lines.append(",".join(cells))
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def _short(value: object) -> str:
-    return f"{value:.5f}" if isinstance(value, float) else str(value)
 
 
 def tabulate(outcomes: Sequence[Outcome]) -> str:

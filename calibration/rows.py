@@ -7,21 +7,18 @@ several ways; the table lists bias, root mean squared error, coverage of 95% int
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 import alldags as ad
 from alldags.files import write_text
-from alldags.parallel import map_processes
-from alldags.progress import Progress
 from alldags.typing import FloatArray
+from calibration import keep
+from calibration.keep import FOLDER, Key
 
-RESULTS = Path(__file__).parent / "results" / "rows.md"
-STORED = RESULTS.with_suffix(".csv")
 Answer = tuple[float, float, float]
 """Estimate, and the ends of its 95% interval."""
 
@@ -165,12 +162,24 @@ STUDIES: dict[str, tuple[Callable[[int], dict[str, Answer]], float]] = {
 }
 
 
-def run(task: tuple[str, int]) -> tuple[str, int, dict[str, Answer]]:
+@dataclass(frozen=True)
+class Asked:
+    """One answer to one data set, with its 95% interval."""
+
+    study: str
+    seed: int
+    asked: str
+    estimate: float
+    low: float
+    high: float
+
+
+def run(task: tuple[str, int]) -> list[Asked]:
     """Return the answers of one simulated table."""
-    name, seed = task
+    study, seed = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        return name, seed, STUDIES[name][0](seed)
+        return [Asked(study, seed, way, *answer) for way, answer in STUDIES[study][0](seed).items()]
 
 
 def row(study: str, way: str, answers: FloatArray, truth: float) -> str:
@@ -187,39 +196,16 @@ def row(study: str, way: str, answers: FloatArray, truth: float) -> str:
     )
 
 
-def table(found: Found) -> str:
+def table(found: list[Asked]) -> str:
     """Return the results in Markdown."""
     lines = ["| study | asked | sets | bias | error | covered | width |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for study, (_, truth) in STUDIES.items():
-        items = [answers for (name, _), answers in found.items() if name == study]
-        ways = items[0] if len(items) > 1 else ()
-        lines += [row(study, way, np.array([item[way] for item in items]), truth) for way in ways]
+        answers: dict[str, list[Answer]] = {}
+        for item in found:
+            if item.study == study:
+                answers.setdefault(item.asked, []).append((item.estimate, item.low, item.high))
+        lines += [row(study, way, np.array(items), truth) for way, items in answers.items() if len(items) > 1]
     return "\n".join(lines)
-
-
-Found = dict[tuple[str, int], dict[str, Answer]]
-"""Answers by study and seed."""
-
-
-def read() -> Found:
-    """Return the answers of earlier runs."""
-    found: Found = {}
-    if STORED.exists():
-        with STORED.open(encoding="utf-8", newline="") as file:
-            for item in csv.DictReader(file):
-                answers = found.setdefault((item["study"], int(item["seed"])), {})
-                answers[item["asked"]] = float(item["estimate"]), float(item["low"]), float(item["high"])
-    return found
-
-
-def write(found: Found) -> None:
-    """Keep the answers, and the table."""
-    lines = ["study,seed,asked,estimate,low,high"]
-    for (study, seed), answers in sorted(found.items()):
-        numbers = ((way, ",".join(f"{value:.6g}" for value in answer)) for way, answer in answers.items())
-        lines += [f'"{study}",{seed},"{way}",{text}' for way, text in numbers]
-    write_text(STORED, "\n".join(lines) + "\n")
-    write_text(RESULTS, table(found) + "\n")
 
 
 def main() -> None:
@@ -230,16 +216,14 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--only", default="", help="only studies whose name holds this word")
     options = parser.parse_args()
-    found = read()
     seeds = range(options.first_seed, options.first_seed + options.sets)
-    tasks = [(name, seed) for name in STUDIES if options.only in name for seed in seeds if (name, seed) not in found]
-    with Progress("data sets", len(tasks), keep=True) as progress:
-        for count, (name, seed, answers) in enumerate(map_processes(run, tasks, options.n_jobs), start=1):
-            found[name, seed] = answers
-            progress.advance()
-            if count % 20 == 0 or count == len(tasks):
-                write(found)
-    print(table(found))
+    tasks: dict[Key, tuple[str, int]] = {
+        (name, s): (name, s) for name in STUDIES if options.only in name for s in seeds
+    }
+    text = table(keep.run(FOLDER / "rows.csv", Asked, run, tasks, n_jobs=options.n_jobs, digits=".6g"))
+    print(text)
+    if not options.only:
+        write_text(FOLDER / "rows.md", text + "\n")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.graph.terms import Terms
     from alldags.nodes.family import Bernoulli, Poisson
+    from alldags.nodes.heavy import Student
     from alldags.priors.edges import BetaBinomial, EqualEdges
     from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
-    from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
+    from alldags.priors.noise import EquivalentNoise, KnownNoise, StudentNoise, UnknownNoise
     from alldags.priors.prior import Prior
     from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, ZellnerSiow
     from alldags.results.effect import Effect
@@ -58,6 +59,8 @@ _HOME = {
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
+    "Student": "alldags.nodes.heavy",
+    "StudentNoise": "alldags.priors.noise",
     "StudentT": "alldags.priors.mixtures",
     "Terms": "alldags.graph.terms",
     "UnknownNoise": "alldags.priors.noise",
@@ -94,6 +97,8 @@ __all__ = [
     "Posterior",
     "Prior",
     "Strength",
+    "Student",
+    "StudentNoise",
     "StudentT",
     "Terms",
     "UnknownNoise",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
+from alldags.command_words import with_options
 from alldags.errors import AlldagsError
 from alldags.text import line_width, printable, shortened
 
@@ -48,7 +48,7 @@ class FitOptions:
     Parameters
     ----------
     graph
-        Candidate graph: .toml .csv .dot .gml .json .dagitty
+        Candidate graph: .toml .csv .dot .gml .json .dagitty .txt
     engine
         auto, exact, certified, mcmc, vb, em, gibbs, k2 or full.
     prior
@@ -78,8 +78,8 @@ class FitOptions:
     cluster
         Column that says which rows belong together.
     family
-        Family of a child, such as death=bernoulli or visits=poisson; repeatable. Children of zeros and ones are yes/no
-        without it; normal alone takes straight lines for all.
+        Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
+        of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: look for curves, and for effects that differ between rows.
     drop_missing
@@ -193,10 +193,10 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _print_with_notes(value: object, posterior: Posterior) -> None:
-    print(value)
+def _print_with_notes(value: Any, posterior: Posterior) -> None:
+    print(_as_text(value))
     for note in posterior.notes:
-        print(printable(f"note: {note}"), file=sys.stderr)
+        print(_filled(f"note: {with_options(note)}"), file=sys.stderr)
 
 
 @app.command
@@ -256,23 +256,38 @@ def effect(
     posterior = _fit(data, options)
     answer = posterior.effect(treatment, outcome)
     summary = answer.summary(level)
-    if report is not None:
-        posterior.report(report, treatment, outcome, level=level, command=shlex.join(["alldags", *sys.argv[1:]]))
-        print(f"report written to {report}", file=sys.stderr)
-    if plot is not None:
-        _save(answer.plot(), plot)
-    more: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
         "paths": answer.paths,
         "influence": answer.edge_influence,
         "sensitivity": answer.sensitivity,
         "checks": lambda: posterior.checks(treatment, outcome),
     }
     chosen = {"paths": paths, "influence": influence, "sensitivity": sensitivity, "checks": checks}
-    found = {name: make() for name, make in more.items() if chosen[name]}
+    found, refused = _made({name: make for name, make in makers.items() if chosen[name]})
     if as_json:
-        _print_json(effect_dict(summary) | {name: _as_dict(part) for name, part in found.items()})
+        more = {name: _as_dict(part) for name, part in found.items()}
+        _print_json(effect_dict(summary) | more | ({"not_made": refused} if refused else {}))
     else:
-        print("\n\n".join([effect_text(summary), *(_as_text(part) for part in found.values())]))
+        said = replace(summary, notes=tuple(map(with_options, summary.notes)))
+        parts = [effect_text(said), *map(_as_text, found.values())]
+        print("\n\n".join([*parts, *(_filled(f"--{name}: not made: {text}") for name, text in refused.items())]))
+    if report is not None:
+        posterior.report(report, treatment, outcome, level=level, command=shlex.join(["alldags", *sys.argv[1:]]))
+        print(f"report written to {report}", file=sys.stderr)
+    if plot is not None:
+        _save(answer.plot(), plot)
+
+
+def _made(makers: dict[str, Callable[[], Any]]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Make the parts that were asked for beside the answer; say of those that this answer has not why not."""
+    found: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except AlldagsError as error:
+            refused[name] = with_options(str(error))
+    return found, refused
 
 
 def _as_dict(part: Any) -> Any:
@@ -281,7 +296,14 @@ def _as_dict(part: Any) -> Any:
 
 
 def _as_text(part: Any) -> str:
-    return part.text() if hasattr(part, "text") else str(part)
+    if hasattr(part, "text"):
+        return str(part.text())
+    return str(replace(part, note=with_options(part.note)) if getattr(part, "note", "") else part)
+
+
+def _filled(text: str) -> str:
+    """Wrap a sentence; options are not broken at their hyphens."""
+    return fill(printable(text), line_width(), break_long_words=False, break_on_hyphens=False)
 
 
 @app.command
@@ -364,7 +386,7 @@ def graph(file: Path, *, draw: Path | None = None, as_json: Json = False) -> Non
     Parameters
     ----------
     file
-        Candidate graph: .toml .csv .dot .gml .json .dagitty
+        Candidate graph: .toml .csv .dot .gml .json .dagitty .txt
     draw
         Write a picture: .png, .svg or .pdf
     """
@@ -440,7 +462,7 @@ def local_page(
     data
         Table: a file such as .csv, .parquet, .xlsx or .dta.
     graph
-        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty
+        Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty .txt
     treatment
         Name of the cause; by default the last but one column.
     outcome
@@ -501,17 +523,6 @@ def reproduce(
     print(f"\nwritten to {report.folder}", file=sys.stderr)
 
 
-def _with_options(message: str) -> str:
-    """Name options as they are written here, where the library's message names keywords."""
-    message = message.replace("drop_missing=True", "--drop-missing").replace(
-        "let fit fill them in, with", "fill them in:"
-    )
-    message = re.sub(
-        r"\b(missing|weight_kind)='(\w+)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", message
-    )
-    return re.sub(r"\b(interventions|cluster|weights|auxiliary|imputations|randomized)=\s*", r"--\1 ", message)
-
-
 def _describe_version() -> None:
     """Print all versions as JSON: cyclopts itself prints only our own."""
     from alldags.versions import versions
@@ -544,10 +555,11 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = _with_options(_forgotten(error) or " ".join(str(error).split()))
+        message = with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and not re.search("map segment|allocate memory", str(error)):
+        short = any(said in str(error) for said in ("map segment", "allocate memory"))  # no room for a library
+        if isinstance(error, ImportError) and not short:
             raise
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:
@@ -557,6 +569,7 @@ def main() -> None:
 _FORGOTTEN = {
     "--graph": "the file that says which causes are possible, such as --graph graph.toml; the smallest has one line: "
     'tiers = [["age", "sex"], ["smoking"], ["risk"]]',
+    "--data": "the table, such as alldags effect study.csv --graph graph.toml; - for standard input",
     "--treatment": "the name of the cause, such as --treatment smoking",
     "--outcome": "the name of the effect, such as --outcome risk",
 }
@@ -567,12 +580,13 @@ def _forgotten(error: Exception) -> str:
     if not isinstance(error, MissingArgumentError) or error.argument is None:
         return ""
     name = error.argument.name
-    return f"{name} is missing: {_FORGOTTEN[name]}" if name in _FORGOTTEN else ""
+    shown = "the file of the data" if name == "--data" else name
+    return f"{shown} is missing: {_FORGOTTEN[name]}" if name in _FORGOTTEN else ""
 
 
 def _end(message: str, code: int) -> NoReturn:
     text = f"alldags: {message}"
-    print(fill(text, line_width(), break_long_words=False) if sys.stderr.isatty() else text, file=sys.stderr)
+    print(_filled(text) if sys.stderr.isatty() else text, file=sys.stderr)  # one line for programs that read it
     _discard_output()
     raise SystemExit(code) from None
 

@@ -25,13 +25,14 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.categories import check_categories
-from alldags.models.families import Families, Opened, with_families
+from alldags.models.families import Families, Opened, with_families, without_tails
 from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
 from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
+from alldags.results.asked import asked_of
 from alldags.results.assemble import assemble, turned, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.data_notes import table_notes
@@ -92,8 +93,9 @@ def fit(
         Column names, if `table` is an array.
     families
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
-        families, ``{"death": "bernoulli", "visits": "poisson"}``, or `Poisson` with its offset; what it does not name
-        is as under ``"auto"``. ``"normal"``: straight lines through all, as under ``Prior.paper()``.
+        families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
+        `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
+        lines through all, as under ``Prior.paper()``.
     terms
         Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
         asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
@@ -133,6 +135,16 @@ def fit(
     >>> bool(effect.sd > 0)
     True
     """
+    asked = asked_of(
+        table,
+        {
+            "names": names, "families": families, "terms": terms, "interventions": interventions,
+            "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
+            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "drop_missing": drop_missing,
+            "graph_weights": graph_weights,
+        },
+        fit.__kwdefaults__ or {},
+    )  # fmt: skip
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
@@ -141,6 +153,7 @@ def fit(
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
     lots = randomized_names(randomized, graphs[0])
     graphs = [without_causes(graph, lots) for graph in graphs]
+    prior, tails = without_tails(prior)
     made = resolve(engine)
     check_suits(made, prior)
     if any(one.blocks for one in graphs):
@@ -156,7 +169,7 @@ def fit(
     data[0] = replace(data[0], seen=tables.seen)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
     opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
-    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made)
+    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
     data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
     family_notes = (*family_notes, *term_notes)
     seeds = (node_seed, draw_seed, cluster_seed)
@@ -164,7 +177,9 @@ def fit(
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    return assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
+    posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
+    posterior._asked = asked
+    return posterior
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:

@@ -19,6 +19,7 @@ import pytest
 
 import alldags as ad
 from alldags.app.answer import answer, export, graph_of, python_lines
+from alldags.app.run import _warm_up_directions
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
@@ -81,7 +82,8 @@ def test_answer_is_the_library_s(server, study):
     assert status == 200
     assert reply["mean"] == pytest.approx(effect.mean, abs=1e-9)
     assert reply["sentence"] == str(effect).split("\n\n")[0].replace("\n", " ")
-    assert len([e for e in Page(reply["graph"]).all("g") if "data-cause" in e.attributes]) == len(STUDY.graph.edges)
+    drawn = json.loads(ask(server, "drawing", dict(study.question))[2])
+    assert len([e for e in Page(drawn["graph"]).all("g") if "data-cause" in e.attributes]) == len(STUDY.graph.edges)
 
 
 def test_a_changed_edge_changes_the_answer(server, study):
@@ -104,7 +106,7 @@ def least_time(work):
 def test_an_answer_costs_little_more_than_the_question_itself(study):
     """Words and two pictures must not make a page slow on which the library alone would be quick."""
     moments, question = study.moments, dict(study.question)
-    page = least_time(lambda: answer(moments, question))
+    page = least_time(lambda: answer(study, question))
     alone = least_time(lambda: str(ad.fit(moments, STUDY.graph, rng=0).effect("smoking", "risk")))
     assert page < 4 * alone
 
@@ -234,11 +236,11 @@ def test_open_directions_come_from_the_graph_and_go_into_it(tmp_path, folder):
     assert study.question["pairs"] == [["smoking", "tar", 0.3, 0.3]]
     assert graph_of(study.question) == graph
     expected = ad.fit(STUDY.table, graph, families="normal", rng=0).effect("smoking", "risk")
-    assert answer(study.moments, study.question)["mean"] == pytest.approx(expected.mean, rel=1e-9)
+    assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, rel=1e-9)
     names = {}
     exec(python_lines(study.question, "study.csv").split("posterior")[0], names)
     assert names["graph"] == graph
-    assert ad.parse_graph(export(study.moments, study.question, "graph", "study.csv")[1], "toml") == graph
+    assert ad.parse_graph(export(study, study.question, "graph")[1], "toml") == graph
 
 
 @pytest.mark.parametrize(
@@ -257,11 +259,16 @@ def test_open_pairs_that_make_no_sense_are_refused(pairs, said):
 
 def test_mistakes_at_the_beginning(tmp_path, folder):
     path = tmp_path / "one.csv"
-    path.write_text("x,word\n1,a\n2,b\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"'one.csv' has 1 columns of numbers without gaps; a page needs two"):
+    path.write_text("x,word\n1,a\n2,b\n3,c\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"'one.csv' has 1 columns of numbers, or two words, without gaps; a page needs two"
+    ):
         open_study(path)
     ad.write_graph(ad.CandidateGraph.from_order(["smokin", "risk"]), tmp_path / "graph.toml")
-    with pytest.raises(DataError, match="'smokin' of the graph is no column of numbers; did you mean 'smoking'"):
+    with pytest.raises(
+        DataError,
+        match="'smokin' of the graph is no column of numbers without gaps, nor of two words; did you mean 'smoking'",
+    ):
         open_study(folder / "study.csv", tmp_path / "graph.toml")
     ad.write_graph(
         ad.CandidateGraph.from_order(["smoking", "risk"]).with_hidden("smoking", "risk"), tmp_path / "h.toml"
@@ -298,4 +305,35 @@ def test_command_serves_until_interrupted(folder):
     assert process.returncode == 130
     assert "read study.csv: 500 rows, 7 columns" in told
     assert "left out, no numbers or with gaps: comment" in told
-    assert "warming up" in told
+    assert "warming up: the first answer takes longest" in told
+
+
+def test_words_and_yes_no_columns(tmp_path):
+    path = tmp_path / "words.csv"
+    rows = ["x,site,smoker,ill"]
+    rows += [f"{i % 7},{'abc'[i % 3]},{'yes' if i % 2 else 'no'},{int(i % 5 == 0)}" for i in range(60)]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    study = open_study(path, None, "smoker", "ill")
+    assert study.left_out == ("site",)
+    assert study.words == {"smoker": ("no", "yes")}
+    assert study.yes_no == {"smoker", "ill"}
+    notes = answer(study, study.question)["notes"]
+    assert notes[0] == "smoker is 0 for 'no' and 1 for 'yes'"
+    assert notes[1].startswith("ill is yes/no, and this page, which has to be quick, fits straight lines")
+    table = ad.read_table(path)
+    expected = ad.fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
+    assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, abs=1e-12)
+
+
+def test_the_drawing_belongs_to_the_question(server, study):
+    moved = {**study.question, "edges": [*study.question["edges"], ["smoking", "risk", 0.02]]}
+    for question in (moved, dict(study.question), moved):
+        words, drawn = (json.loads(ask(server, path, question)[2]) for path in ("answer", "drawing"))
+        whole = answer(study, question)
+        assert (words["sentence"], drawn["graph"]) == (whole["sentence"], whole["graph"])
+
+
+def test_open_directions_are_warmed_up_without_being_asked_for():
+    told = []
+    _warm_up_directions(told.append)
+    assert re.fullmatch(r"open directions are warmed up, too \(\d+ s\)", told[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -20,9 +21,13 @@ STUDY = ad.datasets.example()
 
 @pytest.fixture(scope="module")
 def server():
-    moments = ad.Moments.from_table(STUDY.table)
-    study = Study("study.csv", moments, first_question(tuple(STUDY.table), STUDY.graph, "smoking", "risk"), ())
-    answer(moments, study.question)
+    study = Study(
+        "study.csv",
+        ad.Moments.from_table(STUDY.table),
+        first_question(tuple(STUDY.table), STUDY.graph, "smoking", "risk"),
+        (),
+    )
+    answer(study, study.question)
     with Server(study) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -35,6 +40,7 @@ def server():
 def page(browser, server):
     browser.get(server.address)
     answered(browser)
+    drawn(browser)
     return browser
 
 
@@ -69,6 +75,7 @@ def test_no_message_no_sideways_scrolling_no_fault(browser, server, width, schem
     colours(browser, scheme)
     browser.get(server.address)
     answered(browser)
+    drawn(browser)
     browser.execute_script("for (const fold of document.querySelectorAll('details')) fold.open = true;")
     assert overflow(browser) == 0
     assert axe(browser) == []
@@ -124,6 +131,7 @@ def test_a_variable_can_be_left_out_and_taken_in_again(page):
 
 def test_an_arrow_is_chosen_and_its_probability_moved(page):
     number, _ = answered(page)
+    drawn(page)
     arrow = page.find_element(By.CSS_SELECTOR, "g.edge[data-cause='smoking'][data-effect='risk']")
     page.execute_script("arguments[0].focus()", arrow)
     assert page.find_element(By.ID, "edge-facts").text.startswith("smoking → risk: probability 50% before the data")
@@ -137,6 +145,47 @@ def test_an_arrow_is_chosen_and_its_probability_moved(page):
     assert after == sentence(STUDY.graph.with_edge("smoking", "risk", 1.0))
     page.find_element(By.ID, "edge-usual").click()
     assert answered(page, number)[1] == sentence(STUDY.graph)
+
+
+def times_of_changes(driver, changes=24):
+    """Move an edge's probability step by step; return the milliseconds from each change to the shown answer."""
+    driver.execute_script(
+        "arguments[0].focus()", driver.find_element(By.CSS_SELECTOR, "g.edge[data-cause='smoking'][data-effect='risk']")
+    )
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    section, slider, found = driver.find_element(By.ID, "answer"), driver.switch_to.active_element, []
+    for i in range(changes):
+        number, before = answered(driver)
+        slider.send_keys(Keys.ARROW_LEFT if i < changes // 2 else Keys.ARROW_RIGHT)
+        _, after = answered(driver, number)
+        drawn(driver)
+        assert after != before or i == changes // 2
+        found.append(float(section.get_attribute("data-milliseconds")))
+    return sorted(found)
+
+
+def drawn(driver):
+    """Wait until the graph belongs to the answer that is shown."""
+    section = driver.find_element(By.ID, "answer")
+    WebDriverWait(driver, 30).until(
+        lambda _: section.get_attribute("data-drawn") == section.get_attribute("data-answered")
+    )
+
+
+def waiting():
+    """How many times longer than its own processor time some work takes: 1 on a computer that does nothing else."""
+    wall, own = time.perf_counter(), time.thread_time()
+    while time.thread_time() - own < 0.5:
+        sum(range(1000))
+    return (time.perf_counter() - wall) / (time.thread_time() - own)
+
+
+def test_a_change_is_answered_within_150_ms(page, record_property):
+    before, times, after = waiting(), times_of_changes(page), waiting()
+    busy = max((before + after) / 2, 1.0)
+    record_property("milliseconds", times)
+    print(f"median {times[len(times) // 2]:.0f} ms, 95% {times[-2]:.0f} ms, while work took {busy:.2f} times its own")
+    assert times[len(times) // 2] < 150 * busy
 
 
 def test_another_question(page):

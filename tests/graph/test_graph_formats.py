@@ -280,7 +280,7 @@ def test_gml_from_another_program() -> None:
 MISTAKES = [
     ("csv", "", "line 1: the header must be cause,effect,probability"),
     ("csv", "cause,effect,probabilty\n", "line 1: .*'probabilty'; did you mean 'probability'"),
-    ("csv", "cause;effect;probability\na;b;1", "header must be cause,effect,probability"),
+    ("csv", "cause|effect|probability\na|b|1", "header must be cause,effect,probability"),
     ("csv", "cause,cause,effect\n", "header must be"),
     ("csv", "cause,probability\n", "header must be"),
     ("csv", "cause,effect,probability\na,b,0.5\na,c,0.5,9\n", "line 3: expected 3 values .*got 4"),
@@ -374,7 +374,7 @@ MISTAKES = [
     ("dot", "digraph { edge [probability=1] a -> b -> c -> a }", "certain edges contain the cycle"),
     ("dot", "digraph " + "{" * 10_000, "more than 50 braces"),
     ("dot", 'digraph { "a" + }', "expected a string after"),
-    ("dagitty", "x -> y", "dagitty text starts with dag or pdag or digraph"),
+    ("dagitty", "x y", "dagitty text starts with dag or pdag or digraph"),
     ("dagitty", "mag { x -> y }", "dagitty text starts with"),
     ("dagitty", 'pdag { x -- y [probability="1"] }', "together 1"),
     ("dagitty", "dag {\n x -> y\n U [latent] }", "line 3: .*'U' is marked as latent; write a hidden common cause"),

@@ -109,7 +109,7 @@ def test_mistakes_are_named(table, families, message):
 
 def test_what_does_not_go_together_is_refused_by_name(table):
     named = {"death": "bernoulli"}
-    with pytest.raises(ad.AlldagsError, match="takes straight lines only"):
+    with pytest.raises(ad.AlldagsError, match="takes straight lines with normal noise only"):
         ad.fit(table, GRAPH, families=named, engine="vb")
     with pytest.raises(ad.AlldagsError, match="need an intercept"):
         ad.fit(table, GRAPH, families=named, prior=ad.Prior(intercept=False))

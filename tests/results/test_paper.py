@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from alldags.errors import AlldagsError
 from alldags.priors.words import prior_words
 from alldags.show.latex import escape_latex
 from alldags.show.markdown import escape_markdown
@@ -167,3 +168,13 @@ def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:
     effect = ad.fit(study.table, study.graph, rng=0).effect("risk", "smoking")
     assert not any("least squares" in note for note in effect.notes)
     assert "Monte Carlo" not in str(effect)
+
+
+def test_arviz_takes_the_draws(effect):
+    arviz = pytest.importorskip("arviz_stats.base").array_stats
+    tree = effect.to_datatree(2000, rng=3)
+    assert tree["posterior"]["effect"].values.ravel().tolist() == effect.draws(2000, rng=3).tolist()
+    assert arviz.rhat(tree["posterior"]["effect"].values, chain_axis=0, draw_axis=1) < 1.02
+    assert (tree.attrs["treatment"], tree.attrs["outcome"]) == (effect.treatment, effect.outcome)
+    with pytest.raises(AlldagsError, match="draws must be a multiple of 4, the number of chains, got 10"):
+        effect.to_datatree(10)

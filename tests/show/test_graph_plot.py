@@ -219,3 +219,18 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"alldags\[plot\]"):
         ad.CandidateGraph(("a",), {}).plot()
+
+
+def test_of_more_than_sixty_variables_the_rest_is_folded():
+    names = [f"v{i}" for i in range(70)]
+    edges = {(name, "y"): (i + 1) / 100 for i, name in enumerate(names)}
+    graph = ad.CandidateGraph((*names, "y"), edges)
+    axes = graph.plot(treatment="v0", outcome="y")
+    shown = [text.get_text().strip("\u200b") for text in axes.texts]
+    assert {"v0", "y", "v69", "11 more"} <= set(shown)
+    assert "v3" not in shown
+    assert len(shown) - sum(" " in text for text in shown) == 60
+    assert len(graph.plot(limit=71).texts) >= 71
+    plt.close("all")
+    with pytest.raises(ValueError, match="limit"):
+        graph.plot(limit=1)

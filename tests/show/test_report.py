@@ -196,6 +196,39 @@ def test_the_python_lines_give_the_same_answer(effect, page, tmp_path, monkeypat
     assert capsys.readouterr().out == f"{effect}\n"
 
 
+def test_the_python_lines_hold_what_was_asked(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=80)
+    y, weight = 0.5 * x**2 + rng.normal(size=80), rng.integers(1, 4, 80)
+    lines = ["z,x,y,weight"]
+    lines += [f"{'' if i == 3 else 'no' if i % 2 else 'yes'},{x[i]},{y[i]},{weight[i]}" for i in range(80)]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.csv").write_text("\n".join(lines), encoding="utf-8")
+    graph = ad.CandidateGraph.from_order(["z", "x", "y"])
+    options = {"missing": "drop", "weights": "weight", "families": {"x": "normal"}}
+    effect = ad.fit(tmp_path / "own.csv", graph, rng=4, **options).effect("x", "y")
+    report = effect_report(effect)
+    assert "weights='weight'" in report.python
+    (tmp_path / "graph.toml").write_text(report.graph_file[1], encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(report.python, names)
+    assert capsys.readouterr().out == f"{effect}\n"
+    effect = ad.fit(tmp_path / "own.csv", graph, rng=4, missing="drop", weights=weight.astype(float)).effect("x", "y")
+    assert "weights = ...  # as you gave it" in effect_report(effect).python
+    assert "weights=weights" in effect_report(effect).python
+
+
+def test_regressions_are_computed_as_the_answer_says():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=200)
+    table = {"x": x, "y": (rng.random(200) < 1 / (1 + np.exp(-x))).astype(float)}
+    effect = ad.fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
+    assert effect.summary().computed == "1 regression by weighted draws"
+    assert [item.computed for item in effect_report(effect).regressions] == ["by weighted draws"]
+    assert effect.paths().note == "on the log-odds of y, where paths add up"
+    assert "- where an edge is so nearly certain" in effect.edge_influence().note
+
+
 def test_it_says_how_strong_a_hidden_cause_would_have_to_be(effect, page):
     text = " ".join(next(element.text for element in page.all("main")).split())
     assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text

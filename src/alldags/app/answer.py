@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from alldags.data.moments import Moments
+from alldags.app.study import Study
 from alldags.errors import AlldagsError
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
@@ -66,65 +66,70 @@ def _is_tiers(value: object) -> bool:
     )
 
 
-def effect_of(moments: Moments, question: Mapping[str, Any]) -> Effect:
+def effect_of(study: Study, question: Mapping[str, Any]) -> Effect:
     """Fit the question's graph and return its effect."""
     graph = graph_of(question)
     for name in graph.variables:
-        if name not in moments.names:
+        if name not in study.moments.names:
             raise AlldagsError(f"{name!r} is no column of the table")
-    posterior = fit(moments, graph, families="normal", rng=SEED)  # moments hold no rows to be yes or no
+    posterior = fit(study.moments, graph, families="normal", rng=SEED)  # moments hold no rows to be yes or no
     return posterior.effect(str(question.get("treatment")), str(question.get("outcome")))
 
 
-def answer(moments: Moments, question: Mapping[str, Any]) -> dict[str, Any]:
+def answer(study: Study, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer in words and pictures.
 
     Parameters
     ----------
-    moments
-        Of the table.
+    study
+        The table.
     question
         ``tiers`` (lists of names), ``probability`` of all edges from tier to tier, ``edges`` (exceptions, each a
         cause, an effect and a probability), ``pairs`` whose direction is open (two names, and the probability of each
         direction), ``treatment`` and ``outcome``.
     """
-    effect = effect_of(moments, question)
-    report = effect_report(effect, checks=False)
-    summary, shown = report.summary, clipped(report)
-    facts = {edge.pair: edge for edge in report.edges}
-    roles = {effect.treatment: "treatment", effect.outcome: "outcome"}
-    picture, width = graph_svg(shown, roles, {pair: edge_label(facts[pair], summary) for pair in shown.edges})
+    effect = effect_of(study, question)
+    return {**in_words(study, effect), **drawing(effect)}
+
+
+def in_words(study: Study, effect: Effect) -> dict[str, Any]:
+    """Return what is said of an effect, and the picture of its size: what a reader waits for."""
+    summary = effect.summary()
     return {
         "sentence": words.sentence(summary),
         "rows": [list(row) for row in words.rows(summary)],
         "remarks": words.remarks(summary),
-        "notes": list(summary.notes),
-        "graph": picture,
-        "width": width,
-        "effect": effect_svg(summary, report.draws),
-        "folded": len(report.edges) - len(shown.edges),
+        "notes": [*study.notes(effect.treatment, effect.outcome), *summary.notes],
+        "effect": effect_svg(summary, effect.sample.draws),
         "mean": summary.mean,
     }
 
 
-def export(moments: Moments, question: Mapping[str, Any], kind: str, table: str) -> tuple[str, str]:
+def drawing(effect: Effect) -> dict[str, Any]:
+    """Return the drawn graph, with what the effect owes to each edge: what may come a moment later."""
+    report = effect_report(effect, checks=False)
+    shown, facts = clipped(report), {edge.pair: edge for edge in report.edges}
+    roles = {effect.treatment: "treatment", effect.outcome: "outcome"}
+    picture, width = graph_svg(shown, roles, {pair: edge_label(facts[pair], report.summary) for pair in shown.edges})
+    return {"graph": picture, "width": width, "folded": len(report.edges) - len(shown.edges)}
+
+
+def export(study: Study, question: Mapping[str, Any], kind: str) -> tuple[str, str]:
     """Return the name and the text of a file to keep: ``graph``, ``python`` or ``report``.
 
     Parameters
     ----------
-    moments, question
+    study, question
         As for `answer`.
     kind
         What to write.
-    table
-        Name of the table's file.
     """
     if kind == "graph":
         return "graph.toml", format_graph(graph_of(question), "toml")
     if kind == "python":
-        return "effect.py", python_lines(question, table)
+        return "effect.py", python_lines(question, study.name)
     if kind == "report":
-        return "report.html", report_html(effect_report(effect_of(moments, question)))
+        return "report.html", report_html(effect_report(effect_of(study, question)))
     raise AlldagsError(f"there is nothing called {kind!r} to export")
 
 

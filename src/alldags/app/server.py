@@ -11,16 +11,18 @@ import json
 import secrets
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-from alldags.app.answer import answer, export, parsed
+from alldags.app.answer import drawing, effect_of, export, in_words, parsed
 from alldags.app.page import Page, page
 from alldags.app.study import Study
 from alldags.errors import AlldagsError
+from alldags.results.effect import Effect
 
 LOOPBACK = "127.0.0.1"
 MOST_BYTES = 2_000_000  # of a question
@@ -54,12 +56,20 @@ class Server(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self.page: Page = page(study)
         self.busy = Lock()  # one answer at a time: they would only slow each other down
+        self._last: tuple[str, Effect] | None = None
         super().__init__((LOOPBACK, port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that has gone away; report all else."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
+
+    def effect(self, question: Mapping[str, Any]) -> Effect:
+        """Return the effect that is asked for; the last one is kept, for its drawing is asked for next."""
+        key = json.dumps(question)
+        if self._last is None or self._last[0] != key:
+            self._last = key, effect_of(self.study, question)
+        return self._last[1]
 
     @property
     def address(self) -> str:
@@ -88,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a question, or write a file to keep."""
         kinds = {f"export/{kind}": partial(self._export, kind) for kind in ("graph", "python", "report")}
-        self._serve({"answer": self._answer, **kinds})
+        self._serve({"answer": self._answer, "drawing": self._drawing, **kinds})
 
     def _serve(self, routes: dict[str, Any]) -> None:
         refusal = self._refusal()
@@ -115,12 +125,14 @@ class Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "text/html", self.server.page.html)
 
     def _answer(self) -> None:
-        self._reply(lambda question: answer(self.server.study.moments, question))
+        self._reply(lambda question: in_words(self.server.study, self.server.effect(question)))
+
+    def _drawing(self) -> None:
+        self._reply(lambda question: drawing(self.server.effect(question)))
 
     def _export(self, kind: str) -> None:
-        study = self.server.study
         self._reply(
-            lambda question: dict(zip(("name", "text"), export(study.moments, question, kind, study.name), strict=True))
+            lambda question: dict(zip(("name", "text"), export(self.server.study, question, kind), strict=True))
         )
 
     def _reply(self, make: Any) -> None:

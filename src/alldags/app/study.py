@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from alldags.data.files import read_table
+from alldags.data.levels import code_words
 from alldags.data.moments import Moments
-from alldags.data.source import open_source
+from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
@@ -31,12 +34,32 @@ class Study:
         The first question, in the form that `alldags.app.answer.answer` takes.
     left_out
         Columns that are no numbers, or miss values.
+    words
+        What 0 and 1 stand for, in columns of two words.
+    yes_no
+        Columns with no other values than 0 and 1.
     """
 
     name: str
     moments: Moments
     question: Mapping[str, Any]
     left_out: tuple[str, ...]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    yes_no: frozenset[str] = frozenset()
+
+    def notes(self, treatment: str, outcome: str) -> list[str]:
+        """Return what a reader of an answer should know of the two columns."""
+        found = [
+            f"{name} is 0 for {self.words[name][0]!r} and 1 for {self.words[name][1]!r}"
+            for name in (treatment, outcome)
+            if name in self.words
+        ]
+        if outcome in self.yes_no:
+            found.append(
+                f"{outcome} is yes/no, and this page, which has to be quick, fits straight lines: the command alldags "
+                "effect and ad.fit() give a difference of risks from a logistic regression"
+            )
+        return found
 
 
 def open_study(
@@ -46,39 +69,61 @@ def open_study(
 
     Without a graph the last column is the outcome, the one before it the treatment, and all others come first.
     """
-    table = read_table(path)
-    names, left_out = usable_columns(table)
+    opened = open_source(read_table(path))
+    source, words, left_out = usable_columns(opened)
+    names = tuple(name for name in opened.columns if name not in left_out)
     if len(names) < 2:
-        raise DataError(f"{path.name!r} has {len(names)} columns of numbers without gaps; a page needs two")
+        raise DataError(
+            f"{path.name!r} has {len(names)} columns of numbers, or two words, without gaps; a page needs two"
+        )
     candidate = None if graph is None else read_graph(graph)
     if candidate is not None:
         _check_graph(candidate, names)
-    moments = Moments.from_table(table, names)
+    found = source.moments(names)
+    moments = Moments(found.n, found.mean, found.scatter, found.names, profile=found.profile)
     question = first_question(names, candidate, treatment, outcome)
-    return Study(path.name, moments, question, left_out)
+    return Study(path.name, moments, question, left_out, words, _yes_no(source, names))
+
+
+def _yes_no(source: Source, names: tuple[str, ...]) -> frozenset[str]:
+    """Return the columns with no other values than 0 and 1."""
+    columns = source.numbers(names)
+    values = zip(names, columns.read(0, columns.rows), strict=True)
+    return frozenset(name for name, column in values if np.isin(column, (0.0, 1.0)).all())
 
 
 def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
     for name in graph.variables:
         if name not in names:
-            raise DataError(f"{name!r} of the graph is no column of numbers{did_you_mean(name, names)}")
+            hint = did_you_mean(name, names)
+            raise DataError(f"{name!r} of the graph is no column of numbers without gaps, nor of two words{hint}")
     if graph.hidden:
         pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
-def usable_columns(table: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the columns that can be used, and of those that cannot."""
-    source = open_source(table)
-    used, unused = [], []
+def usable_columns(source: Source) -> tuple[Source, dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the table with words coded, what two words stand for, and the columns that cannot be used.
+
+    Examples
+    --------
+    >>> from alldags.app.study import usable_columns
+    >>> from alldags.data.source import open_source
+    >>> table = {"x": [1.0, 2.0, 3.0], "smoker": ["no", "yes", "no"], "gap": [1.0, None, 2.0]}
+    >>> usable_columns(open_source(table))[1:]
+    ({'smoker': ('no', 'yes')}, ('gap',))
+    """
+    words: dict[str, tuple[str, ...]] = {}
+    left_out: list[str] = []
     for name in source.columns:
         try:
-            source.moments((name,))
+            coded, levels = code_words(source, [name])
+            coded.moments((name,))  # a category has no column of its own name
         except AlldagsError:
-            unused.append(name)
+            left_out.append(name)
         else:
-            used.append(name)
-    return tuple(used), tuple(unused)
+            words |= {one.name: one.words for one in levels.values()}
+    return code_words(source, list(words))[0], words, tuple(left_out)
 
 
 def first_question(

@@ -181,6 +181,23 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
     return (CodedSource(source, levels) if levels else source), truths | levels
 
 
+def with_levels(source: Source, levels: Mapping[str, Levels]) -> Source:
+    """Return the source with its columns of words coded by levels that are known.
+
+    Examples
+    --------
+    >>> from alldags.data.levels import Levels, with_levels
+    >>> from alldags.data.source import open_source
+    >>> found = with_levels(open_source({"sex": ["m", "f", "m"]}), {"sex": Levels("sex", ("f", "m"), (9, 9))})
+    >>> found.numbers(["sex"]).read(0, 3)[0].tolist()
+    [1.0, 0.0, 1.0]
+    """
+    if not _can_be_read(source):
+        return source
+    words = [name for name in levels if name in source.columns and not is_numbers(source, name)]
+    return CodedSource(source, {name: levels[name] for name in words}) if words else source
+
+
 def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
     """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
     return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)

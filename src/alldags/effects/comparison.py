@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from alldags import checks
 from alldags.data.batches import RowTable
 from alldags.errors import AlldagsError
 from alldags.typing import BoolArray, FloatArray
@@ -93,8 +92,3 @@ def chosen_rows(over: Any, treatment: str, table: RowTable) -> BoolArray | None:
     if not mask.any():
         raise AlldagsError("over picks no row at all")
     return mask
-
-
-def checked_comparison(low: Any, high: Any) -> Comparison:
-    """Return the comparison of two given values."""
-    return Comparison(checks.finite("low", low), checks.finite("high", high))

@@ -56,7 +56,7 @@ def direct_effect(
     """
     mean = models.average(lambda model: _mean(model, edge))
     second = models.average(lambda model: _second(model, edge))
-    draws = np.sort(models.draw(_DRAWS, rng, lambda model, size, stream: _draws(model, edge, size, stream)))
+    draws = np.sort(models.draw(_DRAWS, rng, lambda model, size, stream: edge_draws(model, edge, size, stream)))
     low, high = (float(draws[int(level * (_DRAWS - 1))]) for level in (0.025, 0.975))
     return DirectEffect(
         mean=mean,
@@ -90,7 +90,8 @@ def _probability(model: FittedGraph, edge: tuple[str, str]) -> float | None:
     return 0.0 if place is None else float(inclusion[place])
 
 
-def _draws(model: FittedGraph, edge: tuple[str, str], size: int, rng: np.random.Generator) -> FloatArray:
+def edge_draws(model: FittedGraph, edge: tuple[str, str], size: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the coefficient of an edge in one model, in working units, zeros included, shape (size,)."""
     place = _place(model, edge)
     if place is None:
         return np.zeros(size)

@@ -22,9 +22,11 @@ import numpy as np
 from alldags.data.batches import RowTable
 from alldags.effects.comparison import Comparison
 from alldags.effects.push import NodeSample, Push, Route, Rows, Samples
+from alldags.effects.push_once import goes_at_once, sums_at_once
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.engines.families.posterior import FamilyPosterior
+from alldags.engines.families.student_posterior import StudentPosterior
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.family import AnyFamily
 from alldags.nodes.posterior import NodePosterior
@@ -126,6 +128,9 @@ class Response:
         count = 0
         for rows in self._batches():
             count += rows.count
+            if goes_at_once(self, route):
+                sums += sums_at_once(self, rows, samples, route, contrast)
+                continue
             step = max(1, _BLOCK_VALUES // rows.count)
             for start in range(0, size, step):
                 push = Push(self, rows, samples, route, slice(start, min(start + step, size)))
@@ -171,5 +176,6 @@ def _draw(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSampl
     if isinstance(node, FamilyPosterior):
         intercept, coefficients = node.draw_with_intercept(size, rng)
         return NodeSample(node, coefficients, intercept)
-    coefficients, variance = node.draw(size, rng)
+    draw = node.draw_with_precision if isinstance(node, StudentPosterior) else node.draw
+    coefficients, variance = draw(size, rng)
     return NodeSample(node, coefficients, None, variance)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from alldags import checks
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph import blocks, convert, pool, words
 from alldags.graph.blocks import BlockOdds
@@ -439,13 +440,15 @@ class CandidateGraph:
         treatment: str | None = None,
         outcome: str | None = None,
         probabilities: Mapping[Edge, float] | Any | None = None,
+        limit: int = 60,
     ) -> Axes:
         """Draw the graph, causes left of effects, edges as wide and dark as they are probable; needs extra ``plot``.
 
         `treatment` and `outcome` are highlighted. `probabilities` are drawn instead of the graph's own, for example
         ``posterior.edge_probabilities()``: a table with the columns ``cause``, ``effect`` and ``posterior`` or
         ``probability``; or ``{(cause, effect): probability}``; or a square matrix or labelled frame, row = cause.
-        Edges left out are not drawn; only edges that are certain in the graph are drawn as certain.
+        Edges left out are not drawn; only edges that are certain in the graph are drawn as certain. Of more than
+        `limit` variables those with the most probable edges are drawn, the rest of each tier as one pale box.
 
         Examples
         --------
@@ -453,10 +456,14 @@ class CandidateGraph:
         >>> ax = graph.plot(treatment="smoking", outcome="cancer")
         >>> ax.figure.savefig("graph.png")  # doctest: +SKIP
         """
+        from alldags.show.plots.folded import most_connected
         from alldags.show.plots.graph import plot_graph
 
         shown = self.edges if probabilities is None else self._shown(probabilities)
-        return plot_graph(self, ax, treatment, outcome, shown)
+        if len(self.variables) <= checks.whole("limit", limit, least=2):
+            return plot_graph(self, ax, treatment, outcome, shown)
+        part = most_connected(self.tiers(), shown, limit, (treatment, outcome))
+        return plot_graph(part, ax, treatment, outcome, folded=part.folded)
 
     def _shown(self, probabilities: Any) -> dict[Edge, float]:
         """Return the probability to show for each candidate edge."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from alldags.errors import GraphError
+from alldags.graph.formats.dagitty import is_bare
 
 _BNLEARN = re.compile(r"(?:\s*\[[^\[\]=\n]+\])+\s*")
 _CSV_HEADS = {"cause", "effect", "from", "to", "source", "target"}
@@ -32,13 +33,18 @@ def guess_format(text: str) -> str:
     if _BNLEARN.fullmatch(bare):
         return "bnlearn"
     first = bare.partition("\n")[0]
-    if _CSV_HEADS & {cell.strip().strip('"').lower() for cell in first.split(",")}:
+    if _CSV_HEADS & {cell.strip().strip('"').lower() for cell in re.split("[,;\t]", first)}:
         return "csv"
     if re.search(r"^\s*[\w.\"]+\s*=[^~]|^\s*\[[\w.\"]+\]\s*$", bare, re.MULTILINE):
         return "toml"
     if "~" in bare:
         return "lavaan"
-    raise GraphError(f"cannot tell in which format the graph {bare[:60]!r} is; say so: parse_graph(text, format=...)")
+    if is_bare(bare):
+        return "dagitty"
+    raise GraphError(
+        f"cannot tell in which format the graph {bare[:60]!r} is; the simplest has lines such as smoking -> risk, "
+        "others are named by parse_graph(text, format=...) or the ending of the file"
+    )
 
 
 def _is_comment(line: str) -> bool:

@@ -24,7 +24,8 @@ def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> Candid
     Parameters
     ----------
     path
-        A ``.toml``, ``.csv``, ``.dot`` (or ``.gv``), ``.gml``, ``.json`` or ``.dagitty`` file in UTF-8.
+        A ``.toml``, ``.csv``, ``.dot`` (or ``.gv``), ``.gml``, ``.json`` or ``.dagitty`` file in UTF-8; or a ``.txt``
+        file in any of these formats, or with lines such as ``smoking -> risk``.
     probability
         For edges whose probability the file does not give.
 
@@ -37,7 +38,7 @@ def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> Candid
     {('smoking', 'tar'): 0.9, ('tar', 'cancer'): 0.5}
     """
     path = Path(path)
-    format = _format_of(path)
+    format = None if path.suffix.lower() == ".txt" else _format_of(path)
     try:
         text = path.read_bytes().decode()  # bytes, so that line ends inside names are not translated
     except OSError as error:
@@ -124,7 +125,8 @@ def _format_of(path: Path) -> GraphFormat:
     ending = path.suffix.lower()
     if ending not in _ENDINGS:
         raise GraphError(
-            f"{str(path)!r} has the ending {ending!r}, which is not a known graph format; known: {', '.join(_ENDINGS)}"
+            f"{str(path)!r} has the ending {ending!r}, which is not a known graph format; known: {', '.join(_ENDINGS)} "
+            "and .txt with lines such as smoking -> risk"
         )
     return _ENDINGS[ending]
 

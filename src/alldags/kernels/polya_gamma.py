@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from alldags.kernels.jit import compiled, inner
+from alldags.kernels.row_weights import draw_present, draw_slab, fill, flip_edges
 from alldags.kernels.sweep import exchange
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -105,108 +106,6 @@ def _weighted_sums(rng: np.random.Generator, rows: FloatArray, z: FloatArray, in
             information[j, i] = information[i, j]
 
 
-@inner
-def _fill(t: FloatArray, information: FloatArray, shift: FloatArray, tau: float) -> None:
-    """Write the system without intercept, with the slab on its diagonal, as a matrix to be swept."""
-    k = shift.shape[0] - 1
-    h = information[0, 0]
-    for i in range(k):
-        for j in range(k):
-            t[i, j] = information[i + 1, j + 1] - information[i + 1, 0] * information[0, j + 1] / h
-        t[i, i] += 1.0 / tau
-        t[i, k] = shift[i + 1] - information[i + 1, 0] * shift[0] / h
-        t[k, i] = t[i, k]
-    t[k, k] = 0.0
-
-
-@inner
-def _flip_edges(
-    rng: np.random.Generator,
-    t: FloatArray,
-    present: BoolArray,
-    certain: BoolArray,
-    log_odds: FloatArray,
-    log_size: FloatArray,
-    tau: float,
-) -> None:
-    """Go once over the uncertain edges, each drawn given the others; `t` is swept on what is present."""
-    k = present.shape[0]
-    size = 0
-    for v in range(k):
-        if present[v] and not certain[v]:
-            size += 1
-    for v in range(k):
-        if certain[v]:
-            continue
-        others = size - 1 if present[v] else size
-        # what v adds: from the swept matrix in either state, pivot = Schur complement without v
-        pivot = -1.0 / t[v, v] if present[v] else t[v, v]
-        gain = 0.5 * (t[v, k] * t[v, k] * pivot if present[v] else t[v, k] * t[v, k] / pivot)
-        odds = log_odds[v] + log_size[others + 1] - log_size[others] - 0.5 * math.log(tau * pivot) + gain
-        wanted = rng.random() * (1.0 + math.exp(-odds)) < 1.0 if odds > -700.0 else False
-        if wanted != present[v]:
-            exchange(t, v, 1.0 if wanted else -1.0)
-            present[v] = wanted
-            size = others + 1 if wanted else others
-
-
-@inner
-def _draw_present(rng: np.random.Generator, t: FloatArray, present: BoolArray, work: FloatArray, z: FloatArray) -> None:
-    """Draw the coefficients given the set from the swept matrix: mean and inverse are its entries; zero elsewhere."""
-    k = present.shape[0]
-    for i in range(k):
-        z[i + 1] = t[i, k] if present[i] else 0.0
-        for j in range(i + 1):
-            work[i, j] = -t[i, j] if present[i] and present[j] else 0.0
-    for i in range(k):  # Cholesky factor of the covariance, row by row, absent ones skipped
-        if not present[i]:
-            continue
-        for j in range(i + 1):
-            if not present[j]:
-                continue
-            total = work[i, j]
-            for m in range(j):
-                total -= work[i, m] * work[j, m]
-            if i == j:
-                work[i, i] = math.sqrt(max(total, 0.0))
-            else:
-                work[i, j] = total / work[j, j] if work[j, j] > 0.0 else 0.0
-        work[k, i] = rng.standard_normal()
-        for m in range(i + 1):
-            if present[m]:
-                z[i + 1] += work[i, m] * work[k, m]
-
-
-@inner
-def _draw_slab(
-    rng: np.random.Generator,
-    z: FloatArray,
-    present: BoolArray,
-    slabs: FloatArray,
-    log_slabs: FloatArray,
-    work: FloatArray,
-) -> int:
-    """Draw which slab variance it is, given the coefficients that are present."""
-    count, square = 0, 0.0
-    for i in range(present.shape[0]):
-        if present[i]:
-            count += 1
-            square += z[i + 1] * z[i + 1]
-    top = -1e300
-    for s in range(slabs.shape[0]):
-        work[s] = log_slabs[s] - 0.5 * count * math.log(slabs[s]) - 0.5 * square / slabs[s]
-        top = max(top, work[s])
-    total = 0.0
-    for s in range(slabs.shape[0]):
-        total += math.exp(work[s] - top)
-    level = rng.random() * total
-    for s in range(slabs.shape[0]):
-        level -= math.exp(work[s] - top)
-        if level < 0.0:
-            return s
-    return int(slabs.shape[0] - 1)
-
-
 @compiled
 def run_chain(
     rng: np.random.Generator,
@@ -252,16 +151,16 @@ def run_chain(
     for step in range(out.shape[0]):
         _weighted_sums(rng, rows, z, information)
         tau = slabs[place[0]]
-        _fill(t, information, shift, tau)
+        fill(t, information, shift, tau)
         for v in range(k):
             if present[v]:
                 exchange(t, v, 1.0)
-        _flip_edges(rng, t, present, certain, log_odds, log_size, tau)
-        _draw_present(rng, t, present, work, z)
+        flip_edges(rng, t, present, certain, log_odds, log_size, tau)
+        draw_present(rng, t, present, work, z)
         rest = shift[0]
         for i in range(1, size):
             rest -= information[0, i] * z[i]
         z[0] = rest / information[0, 0] + rng.standard_normal() / math.sqrt(information[0, 0])
-        place[0] = _draw_slab(rng, z, present, slabs, log_slabs, weights)
+        place[0] = draw_slab(rng, z, present, slabs, log_slabs, weights)
         for i in range(size):
             out[step, i] = z[i]

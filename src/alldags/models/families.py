@@ -15,15 +15,22 @@ from alldags.errors import DataError, EngineError, GraphError, PriorError, did_y
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import WorkingData
 from alldags.nodes.family import AnyFamily, Bernoulli, Poisson
+from alldags.nodes.heavy import HeavyRows, Student
 from alldags.nodes.posterior import Engine
 from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.mixtures import ScaleMixture
-from alldags.priors.noise import UnknownNoise
+from alldags.priors.noise import StudentNoise, UnknownNoise
 from alldags.priors.prior import Prior
 
-FamilyName: TypeAlias = Literal["normal", "bernoulli", "poisson"]
-Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | AnyFamily]
-_NAMES: dict[str, AnyFamily | None] = {"normal": None, "bernoulli": Bernoulli(), "poisson": Poisson()}
+FamilyName: TypeAlias = Literal["normal", "bernoulli", "poisson", "student"]
+ChildFamily: TypeAlias = AnyFamily | Student
+Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | ChildFamily]
+_NAMES: dict[str, ChildFamily | None] = {
+    "normal": None,
+    "bernoulli": Bernoulli(),
+    "poisson": Poisson(),
+    "student": Student(),
+}
 _ROUNDING = 1e-9
 
 
@@ -49,6 +56,14 @@ class Opened:
     options: tuple[str, ...] = ()
 
 
+def without_tails(prior: Prior) -> tuple[Prior, Student | None]:
+    """Return the prior with normal noise, and the heavy tails of all children that it asked for, if it did."""
+    noise = prior.noise
+    if not isinstance(noise, StudentNoise):
+        return prior, None
+    return replace(prior, noise=UnknownNoise(noise.shape, noise.rate)), Student(noise.df)
+
+
 def with_families(
     data: WorkingData,
     families: Families,
@@ -56,6 +71,7 @@ def with_families(
     graphs: Sequence[CandidateGraph],
     prior: Prior,
     engine: Engine,
+    tails: Student | None = None,
 ) -> tuple[WorkingData, tuple[str, ...]]:
     """Return the data with the rows of children that are not normal, and what to tell the user.
 
@@ -71,12 +87,16 @@ def with_families(
         A variable with candidate causes in one of them may have a family.
     prior, engine
         Both must suit nodes that are not normal.
+    tails
+        Of the noise of all children that are not yes/no and for which nothing else was said; None: normal noise.
     """
     named = _named(families, graphs[0].variables)
     children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
     children = [name for name in children if name not in data.categories]
     chosen = {name: family for name, family in named.items() if family is not None and name in children}
-    reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs)
+    if tails is not None:
+        chosen = dict.fromkeys([name for name in children if name not in named], tails) | chosen
+    reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs, _kinds(chosen.values()))
     if chosen and reason is not None:
         raise reason
     looks = () if families == "normal" else [name for name in children if name not in named]
@@ -89,23 +109,31 @@ def with_families(
     if isinstance(source, MomentsSource) and not chosen:
         return data, _no_rows_note(looks)
     chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
-    return (replace(data, families=_rows(chosen, source, table, data)) if chosen else data), ()
+    return (_rows(chosen, source, table, data) if chosen else data), ()
 
 
-def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> DataError | None:
+def _kinds(families: Iterable[ChildFamily]) -> str:
+    """Name what was asked for, for messages."""
+    heavy = {isinstance(family, Student) for family in families}
+    if heavy == {True}:
+        return "heavy tails"
+    return "yes/no or count outcomes" if heavy <= {False} else "heavy tails, yes/no or count outcomes"
+
+
+def _unsuited_rows(
+    table: Opened, graphs: Sequence[CandidateGraph], kinds: str = "yes/no or count outcomes"
+) -> DataError | None:
     """Return why these rows can go into straight lines only; None if they need not."""
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
     open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
     if options := (*table.options, *hidden, *open_):
         way = "code categories as 0/1 columns of your own" if options == ("categories",) else "leave one of them out"
-        return DataError(
-            f"{' and '.join(options)} and yes/no or count outcomes do not go together yet; {way}, or use "
-            "families='normal'"
-        )
+        other = "normal noise" if kinds == "heavy tails" else "families='normal'"
+        return DataError(f"{' and '.join(options)} and {kinds} do not go together yet; {way}, or use {other}")
     return None
 
 
-def _named(families: Any, variables: Sequence[str]) -> dict[str, AnyFamily | None]:
+def _named(families: Any, variables: Sequence[str]) -> dict[str, ChildFamily | None]:
     """Return the families that were named, None for a normal one."""
     if isinstance(families, str) and families in ("auto", "normal"):
         return {}
@@ -119,14 +147,14 @@ def _named(families: Any, variables: Sequence[str]) -> dict[str, AnyFamily | Non
     return {name: _family(name, family) for name, family in families.items()}
 
 
-def _family(name: str, family: Any) -> AnyFamily | None:
+def _family(name: str, family: Any) -> ChildFamily | None:
     if isinstance(family, str) and family in _NAMES:
         return _NAMES[family]
-    if isinstance(family, Bernoulli | Poisson):
+    if isinstance(family, Bernoulli | Poisson | Student):
         return family
     raise DataError(
-        f"the family of {name!r} must be 'normal', 'bernoulli', 'poisson', Bernoulli() or Poisson(offset=...), got "
-        f"{family!r}{did_you_mean(str(family), _NAMES)}"
+        f"the family of {name!r} must be 'normal', 'bernoulli', 'poisson', 'student', Bernoulli(), "
+        f"Poisson(offset=...) or Student(df=...), got {family!r}{did_you_mean(str(family), _NAMES)}"
     )
 
 
@@ -134,14 +162,17 @@ def _unsuited(prior: Prior, engine: Engine) -> PriorError | EngineError | None:
     """Return why there can be no node that is not normal; None if there can."""
     if ScaleMixture in getattr(engine, "takes", ()) or prior.coefficients is not None:
         return EngineError(
-            f"the engine {engine.name!r} takes straight lines only; for yes/no and count outcomes use engine='auto'"
+            f"the engine {engine.name!r} takes straight lines with normal noise only; for yes/no and count outcomes, "
+            "and heavy tails, use engine='auto'"
         )
     if not prior.intercept:
-        return PriorError("yes/no and count outcomes need an intercept: Prior(intercept=True), or families='normal'")
+        return PriorError(
+            "yes/no and count outcomes, and heavy tails, need an intercept: Prior(intercept=True), or families='normal'"
+        )
     if not isinstance(prior.noise, UnknownNoise):
         return PriorError(
-            f"{prior.noise!r} is about straight lines; for yes/no and count outcomes use UnknownNoise(), or "
-            "families='normal'"
+            f"{prior.noise!r} is about straight lines with normal noise; for yes/no and count outcomes, and heavy "
+            "tails, use UnknownNoise(), or families='normal'"
         )
     return None
 
@@ -198,12 +229,13 @@ def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
     return (NoteAbout(f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}", names),)
 
 
-def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data: WorkingData) -> dict[str, FamilyRows]:
+def _rows(chosen: Mapping[str, ChildFamily], source: Source, opened: Opened, data: WorkingData) -> WorkingData:
     """Open the rows once for all children, and check the values of each."""
     if isinstance(source, MomentsSource):
+        first, family = next(iter(chosen.items()))
+        kind = "heavy tails are" if isinstance(family, Student) else "a logistic node is"
         raise DataError(
-            f"the family of {next(iter(chosen))!r} needs rows: a logistic node is not determined by means and "
-            "covariances; pass the table itself"
+            f"the family of {first!r} needs rows: {kind} not determined by means and covariances; pass the table itself"
         )
     names = data.pooled.names
     offsets = [family.offset for family in chosen.values() if family.offset is not None]
@@ -211,11 +243,11 @@ def _rows(chosen: Mapping[str, AnyFamily], source: Source, opened: Opened, data:
     _check_offsets(source, offsets, opened.drop_missing)
     for name, family in chosen.items():
         family.check(name, (block[:, 0] for block in table.batches([name])))
-    return family_rows(chosen, table, data)
+    return with_family_rows(chosen, table, data)
 
 
-def family_rows(families: Mapping[str, AnyFamily], table: RowTable, data: WorkingData) -> dict[str, FamilyRows]:
-    """Return the rows of children that are not normal, in the units of the data.
+def with_family_rows(families: Mapping[str, ChildFamily], table: RowTable, data: WorkingData) -> WorkingData:
+    """Return the data with the rows of children that are not normal.
 
     Parameters
     ----------
@@ -229,7 +261,13 @@ def family_rows(families: Mapping[str, AnyFamily], table: RowTable, data: Workin
     names = data.pooled.names
     center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
     scale = dict(zip(names, data.scale.tolist(), strict=True))
-    return {name: FamilyRows(name, family, table, center, scale) for name, family in families.items()}
+    others, heavy = {}, {}
+    for name, family in families.items():
+        if isinstance(family, Student):
+            heavy[name] = HeavyRows(name, family, table, center, scale)
+        else:
+            others[name] = FamilyRows(name, family, table, center, scale)
+    return replace(data, families=others, heavy=heavy)
 
 
 def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:

@@ -48,6 +48,11 @@ class NodeKey:
         """The child's name."""
         return self.terms.child
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the node is determined by moments."""
+        return self.child not in self.data.families and self.child not in self.data.heavy
+
     def problem(self) -> NodeProblem:
         """Return the node's problem."""
         return build(self.data.of(self.child), self.terms, self.prior)
@@ -146,7 +151,7 @@ class NodeStore:
     def prepare(self, keys: Iterable[NodeKey]) -> None:
         """Fit several nodes at once, in parallel."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._nodes]
-        together = [key for key in wanted if isinstance(key.engine or self.engine, BatchEngine)]
+        together = [key for key in wanted if isinstance(key.engine or self.engine, BatchEngine) and key.is_plain]
         apart = [key for key in wanted if key not in together]
         self._keep(together, self._fit_together(together))
         self._keep(apart, self._fit_apart(apart))
@@ -177,7 +182,7 @@ class NodeStore:
 
             if self._n_jobs == 1 or not on_a_cluster():
                 return list(map_threads(job, wanted, self._n_jobs))
-            away = [key for key in wanted if not key.data.families]  # rows stay here
+            away = [key for key in wanted if not (key.data.families or key.data.heavy)]  # rows stay here
             found = dict(zip(away, map_cluster(partial(_fit_there, self.empty()), away), strict=True))
             return [found.get(key) or job(key) for key in wanted]
 
@@ -185,6 +190,8 @@ class NodeStore:
         engine = key.engine or self.engine
         if key.child in key.data.families:
             return _fit_family(key, engine, self.stream(key.child))
+        if key.child in key.data.heavy:
+            return _fit_heavy(key, engine, self.stream(key.child))
         if not key.data.categories.keys().isdisjoint((key.child, *key.terms.names)):
             return _fit_categories(key, engine, self.stream(key.child))
         posterior = engine(key.problem(), self.stream(key.child))
@@ -216,3 +223,10 @@ def _fit_family(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodeP
     from alldags.engines.families.fit import fit_family
 
     return fit_family(key.data.families[key.child], key.terms, key.prior, engine, rng)
+
+
+def _fit_heavy(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Fit a node whose noise has heavy tails."""
+    from alldags.engines.families.student import fit_student
+
+    return fit_student(key.data.heavy[key.child], key.terms, key.prior, engine, rng)

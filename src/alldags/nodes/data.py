@@ -9,11 +9,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from alldags.data.batches import RowTable
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
 from alldags.nodes.curved import CurvedRows
+from alldags.nodes.heavy import HeavyRows
 from alldags.nodes.quadratic import FamilyRows
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -72,6 +74,8 @@ class WorkingData:
         Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
     families
         Rows of the children that are not normal.
+    heavy
+        Rows of the children whose noise has heavy tails; their regressions are straight lines as all others.
     curved
         Children that may have curves; None if there is none.
     categories
@@ -85,6 +89,7 @@ class WorkingData:
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
     families: Mapping[str, FamilyRows] = field(default_factory=dict)
+    heavy: Mapping[str, HeavyRows] = field(default_factory=dict)
     curved: CurvedRows | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
@@ -121,6 +126,12 @@ class WorkingData:
     def straight(self) -> WorkingData:
         """The same data with straight lines through all children."""
         return replace(self, families={}) if self.families else self
+
+    @property
+    def tables(self) -> list[RowTable]:
+        """The rows themselves, for each child that moments do not determine."""
+        families = [rows.table for rows in self.families.values()]
+        return families + [rows.table for rows in self.heavy.values()]
 
     @property
     def rows(self) -> float:

@@ -16,6 +16,7 @@ from alldags.errors import DataError
 from alldags.typing import FloatArray
 
 _NODES = 9  # of the quadrature over the predictor
+_GROUP = 8
 _LARGEST = 700.0  # exp of more overflows; no posterior has draws out there
 
 
@@ -32,6 +33,9 @@ class Family(Protocol):
 
     def cumulant(self, eta: FloatArray) -> FloatArray:
         """Return A(eta)."""
+
+    def total_cumulant(self, eta: FloatArray) -> FloatArray:
+        """Return the sum of A(eta) over rows, shape (rows, draws) to (draws,); `eta` may be overwritten."""
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return A'(eta), the mean."""
@@ -75,6 +79,13 @@ class Bernoulli:
     def cumulant(self, eta: FloatArray) -> FloatArray:
         """Return ``log(1 + exp(eta))``."""
         return np.log1p(np.exp(_capped(eta)))
+
+    def total_cumulant(self, eta: FloatArray) -> FloatArray:
+        """Return the sum of ``log(1 + exp(eta))`` over rows; logarithms are taken of products of eight factors."""
+        factor = _capped(eta)
+        np.exp(factor, out=factor)
+        factor += 1.0
+        return log_product(factor)
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return the probability of a one."""
@@ -148,6 +159,10 @@ class Poisson:
         """Return ``exp(eta)``."""
         return np.exp(_capped(eta))
 
+    def total_cumulant(self, eta: FloatArray) -> FloatArray:
+        """Return the sum of ``exp(eta)`` over rows."""
+        return np.asarray(np.exp(_capped(eta)).sum(axis=0))
+
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return the mean count."""
         return np.exp(_capped(eta))
@@ -184,6 +199,23 @@ class Poisson:
             total += float(values.sum())
         if total == 0.0:
             raise DataError(f"{child!r} is 0 in every row: nothing shows what acts on it")
+
+
+def log_product(factors: FloatArray) -> FloatArray:
+    """Return the sum of logarithms over rows, shape (rows, draws) to (draws,), of factors of at least one.
+
+    A logarithm costs as much as five products: it is taken of eight factors at once.
+    """
+    whole = len(factors) - len(factors) % _GROUP
+    grouped = factors[:whole].reshape(_GROUP, whole // _GROUP, factors.shape[1])
+    with np.errstate(over="ignore"):
+        product = grouped[0] * grouped[1]
+        for factor in grouped[2:]:
+            product *= factor
+        found = np.log(product, out=product).sum(axis=0)
+    if not np.isfinite(found).all():  # factors so large that products overflow
+        found = np.log(factors[:whole]).sum(axis=0)
+    return np.asarray(found + np.log(factors[whole:]).sum(axis=0))
 
 
 def _capped(eta: FloatArray) -> FloatArray:

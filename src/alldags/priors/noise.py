@@ -256,3 +256,52 @@ class EquivalentNoise(Noise):
                 f"EquivalentNoise means a fixed slab: with {type(slab).__name__} graphs that data cannot tell apart "
                 "would have different evidence; use slab=None and slab_variance=..., or UnknownNoise()"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class StudentNoise(Noise):
+    """Noise with heavy tails in every regression that is not yes/no or a count: Student's t distribution.
+
+    The precision ``s ~ Gamma(shape, rate)`` is that of a row of weight one; all else is as for `UnknownNoise`, which
+    this becomes as `df` grows. Weights belong to rows, so `fit` needs the table itself. For single variables say
+    ``families={"cost": Student()}``.
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom, above 2. Few make tails heavy; above about 30 the noise is all but normal.
+    shape, rate
+        Of the gamma prior of the precision, in working units.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> ad.Prior(noise=ad.StudentNoise()).noise
+    StudentNoise(df=4.0, shape=0.0, rate=0.0)
+    """
+
+    df: float = 4.0
+    shape: float = 0.0
+    rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.above("StudentNoise df", self.df, 2, PriorError)
+        checks.not_negative("StudentNoise shape", self.shape, PriorError)
+        checks.not_negative("StudentNoise rate", self.rate, PriorError)
+
+    @property
+    def default_slab(self) -> Slab | None:
+        """The learned slab."""
+        from alldags.priors.slabs import LearnedSlab
+
+        return LearnedSlab()
+
+    def numbers(self, n: float, total: float, k: int, slab_variance: float) -> NoiseNumbers:
+        """Refuse: cross-products do not determine a regression with heavy tails."""
+        del n, total, k, slab_variance
+        raise PriorError("StudentNoise needs the rows of the table: use fit(), or UnknownNoise() for single nodes")
+
+    def check_node(self, child: str, n: float, total: float) -> None:
+        """Refuse: cross-products do not determine a regression with heavy tails."""
+        del child
+        self.numbers(n, total, 0, 1.0)

@@ -27,7 +27,7 @@ class Prior:
         Variance ``tau`` of a coefficient whose edge is present, in working units; with `UnknownNoise` it is in units
         of the node's noise variance. None: learned, see `slab`; where the slab cannot be learned, 1.
     noise
-        `KnownNoise`, `UnknownNoise` or `EquivalentNoise`.
+        `KnownNoise`, `UnknownNoise`, `StudentNoise` (heavy tails) or `EquivalentNoise`.
     units
         ``"standardized"``: every variable is divided by its standard deviation before the prior applies, so that
         answers do not depend on the unit of any column; ``"raw"``: the prior applies to the numbers as they are.
@@ -72,7 +72,8 @@ class Prior:
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
             raise PriorError(
-                f"noise must be KnownNoise(...), UnknownNoise(...) or EquivalentNoise(...), got {self.noise!r}"
+                "noise must be KnownNoise(...), UnknownNoise(...), StudentNoise(...) or EquivalentNoise(...), got "
+                f"{self.noise!r}"
             )
         checks.one_of("units", self.units, get_args(Units), PriorError)
         checks.flag("intercept", self.intercept, PriorError)

@@ -11,7 +11,7 @@ from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.components import components
 from alldags.models.components import fitted_mixture
-from alldags.models.families import Opened, family_rows
+from alldags.models.families import Opened, with_family_rows
 from alldags.models.store import NodeStore
 from alldags.models.terms.wanted import with_terms
 from alldags.nodes.build import linear_terms
@@ -73,7 +73,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     data[0] = replace(data[0], seen=recipe.seen)
     if recipe.rows is None or recipe.opened is None:
         return data
-    data[0] = replace(data[0], families=family_rows(dict(recipe.families), recipe.rows, data[0]))
+    data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
     data[0], _ = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
     return data
 

@@ -133,6 +133,8 @@ class Checked:
         """Say what was not looked at."""
         if bent := [child for child in self.children if child in self.curved]:
             yield f"residuals and independences of {', '.join(bent)}, which may have curves"
+        if heavy := [child for child in self.children if child in self.data.heavy]:
+            yield f"outlying rows of {', '.join(heavy)}, whose noise may have heavy tails"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

@@ -94,12 +94,19 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
                 "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
                 item.p_value, item.share >= LARGE_SHARE,
                 f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
-                f"({_p(item.p_value)}); transform it, or add a column for the curve",
+                f"({_p(item.p_value)}); {_remedy(child, checked)}",
             )  # fmt: skip
-        yield from _noise_lines(child, found)
+        yield from _noise_lines(child, found, child in checked.data.heavy)
 
 
-def _noise_lines(child: str, found: Residuals) -> Iterator[CheckLine]:
+def _remedy(child: str, checked: Checked) -> str:
+    """Say what to do about a curve: terms are for normal outcomes only."""
+    if child in checked.data.families:
+        return "transform it, or add a column for the curve"
+    return f"transform it, add a column for the curve, or fit with terms={{{child!r}: ad.Terms()}}"
+
+
+def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLine]:
     if math.isfinite(found.spread_p):
         yield CheckLine(
             "even noise", child, "fitted values", "share of squared residuals that goes with them", found.spread_share,
@@ -114,14 +121,15 @@ def _noise_lines(child: str, found: Residuals) -> Iterator[CheckLine]:
             f"{child} varies {number(found.dispersion)} times as much as counts with its mean do: intervals are too "
             "narrow",
         )  # fmt: skip
-    if found.outliers:
+    if found.outliers and not heavy:  # rows far out are what heavy tails are for
         worst = found.outliers[0]
         yield CheckLine(
             "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
             found.outlier_p, True,
             f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
             f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
-            "the largest of all rows): look whether it is right, and whether the answer is the same without it",
+            "the largest of all rows): look whether it is right, and whether the answer is the same with "
+            f"families={{{child!r}: 'student'}}, under which rows far out count less",
         )  # fmt: skip
 
 

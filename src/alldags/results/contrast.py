@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,3 +40,8 @@ def contrast(effect: Effect, start: float, stop: float, level: float) -> Contras
     step = stop - start
     low, high = sorted(step * end for end in effect.interval(level))
     return Contrast(start, stop, step * effect.mean, abs(step) * effect.sd, low, high, level)
+
+
+def contrast_of_rows(effect: Effect, ends: Sequence[float], level: float) -> Contrast:
+    """Return the contrast of two values that `effect` compares in every row."""
+    return Contrast(ends[0], ends[1], effect.mean, effect.sd, *effect.interval(level), level)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
-from alldags.data.source import open_source
-from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, some_levels
+from alldags.data.levels import with_levels
+from alldags.data.source import Source, open_source
+from alldags.effects.comparison import Comparison, chosen_rows, some_levels
 from alldags.effects.curves import DirectCurves
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.pushed_curves import PushedCurves
@@ -21,13 +22,14 @@ from alldags.models.terms.columns import RowValues
 from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.make import Rows
 from alldags.models.terms.node import TermNode, TermSpec
-from alldags.results.contrast import Contrast
+from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.curved_notes import curved_notes
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
 from alldags.results.quantity import Quantity
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import computed_line
+from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.summary import Adjustment, Explained
 from alldags.show.table import Table
 from alldags.typing import FloatArray, RandomSource
@@ -235,13 +237,13 @@ class CurvedEffect(Effect):
 
     # -- rows, curves --------------------------------------------------------------------------------------------------
 
-    def by(self, rows: Any, level: float = 0.95, rng: RandomSource = None) -> Table:
+    def by(self, rows: Any = None, level: float = 0.95, rng: RandomSource = None) -> Table:
         """Return the effect of each of some rows: mean, sd and interval.
 
         Parameters
         ----------
         rows
-            A table with the outcome's causes that the treatment cannot act on; the fitted table itself is allowed.
+            A table with the outcome's causes that the treatment cannot act on; None for the rows of the fit.
         level
             Probability that each interval holds.
         rng
@@ -259,7 +261,7 @@ class CurvedEffect(Effect):
         [3, 7]
         """
         self._check_level(level)
-        given = self._given(rows)
+        given = self._given(self._fitted_rows() if rows is None else rows)
         size = int(np.clip(_ROW_VALUES // max(given.count, 1), 200, 2000))
         generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
         mean, drawn = self._curves.of_rows(given, size, generator)
@@ -268,16 +270,23 @@ class CurvedEffect(Effect):
         names = ("mean", "sd", "low", "high")
         return Table({name: values.tolist() for name, values in zip(names, (mean, sd, low, high), strict=True)})
 
+    def _fitted_rows(self) -> dict[str, FloatArray]:
+        """Return the rows of the fit."""
+        curved = self.posterior._data.curved
+        assert curved is not None
+        return {name: curved.table.column(name) for name in self.posterior.variables}
+
     def _given(self, rows: Any) -> RowValues:
         """Return given rows with the columns that are needed."""
         needed = {name for node in self.nodes.values() for name in node.spec.causes} - set(self._span.reached)
         binary = len(self._levels) == 2
         needed -= {self.treatment} if binary else set()
         names = sorted(needed)
-        source = open_source(rows)
+        source = self._coded(open_source(rows), names)
         missing = [name for name in names if isinstance(rows, Mapping) and name not in rows]
         if missing:
-            raise DataError(f"the rows need the columns {', '.join(names)}; {', '.join(missing)} are missing")
+            lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+            raise DataError(f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}")
         columns = source.numbers(names)
         values = {
             name: np.asarray(column, dtype=float)
@@ -289,6 +298,12 @@ class CurvedEffect(Effect):
         count = columns.rows
         middle = {name: np.zeros(count) for name in (*self._span.reached, *((self.treatment,) if binary else ()))}
         return RowValues({**middle, **values})
+
+    def _coded(self, source: Source, names: Sequence[str]) -> Source:
+        """Return given rows with words as numbers, as they were in the fit."""
+        seen = self.posterior._data.seen
+        levels = {} if seen is None else {name: seen.levels[name] for name in names if name in seen.levels}
+        return with_levels(source, levels)
 
     def modifiers(self) -> Table:
         """Return, for each covariate of the outcome's regression, the probability that the effect differs with it.
@@ -312,7 +327,7 @@ class CurvedEffect(Effect):
             raise AlldagsError(f"{name} needs an effect that is not by way of other variables ({between})")
         return self._curves
 
-    def curve(self, values: Sequence[float], level: float = 0.95) -> Table:
+    def curve(self, values: Sequence[float | str], level: float = 0.95) -> Table:
         """Return the mean outcome over the rows with the treatment set to each of some values: a dose-response curve.
 
         Examples
@@ -327,9 +342,7 @@ class CurvedEffect(Effect):
         [0.5, 1.5, 2.0]
         """
         self._check_level(level)
-        points = [
-            checks.finite("a value of the curve", x) for x in np.atleast_1d(np.asarray(values, dtype=float)).tolist()
-        ]
+        points = treatment_values(self, values)
         found = [Quantity(self._level_draws(x)) for x in points]
         ends = [item.interval(level) for item in found]
         return Table(
@@ -346,20 +359,19 @@ class CurvedEffect(Effect):
         self._checked(Comparison(x, x))
         return self._curves.level(x, self._size, self.posterior._stream())
 
-    def do(self, x: float, draws_size: int = 4000) -> Any:
+    def do(self, x: float | str, draws_size: int = 4000) -> Any:
         """Return the mean outcome over the rows when the treatment is set to `x`, with its posterior."""
         del draws_size
-        return Quantity(self._level_draws(checks.finite("the value the treatment is set to", x)))
+        return Quantity(self._level_draws(treatment_value(self, x)))
 
-    def between(self, low: float, high: float) -> CurvedEffect:
+    def between(self, low: float | str, high: float | str) -> CurvedEffect:
         """Return the effect of changing the treatment from `low` to `high` in every row."""
-        found = checked_comparison(low, high)
+        found = Comparison(*treatment_values(self, [low, high]))
         return CurvedEffect(self.posterior, self.treatment, self.outcome, self._over, found)
 
-    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+    def contrast(self, start: float | str, stop: float | str, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` in every row does to the mean outcome."""
-        found = self.between(start, stop)
-        return Contrast(float(start), float(stop), found.mean, found.sd, *found.interval(level), level)
+        return contrast_of_rows(self.between(start, stop), treatment_values(self, [start, stop]), level)
 
     # -- what straight lines have and curves have not ------------------------------------------------------------------
 
@@ -452,10 +464,13 @@ class CurvedEffect(Effect):
         )
         return float(1.0 - noise)
 
-    def plot_rows(self, covariate: str, rows: Any, ax: Axes | None = None) -> Axes:
-        """Draw each row's effect against a covariate, with its interval."""
+    def plot_rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""
         from alldags.show.plots.curves import plot_by_covariate
 
+        if not isinstance(covariate, str):
+            raise AlldagsError(f"plot_rows takes the name of a covariate, then rows; got {type(covariate).__name__}")
+        rows = self._fitted_rows() if rows is None else rows
         table = self.by(rows)
         values = open_source(rows).numbers([covariate])
         x = np.asarray(values.read(0, values.rows)[0], dtype=float)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags.effects.curves import DirectCurves
-from alldags.results.risk_tables import means_given
+from alldags.results.risk_tables import FEW, means_given
 from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
 
@@ -48,7 +48,8 @@ def influence_of_terms(curves: DirectCurves, mean: float, sd: float, rng: np.ran
         "cause", "effect", "prior", "posterior", "effect_if_present", "effect_if_absent", "variance_removed",
         "sign_flips_at",
     )  # fmt: skip
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    unknown = any(math.isnan(row[4]) or math.isnan(row[5]) for row in rows)
+    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)}, FEW if unknown else "")
 
 
 def _drawn(curves: DirectCurves, rng: np.random.Generator) -> tuple[FloatArray, dict[str, BoolArray]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,11 @@ def curves_note(effect: Effect) -> Iterator[str]:
         return
     child, worth = found
     if worth.nats >= LEAST_NATS:
+        categories = ", ".join(effect.posterior._data.categories)
+        first = f", with 0/1 columns for the levels of {categories}" if categories else ""
         yield (
-            f"straight lines mislead: the data prefer curves in {child} by about {worth.nats:.0f} nats, first "
-            f"{worth.columns[0]}; see fit(..., terms='auto')"
+            f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
+            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}"
         )
 
 
@@ -45,7 +48,7 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     ):
         return None
     graph = posterior.graphs[0]
-    others = {*posterior._data.families, *(name for block in graph.blocks for name in block)}
+    others = {*posterior._data.families, *posterior._data.heavy, *(name for block in graph.blocks for name in block)}
     children = {name for total in effect._totals.items for name in total.span.reached} - others
     source = table.source() if children else None
     if source is None or isinstance(source, MomentsSource):

@@ -34,6 +34,7 @@ from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
 from alldags.results.stability import stability
 from alldags.results.summarize import summarize
+from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.maketables import coefficient_frame, statistic
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
+_OF_CURVES = frozenset({"by", "modifiers", "curve", "plot_rows", "plot_curve"})
 _PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
@@ -447,8 +449,10 @@ class Effect:
         found = tables.influence_table(self._totals, self._unit, self._plain_sd)
         return replace(found, note=tables.LINKED) if self.posterior._link and len(found) else found
 
-    def do(self, x: float, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
+    def do(self, x: float | str, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
+
+        Of a treatment with two words, such as no and yes, `x` may be one of them.
 
         Examples
         --------
@@ -457,7 +461,7 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """
-        x = checks.finite("the value the treatment is set to", x)
+        x = treatment_value(self, x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
         self._check_straight()
         edges = sum(len(model.graph.edges) for model in self._models.items)
@@ -476,8 +480,10 @@ class Effect:
                     "columns of its levels"
                 )
 
-    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+    def contrast(self, start: float | str, stop: float | str, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.
+
+        Of a treatment with two words, such as no and yes, they may be those.
 
         Examples
         --------
@@ -487,8 +493,8 @@ class Effect:
         >>> round(ten.mean, 1), round(ten.sd, 1)
         (8.9, 1.0)
         """
-        start, stop = (checks.finite("a value of the treatment", value) for value in (start, stop))
-        return contrast(self, start, stop, level)
+        first, last = treatment_values(self, [start, stop])
+        return contrast(self, first, last, level)
 
     def standardized(self, level: float = 0.95) -> Contrast:
         """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
@@ -698,6 +704,24 @@ class Effect:
         """Return the answer in Markdown."""
         return effect_markdown(self.summary())
 
+    def to_datatree(self, draws: int = 4000, rng: RandomSource = None) -> Any:
+        """Return independent draws of the effect as an xarray ``DataTree`` that ArviZ takes; needs extra ``arviz``.
+
+        The group ``posterior`` has the variable ``effect``, in four equal chains: there is none to be told from
+        another. Exact zeros are graphs without a path.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> tree = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").to_datatree()
+        >>> dict(tree["posterior"].sizes), tree.attrs["treatment"]
+        ({'chain': 4, 'draw': 1000}, 'smoking')
+        """
+        from alldags.results.datatree import effect_datatree
+
+        return effect_datatree(self, draws, rng)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
         return effect_dict(self.summary())
@@ -710,6 +734,16 @@ class Effect:
 
     def _repr_html_(self) -> str:
         return effect_html(self.summary())
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where to find what only effects that differ between rows have."""
+            if name in _OF_CURVES:
+                raise AttributeError(f"{name}() is about effects that bend or differ between rows: {self._no_curves}")
+            return object.__getattribute__(self, name)  # raises, in its own words
+
+    _no_curves = "this one is the same straight line for all; fit with terms='auto' to look for others"
 
     # -- what the package maketables asks for --------------------------------------------------------------------------
 

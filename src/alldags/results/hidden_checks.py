@@ -41,6 +41,13 @@ def open_orders(effect: Effect) -> tuple[str, ...]:
     )
 
 
+def heavy_on_the_way(effect: Effect) -> tuple[str, ...]:
+    """Return the treatment, and the variables on the way, whose noise has heavy tails."""
+    spans = [total.span.variables for total in effect._totals.items]
+    names = dict.fromkeys(name for span in spans for name in span)
+    return tuple(name for name in names if name in effect.posterior._data.heavy)
+
+
 def check_rows(effect: Effect, hits: Iterable[str]) -> None:
     """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
     for name in hits:
@@ -57,6 +64,11 @@ def check_engine(effect: Effect) -> None:
         raise AlldagsError(
             f"{name!r} is a category, and sensitivity to a hidden cause knows numbers only; make 0/1 columns of its "
             "levels"
+        )
+    if heavy := heavy_on_the_way(effect):
+        raise AlldagsError(
+            f"sensitivity to a hidden cause is about normal noise, and that of {heavy[0]!r} has heavy tails; fit with "
+            "normal noise to ask for it"
         )
     name = effect.posterior.engine
     if name in WITHOUT_AVERAGE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.results.hidden_checks import WITHOUT_AVERAGE, open_orders
+from alldags.results.hidden_checks import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 
@@ -26,7 +26,7 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
         return None
     if effect.treatment in effect.posterior._data.own or effect.outcome in effect.posterior._data.own:
         return None
-    if not effect.mean or open_orders(effect) or not _is_cheap(effect):
+    if not effect.mean or open_orders(effect) or heavy_on_the_way(effect) or not _is_cheap(effect):
         return None
     return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
 

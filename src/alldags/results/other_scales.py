@@ -29,20 +29,25 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     for total in effect._totals.items:
         for child in total.span.reached:
             diagnostics = total.model.node(child).diagnostics
-            if isinstance(diagnostics, FamilyDiagnostics):
+            if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
                 found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
     return tuple(found.values())
 
 
 def computed_words(effect: Effect) -> str:
     """Say how the regressions were computed: those that are not normal by weighted draws, unless they were sampled."""
-    names = {}
+    return computed_line(engine_names(effect).values())
+
+
+def engine_names(effect: Effect) -> dict[str, str]:
+    """Return, for each regression that the effect runs through, how it was computed."""
+    names = dict(effect.engines_used)
     for total in effect._totals.items:
         for node in total.nodes():
             found = node.diagnostics
-            weighted = isinstance(found, FamilyDiagnostics) and not found.fallback
-            names[node.problem.child] = "weighted" if weighted else found.engine
-    return computed_line(names.values())
+            if isinstance(found, FamilyDiagnostics) and not found.fallback:
+                names[node.problem.child] = "weighted"
+    return names
 
 
 class LinkEffect(Effect):
@@ -77,7 +82,7 @@ class LinkEffect(Effect):
             "sensitivity to a hidden cause is about straight lines; fit with families='normal' to ask for it"
         )
 
-    def do(self, x: float, draws_size: int = 4000) -> Any:
+    def do(self, x: float | str, draws_size: int = 4000) -> Any:
         """Refused: risks are where a new unit's outcome is."""
         del x, draws_size
         raise AlldagsError("do() of a yes/no outcome or count is a risk: use the effect itself, not its log-odds")

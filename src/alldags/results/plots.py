@@ -12,6 +12,7 @@ import numpy as np
 from alldags import checks
 from alldags.errors import AlldagsError
 from alldags.results.measures import is_risk
+from alldags.results.treatment_values import treatment_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,14 +105,14 @@ class EffectPlots:
 
         return plot_spread([effect.summary() for effect in (self.effect, *others)], ax)
 
-    def do(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
+    def do(self, values: Sequence[float | str] | None = None, ax: Axes | None = None) -> Axes:
         """Draw the outcome of a new unit over values that the treatment is set to.
 
-        By default 15 values within two standard deviations of the treatment's mean.
+        By default 15 values within two standard deviations of the treatment's mean; of a 0/1 treatment, those two.
         """
         from alldags.show.plots.fan import plot_fan
 
-        chosen = self._values() if values is None else [checks.finite("a value of the treatment", x) for x in values]
+        chosen = self._values() if values is None else treatment_values(self.effect, values)
         found = [self.effect.do(x) for x in chosen]
         ends = {level: np.array([outcome.interval(level) for outcome in found]) for level in _FAN_LEVELS}
         names = self.effect.treatment, self.effect.outcome
@@ -120,6 +121,8 @@ class EffectPlots:
         return plot_fan(names, np.array(chosen), means, fans, ax)
 
     def _values(self) -> list[float]:
+        if self.effect.summary().is_binary:
+            return [0.0, 1.0]
         data = self.effect.posterior._data
         place = data.pooled.index[self.effect.treatment]
         centre = float(data.pooled.mean[place] * data.scale[place])

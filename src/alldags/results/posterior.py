@@ -31,6 +31,7 @@ from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
+from alldags.results.asked import Asked
 from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.curved_tables import with_term_edges
@@ -100,6 +101,7 @@ class Posterior:
         self._clusters = clusters
         self._table = table
         self._recipe = recipe
+        self._asked = Asked()
         self._linked: dict[str, Mixture[FittedGraph]] = {}
         self._has_link = True
         self._lines: dict[str, Mixture[FittedGraph]] = {}

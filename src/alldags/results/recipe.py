@@ -13,9 +13,8 @@ from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.data.source import open_source
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.families import Opened
+from alldags.models.families import ChildFamily, Opened
 from alldags.nodes.data import WorkingData
-from alldags.nodes.family import AnyFamily
 from alldags.nodes.posterior import Engine
 from alldags.priors.prior import Prior
 
@@ -39,7 +38,7 @@ class Recipe:
     clustered
         Whether rows belong together.
     families
-        The children that are not normal.
+        The children that are not normal, or have heavy tails.
     terms
         As given to `fit`: which children may have curves.
     rows
@@ -56,7 +55,7 @@ class Recipe:
     seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence]
     notes: tuple[str, ...] = ()
     clustered: bool = False
-    families: tuple[tuple[str, AnyFamily], ...] = ()
+    families: tuple[tuple[str, ChildFamily], ...] = ()
     terms: Any = None
     rows: RowTable | None = None
     seen: Seen | None = None
@@ -72,6 +71,7 @@ class Recipe:
 
 def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:
     """Return the recipe with the children that are not normal, or not straight, as they were found in the data."""
-    families = tuple((name, rows.family) for name, rows in data.families.items())
-    tables = [rows.table for rows in data.families.values()] + ([] if data.curved is None else [data.curved.table])
-    return replace(recipe, families=families, terms=terms, rows=tables[0] if tables else None)
+    families: dict[str, ChildFamily] = {name: rows.family for name, rows in data.families.items()}
+    families |= {name: rows.family for name, rows in data.heavy.items()}
+    tables = data.tables + ([] if data.curved is None else [data.curved.table])
+    return replace(recipe, families=tuple(families.items()), terms=terms, rows=tables[0] if tables else None)

@@ -16,6 +16,7 @@ from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
+from alldags.results.other_scales import engine_names
 from alldags.results.summarize import computed_line
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
@@ -221,11 +222,12 @@ def _facts(table: Table, name: str) -> tuple[PathFacts, ...]:
 def _regressions(effect: Effect, summary: EffectSummary) -> tuple[RegressionFacts, ...]:
     explained = {item.name: max(item.r2, 0.0) for item in summary.explained}
     nodes = {node.problem.child: node for total in effect._totals.items for node in total.nodes()}
+    engines = engine_names(effect)
     return tuple(
         RegressionFacts(
             name=child,
             candidates=len(node.parents),
-            computed=computed_line([node.diagnostics.engine]).removeprefix("1 regression "),
+            computed=computed_line([engines[child]]).removeprefix("1 regression "),
             r2=explained.get(child),
             reliable=node.diagnostics.is_reliable,
         )
@@ -274,18 +276,19 @@ def _prior(effect: Effect) -> str:
 
 
 def _python(effect: Effect) -> str:
-    posterior = effect.posterior
-    options = [f", engine={posterior.engine!r}" if posterior.engine != "auto" else ""]
-    options += [f", rng={_seed(effect)}" if _seed(effect) else ""]
+    posterior, asked = effect.posterior, effect.posterior._asked
+    options = f", engine={posterior.engine!r}" if posterior.engine != "auto" else ""
+    options += f", rng={_seed(effect)}" if _seed(effect) else ""
     graphs = "graph" if len(posterior.graphs) == 1 else "[graph, ...]"
+    table = f'"{asked.table or "study.csv"}"'
     return "\n".join(
         [
             "import alldags as ad",
             "",
+            *(f"{name} = ...  # as you gave it" for name in asked.unwritten),
             'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
-            "# and, if you gave them: families=, terms=, missing=, weights=, cluster=, interventions=",
-            f'posterior = ad.fit("study.csv", {graphs}, prior=prior{"".join(options)})',
+            f"posterior = ad.fit({table}, {graphs}, prior=prior{options}{asked.arguments})",
             f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
             "print(effect)",
         ]

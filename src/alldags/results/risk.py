@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from alldags import checks
-from alldags.effects.comparison import Comparison, checked_comparison, chosen_rows, natural_comparison, some_levels
+from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison, some_levels
 from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.push import Samples
@@ -18,13 +19,14 @@ from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.results.contrast import Contrast
+from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity
 from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
 from alldags.results.sample import AtomicSample
+from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.summary import Ratio
 from alldags.show.table import Table
 from alldags.typing import FloatArray, RandomSource
@@ -117,15 +119,14 @@ class RiskEffect(Effect):
         """Over which rows outcomes are averaged."""
         return self._over if isinstance(self._over, str) else "chosen rows"
 
-    def between(self, low: float, high: float) -> RiskEffect:
+    def between(self, low: float | str, high: float | str) -> RiskEffect:
         """Return the effect of changing the treatment from `low` to `high` in every row."""
-        found = checked_comparison(low, high)
+        found = Comparison(*treatment_values(self, [low, high]))
         return RiskEffect(self.posterior, self.treatment, self.outcome, self._over, found, self._linked)
 
-    def contrast(self, start: float, stop: float, level: float = 0.95) -> Contrast:
+    def contrast(self, start: float | str, stop: float | str, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` in every row does to the risk (mean)."""
-        found = self.between(start, stop)
-        return Contrast(float(start), float(stop), found.mean, found.sd, *found.interval(level), level)
+        return contrast_of_rows(self.between(start, stop), treatment_values(self, [start, stop]), level)
 
     def standardized(self, level: float = 0.95) -> Contrast:
         """Refused: a difference of risk has no other unit."""
@@ -140,6 +141,8 @@ class RiskEffect(Effect):
         raise AlldagsError(
             "a difference of risk is no sum of direct and mediated parts; see mediators(), or effect.log_odds.direct"
         )
+
+    _no_curves = "for a yes/no outcome or a count ask for the rows that you mean, posterior.effect(..., over=rows)"
 
     # -- draws -------------------------------------------------------------------------------------------------------
 
@@ -331,7 +334,8 @@ class RiskEffect(Effect):
 
     def paths(self, limit: int = 50) -> Table:
         """Return the paths on the log-odds (log rate) scale, on which they add up; see `log_odds`."""
-        return self.log_odds.paths(limit)
+        found = self.log_odds.paths(limit)
+        return replace(found, note=f"on the {self.log_odds.measure} of {self.outcome}, where paths add up")
 
     def mediators(self) -> Table:
         """Return, for each variable in between, what of the effect would be lost if it did not respond.
@@ -351,12 +355,12 @@ class RiskEffect(Effect):
             )
         return influence_of_edges(self._outcomes.difference, self._samples, self.mean, self.sd)
 
-    def do(self, x: float, draws_size: int = 4000) -> Any:
+    def do(self, x: float | str, draws_size: int = 4000) -> Any:
         """Return the risk (mean outcome) over the rows when the treatment is set to `x`, with its posterior.
 
         A yes/no outcome has no other distribution than its risk.
         """
-        value = checks.finite("the value the treatment is set to", x)
+        value = treatment_value(self, x)
         size = min(checks.whole("draws_size", draws_size, least=1), self._size)
         only = Comparison(value, value)
 

@@ -15,6 +15,9 @@ from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
 
 _LEAST_DRAWS = 50  # with and without an edge, for means given it
+FEW = (
+    "effects are - where an edge is so nearly certain, or ruled out, that too few draws say what it would be otherwise"
+)
 
 
 def loss_without_mediators(
@@ -54,7 +57,8 @@ def influence_of_edges(values: FloatArray, samples: Samples, mean: float, sd: fl
         "cause", "effect", "prior", "posterior", "effect_if_present", "effect_if_absent", "variance_removed",
         "sign_flips_at",
     )  # fmt: skip
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    unknown = any(math.isnan(row[4]) or math.isnan(row[5]) for row in rows)
+    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)}, FEW if unknown else "")
 
 
 def _influences(

@@ -42,6 +42,7 @@ _HOMES = {
     "alldags.priors.edges": ("BetaBinomial", "EqualEdges"),
     "alldags.priors.mixtures": ("NEG", "Horseshoe", "Laplace", "StudentT"),
     "alldags.nodes.family": ("Bernoulli", "Poisson"),
+    "alldags.nodes.heavy": ("Student",),
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }

@@ -12,6 +12,7 @@ from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
+from alldags.engines.families.student_posterior import StudentDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData, WorkingData
@@ -22,6 +23,7 @@ from alldags.show.summary import (
     EffectSummary,
     Explained,
     GivenEffect,
+    HeavyTails,
     LeastSquares,
     MissingShare,
     OpenDirection,
@@ -76,7 +78,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         is_binary=_is_binary(posterior._data, effect.treatment),
         least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
-        computed=computed_line(effect.engines_used.values()),
+        computed=computed_line(_ways(effect)),
+        heavy_tails=_heavy_tails(effect),
         sd_hidden=effect.sd_hidden,
         hidden=hidden_line(effect, level),
         missing=_missing(effect),
@@ -87,6 +90,26 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         **_directions(effect),
     )
     return replace(found, **effect._summary_fields(level))
+
+
+def _ways(effect: Effect) -> list[str]:
+    """Return how each regression was computed; those with heavy tails by weighted draws, unless they were sampled."""
+    heavy = {item.name for item in _heavy_tails(effect)}
+    own = ("row-weights",)
+    return [
+        "weighted" if name in heavy and engine not in own else engine for name, engine in effect.engines_used.items()
+    ]
+
+
+def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
+    found = {}
+    for total in effect._totals.items if effect.posterior._data.heavy else ():
+        for node in total.nodes():
+            its = node.diagnostics
+            if isinstance(its, StudentDiagnostics):
+                name = node.problem.child
+                found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight)
+    return tuple(found.values())
 
 
 def _rows(effect: Effect) -> float:
@@ -160,10 +183,15 @@ def _words(data: WorkingData, name: str) -> tuple[str, str] | None:
 
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:
-    """Return the share of variance that each regression explains, averaged over models."""
+    """Return the share of variance that each regression explains, averaged over models.
+
+    Not of heavy tails: the variance of the child is then mostly that of a few rows.
+    """
     models, tables = effect._models, effect.posterior._tables
     found = []
     for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
+        if child in effect.posterior._data.heavy:
+            continue
         variance = sum(_variance(data.of(child), child) for data in tables) / len(tables)
         noise = models.average(lambda model, child=child: model.margin(child).noise_variance)  # type: ignore[misc]
         if math.isfinite(noise):
@@ -230,6 +258,8 @@ _COMPUTED = {
     "partition": "by sampling orders",
     "gibbs": "by Gibbs sampling",
     "polya-gamma": "by Polya-Gamma sampling",
+    "metropolis": "by Metropolis sampling",
+    "row-weights": "by sampling weights of rows",
     "weighted": "by weighted draws",
     "vb": "by a variational approximation",
     "em": "by its most probable coefficients",

@@ -69,8 +69,14 @@ def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
 # -- edge influence --------------------------------------------------------------------------------------------------
 
 
-UNLINKED = "without the link to a treatment (Prior.link); effect.edge_influence() has posteriors with it"
-LINKED = "posterior is with the link to what drives the treatment; posterior.edge_probabilities() is without"
+UNLINKED = (
+    "posterior is of each edge by itself; in effect.edge_influence() what drives the treatment is also taken for a "
+    "likely cause of what comes after it (the link), which moves some of these"
+)
+LINKED = (
+    "posterior takes what drives the treatment for a likely cause of what comes after it, too (the link); "
+    "posterior.edge_probabilities() has each edge by itself"
+)
 
 
 def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Table:

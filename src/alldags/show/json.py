@@ -48,6 +48,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
         "sd_direction": summary.sd_direction,
         **_words(summary),
+        **({"heavy_tails": [asdict(item) for item in summary.heavy_tails]} if summary.heavy_tails else {}),
         **({"either_side": list(summary.either_side)} if summary.open_pairs else {}),
         **_rows(summary),
         **_risk_keys(summary),

@@ -68,12 +68,13 @@ def _model(summary: EffectSummary) -> str:
     """Name the kind of model, with the regressions that are not linear."""
     kinds = {"bernoulli": "logistic", "poisson": "Poisson"}
     others = [f"a {kinds[item.family]} regression of {item.name}" for item in summary.not_normal]
+    noise = [f"Student-t noise of {item.name} ({item.df:g} degrees of freedom)" for item in summary.heavy_tails]
     if not others and summary.measure == "mean":
         return "structural causal model whose regressions may bend and differ between rows"
     if not others:
-        return "linear structural causal model"
+        return f"linear structural causal model{' with ' * bool(noise)}{' and '.join(noise)}"
     marginal = f", marginal over rows as a difference of {summary.measure}s" if summary.levels else ""
-    return f"structural causal model with {' and '.join(others)}{marginal}"
+    return f"structural causal model with {' and '.join([*others, *noise])}{marginal}"
 
 
 def _how(summary: EffectSummary, prior: str) -> str:

@@ -151,6 +151,29 @@ class NotNormal:
 
 
 @dataclass(frozen=True, slots=True)
+class HeavyTails:
+    """A variable on the way to the outcome, or the outcome, whose noise has heavy tails.
+
+    Parameters
+    ----------
+    name
+        Of the variable.
+    df
+        Degrees of freedom of the noise.
+    light, rows
+        Number of rows that count less than a quarter of a row of a normal node, and of all.
+    least_weight
+        Of a row, where a normal node gives each the weight one.
+    """
+
+    name: str
+    df: float
+    light: int
+    rows: float
+    least_weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class OpenDirection:
     """Two variables between which both directions were left open.
 
@@ -271,6 +294,8 @@ class EffectSummary:
         Of those two; None where it has no meaning.
     not_normal
         Variables on the way, and the outcome, that are not normal.
+    heavy_tails
+        Variables on the way, and the outcome, whose noise has heavy tails.
     mean_straight_line
         The estimate with straight lines through all variables; None where the estimate is that.
     probability_reverse, probability_neither
@@ -352,3 +377,4 @@ class EffectSummary:
     sd_direction: float | None = None
     treatment_words: tuple[str, str] | None = None
     outcome_words: tuple[str, str] | None = None
+    heavy_tails: tuple[HeavyTails, ...] = ()

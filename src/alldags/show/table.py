@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -177,19 +178,49 @@ def _is_numeric(values: Sequence[Any]) -> bool:
 
 
 def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
-    """Lay out rows in columns, numbers to the right; below each other with the first one repeated, beyond `width`."""
-    cells = [[printable(name) for name in names], *([format_number(value) for value in row] for row in rows)]
-    widths = [max(len(row[j]) for row in cells) for j in range(len(names))]
+    """Lay out rows in columns, numbers to the right.
+
+    Beyond `width` long names are broken at underscores; if that is not enough, columns stand below each other, with the
+    first one repeated.
+    """
+    cells = [[format_number(value) for value in row] for row in rows]
+    body = [max((len(row[j]) for row in cells), default=0) for j in range(len(names))]
+    heads = [[printable(name)] for name in names]
+    if width is not None and sum(max(len(head[0]), size) + 2 for head, size in zip(heads, body, strict=True)) > width:
+        heads = [_broken(head[0], max(size, _SHORT_NAME)) for head, size in zip(heads, body, strict=True)]
+    tall = max(map(len, heads), default=0)
+    lines = [[head[i] if i < len(head) else "" for head in heads] for i in range(tall)]
+    widths = [max(size, *map(len, head)) for head, size in zip(heads, body, strict=True)]
     numeric = [_is_numeric([row[j] for row in rows]) for j in range(len(names))]
     laid = [
         [
             cell.rjust(size) if right else cell.ljust(size)
             for cell, size, right in zip(row, widths, numeric, strict=True)
         ]
-        for row in cells
+        for row in [*lines, *cells]
     ]
     groups = _column_groups(widths, width)
     return "\n\n".join("\n".join("  ".join(row[j] for j in group).rstrip() for row in laid) for group in groups)
+
+
+_SHORT_NAME = 10  # characters of a column's name that are not broken
+
+
+def _broken(name: str, most: int) -> list[str]:
+    """Break a name behind underscores, where a line would become longer than `most`.
+
+    Examples
+    --------
+    >>> from alldags.show.table import _broken
+    >>> _broken("effect_if_present", 10), _broken("posterior", 5)
+    (['effect_if_', 'present'], ['posterior'])
+    """
+    lines = [""]
+    for part in re.findall(r"[^_]*_|[^_]+", name):
+        if lines[-1] and len(lines[-1] + part) > most:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def _column_groups(widths: Sequence[int], most: int | None) -> list[list[int]]:

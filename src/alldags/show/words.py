@@ -12,7 +12,7 @@ from textwrap import fill, wrap
 from typing import TypeAlias
 
 from alldags.show.sensitivity import hidden_sentence
-from alldags.show.summary import EffectSummary, LeastSquares, NotNormal
+from alldags.show.summary import EffectSummary, HeavyTails, LeastSquares, NotNormal
 from alldags.text import line_width, printable
 
 _MOST_EXPLAINED = 4  # regressions whose R2 is shown
@@ -29,7 +29,7 @@ def effect_text(summary: EffectSummary) -> str:
     parts = [fill(printable(sentence(summary)), width, break_long_words=False), ""]
     parts += _wrapped_rows(rows(summary), width)
     parts += [fill(printable(text), width, break_long_words=False) for text in remarks(summary)]
-    parts += [fill(printable(note), width) for note in notes(summary)]
+    parts += [fill(printable(note), width, break_on_hyphens=False) for note in notes(summary)]
     return "\n".join(parts)
 
 
@@ -378,6 +378,32 @@ def _named(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def _difference_remark(summary: EffectSummary) -> str:
+    """Say why the average and the two plain regressions differ, where they do."""
+    plain, alone = summary.least_squares, summary.least_squares_alone
+    if plain is None or alone is None or not plain.covariates or not summary.has_path or not 0 < summary.sd < math.inf:
+        return ""
+    said = []
+    if abs(plain.estimate - alone.estimate) > _SEEN * summary.sd:
+        ends = f"{summary.treatment} and {summary.outcome}"
+        said.append(f"without covariates it also holds what they do to both {ends}")
+    if summary.scope is None and abs(plain.estimate - summary.mean) > _SEEN * summary.sd:
+        said.append(_why_average_differs(summary))
+    return f"Least squares differs: {'; '.join(said)}." if said else ""
+
+
+def _why_average_differs(summary: EffectSummary) -> str:
+    """Say what the average does that least squares with all covariates does not."""
+    if summary.measure not in ("", "mean"):
+        return f"with them it is a straight line, the average is of the {summary.measure}"
+    if (summary.probability_no_path or 0.0) >= _WORTH_SAYING:
+        return "with all of them it takes an effect for granted, the average counts none as zero"
+    return "with all of them each counts in full, the average counts each as far as the data ask for it"
+
+
+_SEEN = 0.3  # standard deviations by which two estimates differ enough to be explained
+
+
 def _family_remark(summary: EffectSummary) -> str:
     """Say which variables are not normal, and what that makes of the effect."""
     return " ".join(_family_words(summary, item) for item in summary.not_normal)
@@ -391,6 +417,21 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
         return f"{item.name} is {kind}: it is averaged over on the way."
     effects = {"risk": "differences of risk", "rate": "differences of its mean"}.get(summary.measure)
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
+
+
+def _heavy_remark(summary: EffectSummary) -> str:
+    """Say whose noise has heavy tails, and how many rows count less for it."""
+    return " ".join(_heavy_words(item) for item in summary.heavy_tails)
+
+
+def _heavy_words(item: HeavyTails) -> str:
+    if item.light == 0:
+        counted = f"no row counts less than {item.least_weight:.2f} of one"
+    else:
+        verb = "counts" if item.light == 1 else "count"
+        share = f"{item.light:,} of {item.rows:,.0f} rows {verb}"
+        counted = f"{share} less than a quarter of one, the least {item.least_weight:.2g}"
+    return f"The noise of {item.name} may have heavy tails (Student's t, {item.df:g} degrees of freedom): {counted}."
 
 
 def _open_remark(summary: EffectSummary) -> str:
@@ -433,7 +474,9 @@ def _hidden_remark(summary: EffectSummary) -> str:
 
 _REMARKS: tuple[Callable[[EffectSummary], str], ...] = (
     _family_remark,
+    _heavy_remark,
     _adjusted_remark,
+    _difference_remark,
     _either_side_remark,
     _open_remark,
     _hidden_remark,
@@ -533,8 +576,9 @@ def sampled_percent(value: float) -> str:
 
 
 def no_effect(summary: EffectSummary, probability: float) -> str:
-    """Format the probability of no effect, which is computed or sampled."""
-    return sampled_percent(probability) if summary.probability_no_path_error else percent(probability)
+    """Format the probability of no effect, which is computed or sampled; never 0 unless that was assumed."""
+    vanished = probability == 0.0 and summary.prior_no_path != 0.0
+    return sampled_percent(probability) if summary.probability_no_path_error or vanished else percent(probability)
 
 
 def graph_count(log10: float) -> str:

@@ -4,7 +4,8 @@
   const state = { ...data.question, edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])),
     pairs: new Map((data.question.pairs || []).map(([a, b, f, r]) => [key(a, b), [f, r]])) };
   const find = (id) => document.getElementById(id);
-  let asked = 0, timer = 0, focus = null, busy = false, again = false;
+  const QUIET = 100; // milliseconds without a change before the graph is drawn anew
+  let asked = 0, timer = 0, since = 0, focus = null, busy = false, again = false, opened = false;
 
   function key(cause, effect) { return JSON.stringify([cause, effect]); }
   const percent = (value) => Math.round(100 * value) + "%";
@@ -38,6 +39,7 @@
   // one question at a time: while one is being answered, only the latest change waits
   function soon() {
     clearTimeout(timer);
+    since = since || performance.now();
     if (busy) again = true;
     else timer = setTimeout(ask, 15);
   }
@@ -53,10 +55,11 @@
     asked += 1;
     busy = true;
     again = false;
-    find("working").textContent = "Computing …";
+    find("working").textContent = state.pairs.size && !opened ? "Computing … (the first open direction on a computer takes half a minute)" : "Computing …";
     find("answer").classList.add("stale");
+    const start = since || performance.now();
+    since = 0;
     let reply;
-    const start = performance.now();
     try { reply = await send("answer"); } catch (problem) { reply = { error: "No answer: " + problem.message + ". Is it still running?" }; }
     busy = false;
     if (again) soon();
@@ -64,16 +67,27 @@
     find("error").hidden = !reply.error;
     find("error").textContent = reply.error || "";
     if (reply.error) { find("working").textContent = ""; return; }
+    opened = opened || state.pairs.size > 0;
     show(reply);
+    find("answer").dataset.milliseconds = performance.now() - start;
     find("working").textContent = "Answered in " + Math.round(performance.now() - start) + " ms.";
     find("answer").dataset.answered = asked;
+    if (!again) timer = setTimeout(drawGraph, QUIET, asked);
+  }
+
+  // the drawn graph comes a moment after the words, unless another change is made
+  async function drawGraph(number) {
+    busy = true;
+    let reply;
+    try { reply = await send("drawing"); } catch (problem) { reply = { error: problem.message }; }
+    busy = false;
+    if (again) soon();
+    else if (!reply.error) { showGraph(reply); find("answer").dataset.drawn = number; }
   }
 
   function show(reply) {
     find("sentence").textContent = reply.sentence;
     picture("effect-picture", reply.effect);
-    picture("graph-picture", reply.graph);
-    find("folded").textContent = reply.folded ? reply.folded + " more edges, on which the effect rests least, are not drawn." : "";
     find("rows").replaceChildren(...reply.rows.map(([name, value]) => {
       const row = document.createElement("tr"), head = document.createElement("th"), cell = document.createElement("td");
       head.scope = "row"; head.textContent = name.trim(); cell.textContent = value;
@@ -86,6 +100,11 @@
       made.textContent = text;
       return made;
     }));
+  }
+
+  function showGraph(reply) {
+    picture("graph-picture", reply.graph);
+    find("folded").textContent = reply.folded ? reply.folded + " more edges, on which the effect rests least, are not drawn." : "";
     for (const arrow of document.querySelectorAll("g.edge[tabindex]")) {
       const tell = () => { find("edge-facts").textContent = arrow.getAttribute("aria-label"); };
       const choose = () => { chooseEdge(arrow.dataset.cause, arrow.dataset.effect); tell(); find("edge-probability").focus(); };

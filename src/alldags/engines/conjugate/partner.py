@@ -30,8 +30,10 @@ def draw_partners(
     rng
         Generator.
     """
-    places = _settings(problem, coefficients, variance, rng)
     partners = np.zeros_like(coefficients)
+    if problem.k == 0:
+        return partners
+    places = _settings(problem, coefficients, variance, rng)
     for place, setting in enumerate(problem.settings):
         chosen = np.flatnonzero(places == place)
         if chosen.size:

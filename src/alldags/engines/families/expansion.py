@@ -8,6 +8,7 @@ at a point. The last expansion is made a little flatter, so that draws from it r
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ _EXPANSIONS = 3
 _FLATTER = 0.85  # the last expansion has this many times the information: weights of draws then have light tails
 _STEPS = 60
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
+AMPLE_INFORMATION = 100.0  # about the intercept: the posterior is then normal, for all that matters
 _SHORT_SWEEPS = 4000  # of a sampled node on the way to the point of the last expansion
 
 
@@ -78,17 +80,25 @@ class Expanded:
 def expanded_posterior(
     design: Design, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator
 ) -> Expanded:
-    """Expand at the mode of the full model, then twice around the mean over parent sets."""
+    """Expand at the mode of the full model, then twice (with much information: once) around the mean over sets."""
     statistics = design.statistics(penalized_mode(design, _typical_slab(prior, design)))
-    quick = _short(engine)
-    for left in reversed(range(_EXPANSIONS)):
+    quick = short_engine(engine)
+    ample = statistics.information[0, 0] >= 3.0 * AMPLE_INFORMATION
+    for left in reversed(range(_EXPANSIONS - 1 if ample else _EXPANSIONS)):
         problem = expanded_problem(statistics, terms, prior)
         posterior = (quick if left else engine)(problem, rng.spawn(1)[0])
         if not left:
             break
         point = np.concatenate([[float(statistics.intercept(posterior.mean))], posterior.mean])
-        statistics = design.statistics(point, _root(statistics, posterior)).flatter(_FLATTER if left == 1 else 1.0)
+        statistics = design.statistics(point, _root(statistics, posterior))
+        statistics = statistics.flatter(_flatness(statistics) if left == 1 else 1.0)
     return Expanded(statistics, posterior)
+
+
+def _flatness(statistics: QuadraticStatistics) -> float:
+    """Return the factor of the last expansion's information: nearer to one where the posterior is all but normal."""
+    ample = AMPLE_INFORMATION / float(statistics.information[0, 0])
+    return 1.0 - (1.0 - _FLATTER) * math.sqrt(min(ample, 1.0))
 
 
 def _root(statistics: QuadraticStatistics, posterior: NodePosterior) -> FloatArray:
@@ -104,7 +114,7 @@ def _root(statistics: QuadraticStatistics, posterior: NodePosterior) -> FloatArr
     return root
 
 
-def _short(engine: Engine) -> Engine:
+def short_engine(engine: Engine) -> Engine:
     """Return the engine for the expansions before the last: where it samples, for a shorter time."""
     if not isinstance(engine, Auto):
         return engine

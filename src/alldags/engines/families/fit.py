@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from alldags.engines.families.expansion import Design, Expanded, expanded_posterior
+from alldags.engines.families.gates import trusted_weights
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
 from alldags.engines.families.weighing import WeightedDraws, draws_for, weigh
 from alldags.nodes.build import NodeTerms
@@ -14,11 +15,8 @@ from alldags.nodes.quadratic import FamilyRows, QuadraticStatistics
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
-MOST_K_HAT = 0.7
-LEAST_SHARE = 0.3  # of the draws that the weighted ones must be worth
-AMPLE_SHARE = 0.75  # with so many k-hat sees tails that carry nothing: errors of probabilities were below 0.01 there
 MOST_DISPERSION = 1.5
-LEAST_EVENTS = 5  # with fewer, k-hat can miss what the expansion gets wrong
+LEAST_EVENTS = 5  # with fewer, or fewer than half the candidates, k-hat can miss what the expansion gets wrong
 
 
 def fit_family(
@@ -54,9 +52,8 @@ def _gate(
     """Return the weighted posterior if it can be trusted, else the sampled one, else it with a warning."""
     from alldags.engines.families.fallback import can_fall_back, sampled_posterior
 
-    few = _rarer(design, expanded.statistics) < LEAST_EVENTS
-    share = draws.effective_share
-    trusted = share >= AMPLE_SHARE or (draws.k_hat <= MOST_K_HAT and share >= LEAST_SHARE)
+    few = _rarer(design, expanded.statistics) < max(LEAST_EVENTS, len(design.terms) / 2)
+    trusted = trusted_weights(draws)
     falls_back = samples and (few or not trusted) and can_fall_back(design, expanded.posterior.problem)
     diagnostics = _diagnostics(design, expanded, draws, trusted or falls_back)
     if falls_back:

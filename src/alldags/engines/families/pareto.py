@@ -18,34 +18,40 @@ _PRIOR_DRAWS, _PRIOR_SHAPE = 10.0, 0.5  # the shape is drawn towards one half, a
 _EVEN = 1e-10  # log weights that differ by less are equal
 
 
-def smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
-    """Return smoothed weights, which add up to one, and k-hat; shape (draws,).
+def smooth(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return smoothed weights, which add up to one, k-hat, and the log of their mean before; shape (draws,).
 
     Examples
     --------
     >>> import numpy as np
     >>> from alldags.engines.families.pareto import smooth
-    >>> weights, shape = smooth(np.zeros(100))
-    >>> round(float(weights.sum()), 6), shape
-    (1.0, 0.0)
+    >>> weights, shape, log_mean = smooth(np.zeros(100))
+    >>> round(float(weights.sum()), 6), shape, log_mean
+    (1.0, 0.0, 0.0)
     """
-    shifted = log_weights - log_weights.max()
+    weights, shape = _smoothed(log_weights - log_weights.max())
+    log_mean = float(log_weights.max()) + math.log(float(weights.mean()))
+    return np.asarray(weights / weights.sum()), shape, log_mean
+
+
+def _smoothed(shifted: FloatArray) -> tuple[FloatArray, float]:
+    """Return smoothed weights, as shares of the largest raw one, and k-hat."""
     count = len(shifted)
     size = int(3.0 * math.sqrt(count)) if count > 225 else count // 5
     if size < _LEAST_TAIL or np.ptp(shifted) < _EVEN:
-        return _normalized(np.exp(shifted)), 0.0
+        return np.exp(shifted), 0.0
     order = np.argsort(shifted)
     tail = order[-size:]
     weights = np.exp(shifted)
     cutoff = float(weights[order[-size - 1]])
     excess = weights[tail] - cutoff
     if excess[-1] <= 0.0 or excess[int(size / 4 + 0.5) - 1] <= 0.0:
-        return _normalized(weights), 0.0
+        return weights, 0.0
     shape, scale = _fit(excess)
     if math.isfinite(shape) and scale > 0.0:
         places = (np.arange(1, size + 1) - 0.5) / size
         weights[tail] = np.minimum(cutoff + _quantile(places, shape, scale), 1.0)
-    return _normalized(weights), shape
+    return weights, shape
 
 
 def _fit(excess: FloatArray) -> tuple[float, float]:
@@ -68,7 +74,3 @@ def _quantile(places: FloatArray, shape: float, scale: float) -> FloatArray:
     if shape == 0.0:
         return np.asarray(-scale * np.log1p(-places))
     return np.asarray(scale * np.expm1(-shape * np.log1p(-places)) / shape)
-
-
-def _normalized(weights: FloatArray) -> FloatArray:
-    return np.asarray(weights / weights.sum())

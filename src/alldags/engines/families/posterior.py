@@ -60,21 +60,26 @@ class FamilyDiagnostics(Diagnostics):
         return () if self.converged else self.warnings
 
 
-class FamilyPosterior(NodePosterior):
-    """A weighted sample of sets, coefficients and intercepts, beside the posterior of the expansion.
+class WeightedPosterior(NodePosterior):
+    """A weighted sample of sets, coefficients and intercepts, beside the posterior of an approximation.
 
-    Means, inclusion probabilities and second moments are those of the expansion, which an engine knows exactly (or as
-    well as it can), plus the difference that the weights make over the same draws.
+    Means, inclusion probabilities and second moments are those of the approximation, which an engine knows exactly (or
+    as well as it can), plus the difference that the weights make over the same draws.
+
+    Parameters
+    ----------
+    base
+        The posterior of the approximation.
+    draws
+        From it, weighted.
+    diagnostics
+        How it was computed.
     """
 
-    def __init__(
-        self, family: AnyFamily, expanded: Expanded, draws: WeightedDraws, diagnostics: FamilyDiagnostics
-    ) -> None:
-        self.problem = expanded.posterior.problem
+    def __init__(self, base: NodePosterior, draws: WeightedDraws, diagnostics: FamilyDiagnostics) -> None:
+        self.problem = base.problem
         self.diagnostics = diagnostics
-        self.family = family
-        self.statistics = expanded.statistics
-        self.base = expanded.posterior
+        self.base = base
         self.weighted = draws
 
     def _corrected(self, exact: FloatArray, values: FloatArray) -> FloatArray:
@@ -118,11 +123,6 @@ class FamilyPosterior(NodePosterior):
         return np.asarray(0.5 * (found + found.T))
 
     @property
-    def noise_variance(self) -> float:
-        """There is none: nan."""
-        return math.nan
-
-    @property
     def log_evidence(self) -> float | None:
         base = self.base.log_evidence
         return None if base is None else base + self.weighted.log_mean_weight
@@ -159,15 +159,6 @@ class FamilyPosterior(NodePosterior):
 
     # -- draws -------------------------------------------------------------------------------------------------------
 
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients (size, k), resampled by weight, and nan for the noise."""
-        return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
-
-    def draw_with_intercept(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return intercepts (size,), at the means of the terms, and coefficients (size, k)."""
-        places = self.places(size, rng)
-        return self.weighted.intercept[places], self.weighted.coefficients[places]
-
     def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""
         levels = (np.arange(size) + rng.random()) / size
@@ -191,3 +182,28 @@ class FamilyPosterior(NodePosterior):
     @property
     def set_draws(self) -> float:
         return min(self.weighted.size * self.weighted.effective_share, self.base.set_draws)
+
+
+class FamilyPosterior(WeightedPosterior):
+    """A node that is not normal: no noise, and an intercept on the scale of its linear predictor."""
+
+    def __init__(
+        self, family: AnyFamily, expanded: Expanded, draws: WeightedDraws, diagnostics: FamilyDiagnostics
+    ) -> None:
+        super().__init__(expanded.posterior, draws, diagnostics)
+        self.family = family
+        self.statistics = expanded.statistics
+
+    @property
+    def noise_variance(self) -> float:
+        """There is none: nan."""
+        return math.nan
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients (size, k), resampled by weight, and nan for the noise."""
+        return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
+
+    def draw_with_intercept(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return intercepts (size,), at the means of the terms, and coefficients (size, k)."""
+        places = self.places(size, rng)
+        return self.weighted.intercept[places], self.weighted.coefficients[places]

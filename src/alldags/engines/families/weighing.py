@@ -8,13 +8,14 @@ it is drawn anew around its mode given the coefficients, and the weight accounts
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from alldags.engines.conjugate.partner import draw_partners
-from alldags.engines.families.expansion import Design, Expanded
+from alldags.engines.families.expansion import AMPLE_INFORMATION, Design, Expanded
 from alldags.engines.families.pareto import smooth
 from alldags.nodes.family import AnyFamily, Poisson
 from alldags.nodes.quadratic import Batch, QuadraticStatistics
@@ -53,6 +54,8 @@ class WeightedDraws:
         Shape of the weights' tail; above 0.7 they cannot be trusted.
     partners
         Other coefficients given the same parent sets, under the expansion, shape (draws, k).
+    log_weights
+        As they were before smoothing, shape (draws,); empty for draws of a chain.
     """
 
     intercept: FloatArray
@@ -61,6 +64,7 @@ class WeightedDraws:
     log_mean_weight: float
     k_hat: float
     partners: FloatArray
+    log_weights: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def size(self) -> int:
@@ -83,28 +87,81 @@ def weigh(design: Design, expanded: Expanded, size: int, rng: np.random.Generato
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, _ = expanded.posterior.draw(size, draw_rng)
     normals = normal_rng.standard_normal(size)
-    rows = expanded.statistics.rows
-    block = int(min(max(_BLOCK_VALUES // max(rows, 1), 4), size))
+    if expanded.statistics.information[0, 0] >= AMPLE_INFORMATION:
+        intercept, log_weight = _weigh_at_once(design, expanded.statistics, coefficients, normals)
+    else:
+        intercept, log_weight = _weigh_in_blocks(design, expanded.statistics, coefficients, normals)
+    weights, k_hat, log_mean = smooth(log_weight)
+    partners = draw_partners(expanded.posterior.problem, coefficients, np.full(size, np.nan), partner_rng)
+    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners, log_weight)
+
+
+def row_blocks(rows: int, draws: int) -> Iterator[slice]:
+    """Yield slices of rows that, times all draws, stay in the cache."""
+    step = max(_BLOCK_VALUES // max(draws, 1), 8)
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def _weigh_at_once(
+    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return intercepts and log weights, shape (draws,) each, in one pass over the rows.
+
+    There is so much information that the intercept's mode follows the coefficients as the expansion says.
+    """
+    spread = 1.0 / math.sqrt(float(statistics.information[0, 0]))  # of an expansion that is flat already
+    intercept = statistics.intercept(coefficients) + spread * normals
+    proposal = -0.5 * normals**2 - math.log(spread) - 0.5 * math.log(2.0 * math.pi)
+    value, slopes = np.zeros(len(normals)), np.vstack([coefficients.T, intercept, np.ones(len(normals))])
+    for batch in design.batches():
+        offset = np.zeros(len(batch.child)) if batch.offset is None else batch.offset
+        rows = np.column_stack([batch.terms, np.ones(len(batch.child)), offset])
+        value += (batch.child @ rows) @ slopes + design.family.constant(batch.child)
+        for part in row_blocks(len(rows), len(value)):
+            value -= design.family.total_cumulant(rows[part] @ slopes)
+    return intercept, value - proposal - statistics.log_integral(coefficients)
+
+
+def _weigh_in_blocks(
+    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return intercepts and log weights, shape (draws,) each, with the intercept's mode found for each draw."""
+    size = len(normals)
+    block = int(min(max(_BLOCK_VALUES // max(statistics.rows, 1), 4), size))
     pieces = [
-        _weigh_block(design, expanded.statistics, coefficients[i : i + block], normals[i : i + block])
+        _weigh_block(design, statistics, coefficients[i : i + block], normals[i : i + block])
         for i in range(0, size, block)
     ]
     intercept, log_weight = (np.concatenate(part) for part in zip(*pieces, strict=True))
-    weights, k_hat = smooth(log_weight)
-    top = float(log_weight.max())
-    log_mean = top + math.log(float(np.exp(log_weight - top).mean()))
-    partners = draw_partners(expanded.posterior.problem, coefficients, np.full(size, np.nan), partner_rng)
-    return WeightedDraws(intercept, coefficients, weights, log_mean, k_hat, partners)
+    return intercept, log_weight
+
+
+def log_weights_of(
+    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, intercept: FloatArray
+) -> FloatArray:
+    """Return log weights of draws that came from elsewhere, shape (draws,)."""
+    block = int(min(max(_BLOCK_VALUES // max(statistics.rows, 1), 4), len(intercept)))
+    pieces = [
+        _weigh_block(design, statistics, coefficients[i : i + block], None, intercept[i : i + block])[1]
+        for i in range(0, len(intercept), block)
+    ]
+    return np.concatenate(pieces)
 
 
 def _weigh_block(
-    design: Design, statistics: QuadraticStatistics, coefficients: FloatArray, normals: FloatArray
+    design: Design,
+    statistics: QuadraticStatistics,
+    coefficients: FloatArray,
+    normals: FloatArray | None,
+    given: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intercepts and log weights of some draws, shape (draws,) each."""
+    """Return intercepts, made of normals or given, and log weights of some draws, shape (draws,) each."""
     parts = [(batch, batch.predictor(coefficients)) for batch in design.batches()]
     family = design.family
     center, curvature = _intercept_mode(family, parts, statistics.intercept(coefficients))
     curvature = curvature / _WIDER
+    if normals is None:
+        normals = np.zeros(len(center)) if given is None else (given - center) * np.sqrt(curvature)
     intercept = center + normals / np.sqrt(curvature)
     proposal = -0.5 * normals**2 + 0.5 * np.log(curvature / (2.0 * math.pi))
     value = np.zeros(len(normals))

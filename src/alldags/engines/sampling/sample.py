@@ -46,12 +46,9 @@ from alldags.typing import FloatArray, IntArray
 _ALLOWED = 12.0  # nats by which a set that was not met may lie below the full one
 STUCK = 1.05  # an R-hat above: what has been run counts as warm-up
 EFFECTIVE_DRAWS = 400  # of each coefficient wanted if no target_mcse is given
-INCLUSION_ERROR, INCLUSION_ERROR_OF_MODES = 0.02, 0.0125  # largest one wanted; the second with several modes
-SD_ERROR, SD_ERROR_OF_MODES = (
-    0.35,
-    0.15,
-)  # of a standard deviation, relative to it, wanted; the second with several modes
-SD_WORK = 200_000  # sweeps times parents, beyond which errors of standard deviations do not lengthen a run
+INCLUSION_ERROR = 0.02  # largest one of an inclusion probability that is called agreement
+SMALL_INCLUSION_ERROR, SMALL_SD_ERROR = 0.0125, 0.15  # wanted while that is cheap; the second relative to the sd
+CHEAP, CHEAP_WITH_MODES = 50_000, 200_000  # sweeps times parents; the second with several modes
 WARM_UP = 50  # sweeps, at least
 MOST_CHAINS = 8  # if there are so many modes
 MOST_SEARCHES = 8  # times those asked for, where modes are found
@@ -345,10 +342,10 @@ def longer(engine: Wishes, report: MCMCDiagnostics) -> float:
     else:
         draws = float(np.min(report.effective_draws[~np.isnan(report.split_r_hat)], initial=np.inf))
         need = EFFECTIVE_DRAWS / max(draws, 1.0)
-    presence = INCLUSION_ERROR_OF_MODES if report.modes > 1 else INCLUSION_ERROR
-    need = max(need, (report.max_inclusion_mcse / presence) ** 2)
-    if report.sweeps * report.mcse.size < SD_WORK:
-        need = max(need, (report.relative_sd_error / (SD_ERROR_OF_MODES if report.modes > 1 else SD_ERROR)) ** 2)
+    cheap = report.sweeps * report.mcse.size < (CHEAP_WITH_MODES if report.modes > 1 else CHEAP)
+    need = max(need, (report.max_inclusion_mcse / (SMALL_INCLUSION_ERROR if cheap else INCLUSION_ERROR)) ** 2)
+    if cheap:
+        need = max(need, (report.relative_sd_error / SMALL_SD_ERROR) ** 2)
     apart = report.max_r_hat > R_HAT or report.weight_r_hat > WEIGHT_R_HAT or report.missed > 0.0
     return max(need, 2.0) if apart else need
 

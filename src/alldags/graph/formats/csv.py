@@ -2,7 +2,8 @@
 
 A row with an empty effect names a variable without giving an edge; variables are ordered by first mention. An empty
 or missing probability stands for the default. An edge whose direction is open has two rows, one for each. Spaces after
-a comma are skipped unless they are inside quotes.
+a comma are skipped unless they are inside quotes. Where the header has semicolons or tabs instead of commas, so have
+the rows; a probability may then have a decimal comma.
 """
 
 from __future__ import annotations
@@ -28,21 +29,28 @@ _ALIASES = {
 
 def parse(text: str, probability: float) -> CandidateGraph:
     """Read a graph from CSV."""
-    rows = _rows(text)
+    mark = _delimiter(text)
+    rows = _rows(text, mark)
     where, header = next(rows, ("line 1", []))
     columns = _checked_header(header, where)
     found = Collector(probability)
     for where, row in rows:
         if len(row) > len(columns) or len(row) < 2:
             raise GraphError(f"{where}: expected {len(columns)} values ({','.join(columns)}), got {len(row)}: {row}")
-        _add(found, dict(zip(columns, row, strict=False)), where)
+        _add(found, dict(zip(columns, row, strict=False)), where, decimal_comma=mark != ",")
     return found.graph()
 
 
-def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
+def _delimiter(text: str) -> str:
+    """Return what separates the values: what the header has most of."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    return max(",;\t", key=header.count)
+
+
+def _rows(text: str, mark: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each row that is not blank with its place in the text."""
     # newline="" keeps line ends inside quoted names as they are
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
     try:
         for row in reader:
             if row:
@@ -63,8 +71,10 @@ def _checked_header(header: list[str], where: str) -> list[str]:
     return columns
 
 
-def _add(found: Collector, row: dict[str, str], where: str) -> None:
+def _add(found: Collector, row: dict[str, str], where: str, *, decimal_comma: bool) -> None:
     probability = row.get("probability", "").strip()
+    if decimal_comma:
+        probability = probability.replace(",", ".")
     if row.get("effect", ""):
         found.edge(row.get("cause", ""), row["effect"], probability or None, where)
     elif probability:

@@ -1,4 +1,6 @@
-"""dagitty: ``dag { x [exposure]; x -> y; {a b} -> x <- c }``; probabilities in the edge attribute ``probability``.
+"""dagitty: ``dag { x [exposure]; x -> y; {a b} -> x <- c }``, or arrows alone.
+
+Probabilities are in the edge attribute ``probability``.
 
 Roles (``exposure``, ``outcome``, ``adjusted``), positions and ``beta`` are ignored; ``a <-> b`` is a hidden common
 cause of two variables, a variable marked as latent is an error. The direction of ``a -- b`` is open; its
@@ -14,8 +16,20 @@ _DAGITTY = Dialect("dagitty", types=("dag", "pdag", "digraph"), keywords=frozens
 
 
 def parse(text: str, probability: float) -> CandidateGraph:
-    """Read a graph from dagitty text."""
-    return parse_arrows(text, probability, _DAGITTY)
+    """Read a graph from dagitty text, or from its inside alone: lines such as ``smoking -> risk``."""
+    return parse_arrows(f"dag {{ {text}\n}}" if is_bare(text) else text, probability, _DAGITTY)
+
+
+def is_bare(text: str) -> bool:
+    """Tell whether a text is arrows without ``dag { }`` around them.
+
+    Examples
+    --------
+    >>> from alldags.graph.formats.dagitty import is_bare
+    >>> is_bare("age -> risk <- sex"), is_bare("dag { age -> risk }"), is_bare("y ~ x")
+    (True, False, False)
+    """
+    return "{" not in text and any(arrow in text for arrow in ("->", "<-", "--"))
 
 
 def write(graph: CandidateGraph) -> str:

@@ -49,7 +49,13 @@ def with_terms(
     for reason in (_unsuited(prior, engine), _unsuited_rows(table, graphs)):
         if reason is not None:
             raise reason
-    clash = [name for name in found if name in data.families]
+    heavy = [name for name in found if name in data.heavy]
+    if heavy and not on_demand:
+        raise DataError(
+            f"{heavy[0]!r} has heavy tails and terms: curves are for normal noise only yet; leave it out of terms, or "
+            "give it normal noise"
+        )
+    clash = [name for name in found if name in data.families or name in data.heavy]
     if clash and not on_demand:
         raise DataError(
             f"{clash[0]!r} is yes/no or a count and has terms: curves are for normal outcomes only yet; leave it out "
@@ -59,7 +65,7 @@ def with_terms(
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")
     rows = RowTable(source.numbers(data.pooled.names))
-    kept = {name: item for name, item in found.items() if name not in data.families}
+    kept = {name: item for name, item in found.items() if name not in data.families and name not in data.heavy}
     return replace(data, curved=CurvedRows(kept, rows, on_demand)), _not_curved(clash)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from alldags.errors import require
 from alldags.show.plots import style
 from alldags.show.summary import EffectSummary, GivenEffect
-from alldags.show.words import amount, interval_name
+from alldags.show.words import amount, interval_name, percent
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
 def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
     grid, density = smooth_density(values)
     axes.fill_between(grid, mass * density, color=style.EFFECT, alpha=0.25, linewidth=0)
-    axes.plot(grid, mass * density, color=style.EFFECT, linewidth=1.5, label=f"there is an effect: {mass:.1%}")
+    axes.plot(grid, mass * density, color=style.EFFECT, linewidth=1.5, label=f"there is an effect: {percent(mass)}")
     axes.set_ylabel("posterior density")
 
 

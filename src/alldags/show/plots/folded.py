@@ -64,3 +64,34 @@ def folded(tiers: Sequence[Sequence[str]], edges: Mapping[Edge, float], kept: Co
         layers.append(tuple(inside))
     shown = tuple(layer for layer in layers if layer)
     return FoldedGraph(tuple(name for layer in shown for name in layer), edges, shown, frozenset(boxes))
+
+
+def most_connected(
+    tiers: Sequence[Sequence[str]], edges: Mapping[Edge, float], limit: int, named: Collection[str | None] = ()
+) -> FoldedGraph:
+    """Return the graph of the variables with the most probable edges, the rest folded.
+
+    Parameters
+    ----------
+    tiers
+        All variables in layers, causes first.
+    edges
+        Probability of each edge.
+    limit
+        How many variables are kept.
+    named
+        Variables that are kept in any case.
+
+    Examples
+    --------
+    >>> from alldags.show.plots.folded import most_connected
+    >>> graph = most_connected([["a", "b", "c"], ["y"]], {("a", "y"): 0.1, ("b", "y"): 0.9}, 2)
+    >>> list(graph.edges), len(graph.folded)
+    ([('b', 'y')], 1)
+    """
+    weight = {name: 0.0 for tier in tiers for name in tier}
+    for edge, probability in edges.items():
+        for name in edge:
+            weight[name] += probability
+    kept = set(sorted(weight, key=lambda name: (name not in named, -weight[name]))[:limit])
+    return folded(tiers, {edge: p for edge, p in edges.items() if kept.issuperset(edge)}, kept)

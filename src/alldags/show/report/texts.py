@@ -100,6 +100,11 @@ def shape_words(summary: EffectSummary) -> str:
     """Say what is assumed of the form of the regressions."""
     scales = {"bernoulli": "log-odds", "poisson": "log rate"}
     odd = [f"the {scales[item.family]} of {item.name}" for item in summary.not_normal]
+    if not odd and summary.measure == "mean":
+        return "effects bend, and differ between rows, no more than the terms that were looked for, with even noise"
+    if not odd and summary.heavy_tails:
+        names = " and ".join(item.name for item in summary.heavy_tails)
+        return f"effects are straight lines with even noise around them (that of {names} may have heavy tails)"
     if not odd:
         return "effects are straight lines with even noise around them"
     return f"{' and '.join(odd)} and everything else on the way are straight lines in their causes"

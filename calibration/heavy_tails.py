@@ -1,0 +1,87 @@
+"""``python -m calibration.heavy_tails [--sets 200]``: coverage, error and width with normal and with Student-t noise.
+
+Eight covariates: three confounders, two that drive the treatment only, two the outcome only, one that does nothing; the
+edge from treatment to outcome is certain. Noise of standard deviation about one: normal, Student's t with 3 degrees of
+freedom (heavier than the 4 of the model), 5% of the rows ten times as far out, and skewed (exponential), which neither
+model holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import alldags as ad
+from alldags.files import write_text
+from alldags.typing import FloatArray
+
+FOLDER = Path(__file__).parent / "results"
+NAMES = tuple(f"c{i}" for i in range(8))
+ON_TREATMENT = np.array([0.5, 0.4, -0.3, 0.4, -0.4, 0.0, 0.0, 0.0])
+ON_OUTCOME = np.array([0.5, 0.3, -0.3, 0.0, 0.0, 0.4, -0.4, 0.0])
+EFFECT = 0.4
+GRAPH = ad.CandidateGraph.from_tiers([NAMES, ["x"], ["y"]], 0.5).with_edge("x", "y", 1.0)
+FAMILIES: tuple[dict[str, ad.Student], ...] = ({}, {"y": ad.Student()})
+
+
+def _far_out(rng: np.random.Generator, rows: int) -> FloatArray:
+    return np.asarray(rng.standard_normal(rows) * np.where(rng.random(rows) < 0.05, 10.0, 1.0))
+
+
+NOISE: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
+    "normal": lambda rng, rows: rng.standard_normal(rows),
+    "t, 3 degrees of freedom": lambda rng, rows: rng.standard_t(3, rows),
+    "5% ten times as far out": _far_out,
+    "skewed": lambda rng, rows: rng.standard_exponential(rows) - 1.0,
+}
+
+
+def run(noise: str, rows: int, seed: int) -> list[tuple[float, float, float]]:
+    """Return estimate and ends of the 95% interval, with normal noise and with Student's."""
+    rng = np.random.default_rng([list(NOISE).index(noise), rows, seed])
+    c = rng.standard_normal((rows, 8)) @ np.linalg.cholesky(0.3 ** np.abs(np.subtract.outer(range(8), range(8)))).T
+    x = c @ ON_TREATMENT + rng.standard_normal(rows)
+    y = EFFECT * x + c @ ON_OUTCOME + NOISE[noise](rng, rows)
+    table = dict(zip(NAMES, c.T, strict=True)) | {"x": x, "y": y}
+    found = [ad.fit(table, GRAPH, rng=seed, families=families).effect("x", "y") for families in FAMILIES]
+    return [(effect.mean, *effect.interval()) for effect in found]
+
+
+def row(noise: str, rows: int, found: FloatArray) -> str:
+    """Return one line of the table; `found` has shape (sets, 2, 3)."""
+    error = found[:, :, 0] - EFFECT
+    covered = (found[:, :, 1] <= EFFECT) & (found[:, :, 2] >= EFFECT)
+    width = (found[:, :, 2] - found[:, :, 1]).mean(axis=0)
+    columns = (
+        [f"{value:+.3f}" for value in error.mean(axis=0)],
+        [f"{value:.3f}" for value in np.sqrt((error**2).mean(axis=0))],
+        [f"{100 * value:.1f}%" for value in covered.mean(axis=0)],
+        [f"{value:.3f}" for value in width],
+    )
+    return f"| {noise} | {rows:,} | {len(found)} | {' | '.join(' / '.join(pair) for pair in columns)} |"
+
+
+def table(lines: Sequence[str]) -> str:
+    """Return the table."""
+    head = "| noise | rows | sets | bias: normal / Student | rmse | covered by 95% intervals | width |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- | --- | --- |", *lines])
+
+
+def main() -> None:
+    """Run all cells and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=200, help="data sets of each cell")
+    options = parser.parse_args()
+    lines = []
+    for rows in (200, 1000):
+        for noise in NOISE:
+            lines.append(row(noise, rows, np.array([run(noise, rows, seed) for seed in range(options.sets)])))
+            print(lines[-1], flush=True)
+    write_text(FOLDER / "heavy_tails.md", table(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

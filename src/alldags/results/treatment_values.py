@@ -1,0 +1,57 @@
+"""Values of the treatment as users write them: numbers, or the words that stand for 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags import checks
+from alldags.errors import AlldagsError, did_you_mean
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+
+def treatment_value(effect: Effect, value: Any, what: str = "the value the treatment is set to") -> float:
+    """Return a value of the treatment as a number; a word by what it stands for in the table.
+
+    Parameters
+    ----------
+    effect
+        Whose treatment it is.
+    value
+        A finite number, or one of the two words (truth values) of the treatment's column.
+    what
+        What it is for, to begin an error with.
+
+    Examples
+    --------
+    >>> import numpy as np, alldags as ad
+    >>> from alldags.results.treatment_values import treatment_value
+    >>> x = np.random.default_rng(0).integers(0, 2, 50)
+    >>> table = {"smoker": np.where(x == 1, "yes", "no"), "score": x + np.arange(50) % 7}
+    >>> effect = ad.fit(table, ad.CandidateGraph.from_order(["smoker", "score"])).effect("smoker", "score")
+    >>> treatment_value(effect, "yes"), treatment_value(effect, 0)
+    (1.0, 0.0)
+    """
+    seen = effect.posterior._data.seen
+    levels = None if seen is None else seen.levels.get(effect.treatment)
+    words = () if levels is None or levels.is_category else levels.words
+    if isinstance(value, bool | np.bool_) and words == ("False", "True"):
+        return float(value)
+    if not isinstance(value, str):
+        return checks.finite(what, value)
+    if not words:
+        raise AlldagsError(f"{what} must be a finite number, got {value!r}: {effect.treatment!r} has no words")
+    if value not in words:
+        listed = " and ".join(map(repr, words))
+        raise AlldagsError(f"{effect.treatment!r} has the levels {listed}, not {value!r}{did_you_mean(value, words)}")
+    return float(words.index(value))
+
+
+def treatment_values(effect: Effect, values: Any) -> list[float]:
+    """Return several values of the treatment, or a single one, as numbers."""
+    several = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    return [treatment_value(effect, value, "a value of the treatment") for value in several]

@@ -1,0 +1,115 @@
+"""The command line speaks of options, not of Python, and keeps an answer when a part beside it cannot be made."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from alldags.command_words import with_options
+from alldags.show.table import text_table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    rng = np.random.default_rng(3)
+    rows = ["site,x,y"]
+    for i in range(120):
+        x = rng.normal() + i % 3
+        rows.append(f"{'abc'[i % 3]},{x:.4f},{0.5 * x + rng.normal():.4f}")
+    (folder / "t.csv").write_text("\n".join(rows), encoding="utf-8")
+    (folder / "g.toml").write_text('tiers = [["site"], ["x"], ["y"]]\n', encoding="utf-8")
+    return folder
+
+
+ASKED = ["effect", "t.csv", "--graph", "g.toml", "--treatment", "x", "--outcome", "y"]
+
+
+def run(folder, *arguments, **more):
+    command = [sys.executable, "-m", "alldags", *arguments]
+    return subprocess.run(command, cwd=folder, text=True, check=False, **({"capture_output": True} | more))
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("leave out of families= if", "leave out of --family if"),
+        ("use families={'x': 'bernoulli', 'n': \"poisson\"}", "use --family x=bernoulli --family n=poisson"),
+        ("fit with families='normal' to ask for it", "fit with --family normal to ask for it"),
+        ("fit(..., terms='auto') looks", "--terms auto looks"),
+        ("use engine='auto', 'exact' or 'mcmc'; or", "use --engine auto, exact or mcmc; or"),
+        ("missing='impute' assumes less", "--missing impute assumes less"),
+        ("weight_kind='sampling'", "--weight-kind sampling"),
+        ("but cluster= says", "but --cluster says"),
+        ("posterior.edge_probabilities() has", "alldags edges has"),
+        ("ask posterior.checks()", "ask --checks"),
+        ("effect.sensitivity() says", "--sensitivity says"),
+        ("with Prior(slab_variance=2.0) it", "with --slab-variance 2.0 it"),
+        ("say so: graph.instrument('z', treatment='x')", "leave its other edges out of the graph"),
+    ],
+)
+def test_python_becomes_options(said, shown):
+    assert with_options(said) == shown
+
+
+def test_an_answer_is_not_lost_with_a_part_beside_it(folder):
+    done = run(folder, *ASKED, "--checks", "--sensitivity", "--paths")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Raising x by one unit changes y by")
+    assert "x -> y" in done.stdout
+    flat = " ".join(done.stdout.split())
+    assert "--checks: not made: checks look at numbers, and 'site' is a category" in flat
+    assert "--sensitivity: not made: 'site' is a category" in flat
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    told = json.loads(run(folder, *ASKED, "--checks", "--json").stdout)
+    assert list(told["not_made"]) == ["checks"]
+    assert "checks" not in told
+
+
+def test_an_answer_is_printed_before_a_report_that_cannot_be_written(folder):
+    done = run(folder, *ASKED, "--report", "nowhere/r.html")
+    assert done.returncode == 2
+    assert done.stdout.startswith("Raising x by one unit")
+    assert "nowhere" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["effect", "t.csv", "--treatment", "x", "--outcome", "y", "--graph"],
+            "--graph is missing: the file that says",
+        ),
+        (ASKED[:1] + ASKED[2:], "the file of the data is missing: the table, such as"),
+    ],
+)
+def test_what_was_forgotten(folder, arguments, message):
+    done = run(folder, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_errors_are_as_wide_as_the_terminal(folder):
+    ours, theirs = pty.openpty()
+    run(folder, "graph", "g.nothing", capture_output=False, stderr=theirs, env={**os.environ, "COLUMNS": "60"})
+    os.close(theirs)
+    lines = os.read(ours, 100_000).decode().splitlines()
+    os.close(ours)
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 60
+
+
+def test_long_names_of_columns_are_broken_before_columns_are():
+    names = ["cause", "effect_if_present", "effect_if_absent", "sign_flips_at"]
+    text = text_table(names, [["x", 0.123, 4.5, None]], width=48)
+    assert text.splitlines()[:2] == [
+        "cause  effect_if_  effect_if_     sign_",
+        "          present      absent  flips_at",
+    ]
+    assert text_table(names, [["x", 0.123, 4.5, None]], width=None).count("\n") == 1
