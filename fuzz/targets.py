@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ import alldags as ad
 from alldags.graph.io import format_graph, parse_graph
 from fuzz import mutate, seeds
 from fuzz.judge import PATIENCE, Finding, TooSlow, check_message
+
+if TYPE_CHECKING:
+    from alldags.app.study import Study
 
 
 class Case(NamedTuple):
@@ -152,17 +155,19 @@ def _page_question(rng: Random) -> Case:
 
 
 @lru_cache
-def _moments() -> ad.Moments:
-    return ad.Moments.from_table(seeds.table())
+def _study() -> Study:
+    from alldags.app.study import Study
+
+    return Study("data.csv", ad.Moments.from_table(seeds.table()), seeds.question(), ())
 
 
 def _ask_page(case: Case, _: Path) -> None:
     from alldags.app.answer import answer, export, parsed
 
     question = parsed(case.content)
-    answer(_moments(), question)
+    answer(_study(), question)
     for kind in ("graph", "python"):
-        export(_moments(), question, kind, "data.csv")
+        export(_study(), question, kind)
 
 
 # -- command lines -----------------------------------------------------------------------------------------------------

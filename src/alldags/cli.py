@@ -562,7 +562,8 @@ def main() -> None:
         message = with_options(_forgotten(error) or " ".join(str(error).split()))
         _end(shortened(printable(message)), 2)
     except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and not re.search("map segment|allocate memory", str(error)):
+        short = any(said in str(error) for said in ("map segment", "allocate memory"))  # no room for a library
+        if isinstance(error, ImportError) and not short:
             raise
         _end("out of memory; use fewer rows, variables or candidate edges, or a larger machine", 2)
     except KeyboardInterrupt:

@@ -53,7 +53,7 @@ def test_a_constant_column_is_still_called_constant():
         ad.fit(table(x=0.0), GRAPH)
 
 
-@pytest.mark.filterwarnings("ignore:the chains of:alldags.AlldagsWarning")
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
 @pytest.mark.parametrize("engine", ["auto", "certified", "mcmc", "full", "gibbs", "vb"])
 @pytest.mark.parametrize("seed", range(3))
 def test_three_rows_have_infinite_spread_and_no_nan(engine, seed):
