@@ -13,7 +13,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast
 from alldags.results.effect import Effect
-from alldags.results.summarize import computed_line
+from alldags.results.summarize import computed_line, engine_names
 from alldags.show.summary import NotNormal
 
 if TYPE_CHECKING:
@@ -37,17 +37,6 @@ def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
 def computed_words(effect: Effect) -> str:
     """Say how the regressions were computed: those that are not normal by weighted draws, unless they were sampled."""
     return computed_line(engine_names(effect).values())
-
-
-def engine_names(effect: Effect) -> dict[str, str]:
-    """Return, for each regression that the effect runs through, how it was computed."""
-    names = dict(effect.engines_used)
-    for total in effect._totals.items:
-        for node in total.nodes():
-            found = node.diagnostics
-            if isinstance(found, FamilyDiagnostics) and not found.fallback:
-                names[node.problem.child] = "weighted"
-    return names
 
 
 class LinkEffect(Effect):

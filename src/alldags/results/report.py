@@ -16,8 +16,7 @@ from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
-from alldags.results.other_scales import engine_names
-from alldags.results.summarize import computed_line
+from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share

@@ -12,6 +12,7 @@ from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
+from alldags.engines.families.posterior import FamilyDiagnostics
 from alldags.engines.families.student_posterior import StudentDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -78,7 +79,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         is_binary=_is_binary(posterior._data, effect.treatment),
         least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
-        computed=computed_line(_ways(effect)),
+        computed=computed_line(engine_names(effect).values()),
         heavy_tails=_heavy_tails(effect),
         sd_hidden=effect.sd_hidden,
         hidden=hidden_line(effect, level),
@@ -92,13 +93,15 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
     return replace(found, **effect._summary_fields(level))
 
 
-def _ways(effect: Effect) -> list[str]:
-    """Return how each regression was computed; those with heavy tails by weighted draws, unless they were sampled."""
-    heavy = {item.name for item in _heavy_tails(effect)}
-    own = ("row-weights",)
-    return [
-        "weighted" if name in heavy and engine not in own else engine for name, engine in effect.engines_used.items()
-    ]
+def engine_names(effect: Effect) -> dict[str, str]:
+    """Return, for each regression that the effect runs through, how it was computed."""
+    names = dict(effect.engines_used)
+    for total in effect._totals.items:
+        for node in total.nodes():
+            found = node.diagnostics
+            if isinstance(found, FamilyDiagnostics) and not found.fallback:
+                names[node.problem.child] = "weighted"
+    return names
 
 
 def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:

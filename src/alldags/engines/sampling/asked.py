@@ -20,7 +20,7 @@ from alldags.engines.sampling.explore import nothing_found
 from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import Seen, State, extend, posterior_target, stack_systems
 from alldags.engines.sampling.sample import Sample, reach, warmed_up
-from alldags.kernels.sampler.chain import Systems
+from alldags.kernels.sampler.chain import Systems, set_log_weights
 from alldags.kernels.sampler.moves import MEAN, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
@@ -63,6 +63,11 @@ class AskedPosterior(SampledPosterior):
     diagnostics: AskedDiagnostics
 
     @property
+    def ends(self) -> tuple[State, ...]:
+        """Where the chains ended."""
+        return self._sample.states
+
+    @property
     def _evidence(self) -> Evidence:
         if self._rough is None:
             sample, rng = self._sample, deepcopy(self._rng)  # the same answer whenever it is asked for
@@ -85,7 +90,12 @@ class AskedPosterior(SampledPosterior):
 
 
 def sample_asked(
-    problem: NodeProblem, asked: FloatArray, floor: float, rng: np.random.Generator, run: Run = FULL
+    problem: NodeProblem,
+    asked: FloatArray,
+    floor: float,
+    rng: np.random.Generator,
+    run: Run = FULL,
+    starts: tuple[State, ...] = (),
 ) -> AskedPosterior:
     """Return the posterior of a node whose chains agree on ``asked @ coefficients``.
 
@@ -101,12 +111,14 @@ def sample_asked(
         Source of randomness.
     run
         How long.
+    starts
+        Where chains of a similar problem ended; by default they start from sets of different sizes.
     """
     kept, explorer, *generators = rng.spawn(2 + _CHAINS)
     systems = stack_systems(problem)
     none = np.zeros((0, problem.k), dtype=bool)
     target = posterior_target(systems, 1, none, none)
-    states, dismissed = _climbed(systems, _starts(problem, explorer), target, run, generators)
+    states, dismissed = _climbed(systems, starts or _starts(problem, explorer), target, run, generators)
     seen, goal = None, run.sweeps
     while True:
         done = 0 if seen is None else seen.sweeps
@@ -126,7 +138,7 @@ def _climbed(
     systems: Systems, states: tuple[State, ...], target: Target, run: Run, generators: list[np.random.Generator]
 ) -> tuple[tuple[State, ...], int]:
     """Return states after warm-up, which is repeated while the heaviest set that chains are at becomes much heavier."""
-    height, dismissed = -math.inf, 0
+    height, dismissed = _heaviest(systems, states), 0
     for _ in range(_WARM_UPS):
         states, dismissed = warmed_up(systems, states, target, run.warm_up, generators)
         top = max(state.log_weight for state in states)
@@ -134,6 +146,14 @@ def _climbed(
             break
         height = top
     return states, dismissed
+
+
+def _heaviest(systems: Systems, states: tuple[State, ...]) -> float:
+    """Return the largest log weight of the sets that chains are at."""
+    out = np.empty(len(states))
+    sets, settings = np.array([state.present for state in states]), np.array([state.setting for state in states])
+    set_log_weights(systems, sets, settings, out)
+    return float(out.max())
 
 
 def _starts(problem: NodeProblem, rng: np.random.Generator) -> tuple[State, ...]:

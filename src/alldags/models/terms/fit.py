@@ -15,10 +15,12 @@ from alldags.models.terms.make import base_columns, bends_of, given_columns
 from alldags.models.terms.moments import ArmMoments, arm_moments
 from alldags.models.terms.no_effect import probability_no_effect
 from alldags.models.terms.node import NEGLIGIBLE, TermNode, TermSpec
-from alldags.models.terms.structures import Structure, StructureFit, fit_structure, structure
+from alldags.models.terms.structures import Structure, StructureFit, fit_structure, glance_structure, structure
+from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
 _HOPELESS = 4.6  # nats below the best evidence, from which a structure is left out
+_PLAINLY = 30.0  # likewise, in short runs
 _LINKED = 0.5  # weight of the answer with the link, beside the one without: outcomes cannot tell which is right
 _LEAST_ROWS = 20  # in each arm, for arms of their own
 
@@ -32,21 +34,34 @@ def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
     raised = raised_by_link(spec, columns, arms, moments, rng)
     chosen = [item.varying(moments) for item in _structures(spec, columns, len(moments.rows), raised)]
     asked = [_asked(spec, columns, raw, item, moments, sample) for item in chosen]
-    streams = rng.spawn(2 * len(chosen))
-    plain = tuple(
-        fit_structure(item.unlinked(), moments, spec.prior, question, stream)
-        for item, question, stream in zip(chosen, asked, streams, strict=False)
-    )
+    streams = rng.spawn(len(chosen))
+    plain = _fitted([item.unlinked() for item in chosen], moments, spec.prior, asked, streams)
     shares, error = _weighed(plain)
     moved = [bool(item.raised.any() and share > NEGLIGIBLE) for item, share in zip(chosen, shares, strict=True)]
     linked = tuple(
-        fit_structure(item, moments, spec.prior, question, stream, fit.ratio)
-        for item, question, stream, move, fit in zip(chosen, asked, streams[len(chosen) :], moved, plain, strict=True)
+        fit_structure(replace(item, share=fit.learned_share), moments, spec.prior, question, stream, fit)
+        for item, question, stream, move, fit in zip(chosen, asked, streams, moved, plain, strict=True)
         if move
     )
     weights = np.concatenate([shares * (1.0 - _LINKED * np.array(moved)), _LINKED * shares[moved]])
     node = TermNode(spec, arms, columns, raw, (*plain, *linked), weights, plain, shares, evidence_error=error)
     return node if arms is None else replace(node, no_effect=probability_no_effect(node))
+
+
+def _fitted(
+    chosen: Sequence[Structure],
+    moments: ArmMoments,
+    prior: Prior,
+    asked: Sequence[FloatArray],
+    streams: Sequence[np.random.Generator],
+) -> tuple[StructureFit, ...]:
+    """Fit structures; those that a short run finds hopeless are left at that."""
+    parts = list(zip(chosen, asked, streams, strict=True))
+    glances = [glance_structure(item, moments, prior, question, stream) for item, question, stream in parts]
+    return tuple(
+        fit_structure(item, moments, prior, question, stream, glance) if alive else glance
+        for (item, question, stream), glance, alive in zip(parts, glances, _alive(glances, _PLAINLY), strict=True)
+    )
 
 
 def _made(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tuple[tuple[Column, ...], ArmMoments]:
@@ -142,11 +157,16 @@ def _asked(
     return np.array(found)
 
 
-def _weighed(fits: Sequence[StructureFit]) -> tuple[FloatArray, float]:
-    """Return the posterior weights of structures that are equally probable a priori, and the error of an evidence."""
+def _alive(fits: Sequence[StructureFit], most: float) -> list[bool]:
+    """Tell which structures' evidences may be within so many nats of the best."""
     limits = [fit.evidence_limits for fit in fits]
     best = max(low for low, _ in limits)
-    alive = [high >= best - _HOPELESS for _, high in limits]
+    return [high >= best - most for _, high in limits]
+
+
+def _weighed(fits: Sequence[StructureFit]) -> tuple[FloatArray, float]:
+    """Return the posterior weights of structures that are equally probable a priori, and the error of an evidence."""
+    alive = _alive(fits, _HOPELESS)
     if sum(alive) == 1:
         return np.array(alive, dtype=float), 0.0
     values = np.array([fit.log_evidence if live else -np.inf for fit, live in zip(fits, alive, strict=True)])

@@ -22,6 +22,7 @@ import numpy as np
 
 from alldags.engines.exact import Exact
 from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
+from alldags.engines.sampling.run import State
 from alldags.models.terms.moments import ArmMoments
 from alldags.nodes.build import raised_probability
 from alldags.nodes.posterior import NodePosterior
@@ -36,6 +37,7 @@ _ENUMERATED = 14  # log2 of sets times settings up to which all are enumerated
 _DRAWS = 2000  # behind weights and means
 _GLANCED = 160  # draws behind the first guess of the ratio
 _ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
+_ATTEMPTS = 2
 _FLAT = 1e-6  # standard deviation within arms below which a standardised column is left out
 
 
@@ -55,6 +57,9 @@ class Structure:
         Stated probability, relative to each other, and what the link adds, shape (k,).
     counted
         Whether the number of columns is corrected for, by a beta-binomial prior; not where columns are causes.
+    share
+        Of the columns present, learned without the link, in place of the beta-binomial prior: columns that the link
+        raises say nothing about how many others there are. None if it is to be learned.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Structure:
     probability: FloatArray
     raised: FloatArray
     counted: bool = True
+    share: float | None = None
 
     def at(self, arm: int, base: FloatArray) -> FloatArray:
         """Return the design columns in an arm, shape (..., k), from base columns (..., K)."""
@@ -177,6 +183,13 @@ class StructureFit:
         return np.asarray(self.node.mean + (weight - 1.0 / len(weight)) @ draws.coefficients)
 
     @property
+    def learned_share(self) -> float:
+        """Share of the uncertain columns that are present, one more counted as present and one as absent."""
+        free, inclusion = ~self.node.problem.certain, self.node.inclusion
+        assert inclusion is not None
+        return float((inclusion[free].sum() + 1.0) / (free.sum() + 2.0))
+
+    @property
     def effective_share(self) -> float:
         """Share of the draws that count when the ratio is averaged over."""
         weight = self._weighted[1]
@@ -209,13 +222,29 @@ class StructureFit:
         return self.log_evidence, self.log_evidence
 
 
+def glance_structure(
+    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, rng: np.random.Generator
+) -> StructureFit:
+    """Fit one structure in short runs, in which a ratio of noise variances is found; arguments as for `fit_structure`.
+
+    Two runs with two arms: the second at the ratio that the first found. It starts where the first ended.
+    """
+    first, second, drawn = rng.spawn(3)
+    ratio = 1.0
+    node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, first, GLANCE)
+    if len(moments.rows) == 2:
+        ratio = _next_ratio(chosen, moments, node, first)
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, second, GLANCE, _ends(node))
+    return StructureFit(chosen, moments, node, ratio, _seed_of(drawn))
+
+
 def fit_structure(
     chosen: Structure,
     moments: ArmMoments,
     prior: Prior,
     asked: FloatArray,
     rng: np.random.Generator,
-    ratio: float | None = None,
+    like: StructureFit,
 ) -> StructureFit:
     """Fit one structure.
 
@@ -231,44 +260,48 @@ def fit_structure(
         Weights of what is asked, shape (questions, k).
     rng
         Source of randomness.
-    ratio
-        Of the arms' noise variances, to start from; None if it is to be looked for.
+    like
+        A fit of the same columns, to start from: its ratio of noise variances, and where its chains ended.
     """
-    glance, whole, drawn = rng.spawn(3)
-    ratio = _first_ratio(chosen, moments, prior, asked, glance) if ratio is None else ratio
-    floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
-    node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL)
-    seed = drawn.bit_generator.seed_seq
+    whole, drawn = rng.spawn(2)
+    seed = _seed_of(drawn)
+    node, ratio = like.node, math.exp(like.mean_log_ratio)
+    for _ in range(_ATTEMPTS):
+        floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL, _ends(node))
+        found = StructureFit(chosen, moments, node, ratio, seed)
+        if found.effective_share >= _ENOUGH:
+            break
+        ratio = math.exp(found.mean_log_ratio)
+    return found
+
+
+def _seed_of(rng: np.random.Generator) -> np.random.SeedSequence:
+    seed = rng.bit_generator.seed_seq
     assert isinstance(seed, np.random.SeedSequence)
-    found = StructureFit(chosen, moments, node, ratio, seed)
-    if found.effective_share >= _ENOUGH:
-        return found
-    again = math.exp(found.mean_log_ratio)
-    node = _fitted(_problem(chosen, moments, prior, again), asked, floor, whole, FULL)
-    return StructureFit(chosen, moments, node, again, seed)
+    return seed
 
 
-def _fitted(problem: NodeProblem, asked: FloatArray, floor: float, rng: np.random.Generator, run: Run) -> NodePosterior:
+def _fitted(
+    problem: NodeProblem,
+    asked: FloatArray,
+    floor: float,
+    rng: np.random.Generator,
+    run: Run,
+    starts: tuple[State, ...] = (),
+) -> NodePosterior:
     if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
         return Exact()(problem, rng)
-    return sample_asked(problem, asked, floor, rng, run)
+    return sample_asked(problem, asked, floor, rng, run, starts)
 
 
-def _first_ratio(
-    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, rng: np.random.Generator
-) -> float:
-    """Return a guess of the ratio from two short runs; 1 with one arm."""
-    ratio = 1.0
-    for stream in rng.spawn(2) if len(moments.rows) == 2 else []:
-        ratio = _next_ratio(chosen, moments, prior, asked, ratio, stream)
-    return ratio
+def _ends(node: NodePosterior) -> tuple[State, ...]:
+    """Return where chains ended; nothing if all sets were enumerated."""
+    return node.ends if isinstance(node, AskedPosterior) else ()
 
 
-def _next_ratio(
-    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, ratio: float, rng: np.random.Generator
-) -> float:
+def _next_ratio(chosen: Structure, moments: ArmMoments, node: NodePosterior, rng: np.random.Generator) -> float:
     """Return the ratio of the arms' residual variances in a short run, drawn towards 1 where rows are few."""
-    node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, rng, GLANCE)
     theta, _ = node.draw(_GLANCED, rng)
     left = [
         float(_residual(_cross_products(chosen, moments, arm), theta).mean()) / max(moments.rows[arm] - 1.0, 1.0)
@@ -295,8 +328,7 @@ def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float)
     parts = [_cross_products(chosen, moments, arm) for arm in range(len(moments.rows))]
     scale = [1.0, 1.0 / ratio]
     gram, cross, total = (sum(part[i] * s for part, s in zip(parts, scale, strict=False)) for i in range(3))
-    counted = replace(prior, edges=BetaBinomial(relative=True)) if chosen.counted and prior.edges is None else prior
-    stated, log_size = counted.edges_of(chosen.probability, "")
+    stated, log_size = _column_prior(chosen, prior)
     linked = LinkedPrior(stated, chosen.raised) if chosen.raised.any() else None
     problem = NodeProblem(
         child="",
@@ -312,6 +344,17 @@ def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float)
         linked=linked,
     )
     return replace(problem, settings=prior.settings_of(problem))
+
+
+def _column_prior(chosen: Structure, prior: Prior) -> tuple[FloatArray, FloatArray | None]:
+    """Return the stated probability of each column, shape (k,), and the log weight of their number."""
+    if not chosen.counted or prior.edges is not None:
+        return prior.edges_of(chosen.probability, "")
+    stated, log_size = BetaBinomial(relative=True).of(chosen.probability, "")
+    if chosen.share is None:
+        return stated, log_size
+    odds = chosen.share / (1.0 - chosen.share) * stated
+    return np.where(stated < 1.0, odds / (odds + 1.0 - stated), 1.0), None
 
 
 def _over_ratios(
