@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import alldags as ad
@@ -40,6 +40,7 @@ def test_order_of_rows_does_not_matter(seed, data):
 def test_parts_are_merged_in_any_order_and_grouping(seed, data):
     world = random_world(seed, ad.Prior())
     label = np.array(data.draw(st.lists(st.integers(0, 4), min_size=25, max_size=25)))
+    assume(np.bincount(label)[np.unique(label)].min() > 1)  # a part of one row is refused by name
     parts = [ad.Moments.from_table(world.rows[label == i], names=world.names) for i in np.unique(label)]
     while len(parts) > 1:  # merge two at random until one is left
         i, j = data.draw(st.permutations(range(len(parts))))[:2]
@@ -165,6 +166,7 @@ def test_threads_change_no_digit(seed, engine):
 
 
 @few
+@example(seed=1320, prior="known")  # no strength of a hidden cause agreed with an edge that is excluded
 @given(seed=seeds, prior=priors)
 def test_an_answer_survives_json_and_a_posterior_its_file(seed, prior, tmp_path_factory):
     posterior = random_world(seed, PRIORS[prior]).fit()

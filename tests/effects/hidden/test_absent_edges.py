@@ -192,3 +192,18 @@ def test_with_the_true_strengths_the_true_edges_are_found(direct, onward):
     assert abs(answer.mean - truth) < 4 * max(answer.sd, 0.005)
     assert answer.sd < 0.03
     assert (answer.probability_no_direct_effect > 0.8) == (direct == 0.0)
+
+
+def test_strengths_that_contradict_an_excluded_edge_have_an_answer():
+    """Far from what the data say every draw weighs next to nothing, and still the weights add up to one."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(400)
+    m = x + 0.3 * rng.standard_normal(400)
+    y = m + 0.3 * rng.standard_normal(400)
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 0.5, ("m", "y"): 0.5}, ["x", "m", "y"])
+    prior = ad.Prior.paper(noise_precision=10.0)
+    sensitivity = ad.fit({"x": x, "m": m, "y": y}, graph, prior=prior, rng=0).effect("x", "y").sensitivity()
+    for share in (0.0, 0.5, 0.9, 0.99):
+        answer = sensitivity.at(share, share)
+        assert np.isfinite([answer.mean, answer.sd, answer.low, answer.high]).all()
+        assert answer.low <= answer.mean <= answer.high

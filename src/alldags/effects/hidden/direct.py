@@ -78,7 +78,7 @@ def direct_answer(spike: Spike, ratio: FloatArray, carried: FloatArray, pulled: 
 
 def direct_effect(answers: tuple[DirectAnswer, ...], factor: Number, knows_absence: bool) -> WeightedDraws:
     """Return the effect under a bias factor, one number or one for each draw."""
-    top = max(float(one.log_weight[0].max()) for one in answers if not one.absent or len(answers) == 1)
+    top = _top(answers, factor)
     size = len(answers[0].base)
     values, weights = np.empty((2, len(answers), size))
     for one, value, weight in zip(answers, values, weights, strict=True):
@@ -90,3 +90,16 @@ def direct_effect(answers: tuple[DirectAnswer, ...], factor: Number, knows_absen
     if not kept.all():
         values, weights = values[kept], weights[kept]
     return WeightedDraws(values.ravel(), weights.ravel(), none if knows_absence else None)
+
+
+def _top(answers: tuple[DirectAnswer, ...], factor: Number) -> float:
+    """Return a log weight near the largest: where the edge may be present, that of it, whatever the factor.
+
+    An edge that is excluded has no such rival: far from what the data say, all its weights would vanish beside the one
+    at factor zero.
+    """
+    free = [float(one.log_weight[0].max()) for one in answers if not one.absent]
+    if free:
+        return max(free)
+    constant, first, second = answers[0].log_weight
+    return float((constant + factor * (first + factor * second)).max())
