@@ -56,7 +56,7 @@ def test_another_engine_is_among_the_choices(study) -> None:
     full = ad.fit(study.table, study.graph, engine="full", rng=0).effect("smoking", "risk")
     assert table["variant"][-1] == "engine full: every edge"
     assert table["mean"][-1] == pytest.approx(full.mean, rel=1e-12)
-    assert (table["low"][-1], table["high"][-1]) == pytest.approx(full.interval(0.95), rel=1e-12)
+    assert (table["low"][-1], table["high"][-1]) == pytest.approx(full.interval(0.95), abs=0.03 * full.sd)
 
 
 def test_several_graphs_and_open_directions(study) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from alldags.engines import resolve
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.priors.prior import Prior
@@ -72,14 +71,17 @@ def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
 
 def _every_edge(posterior: Posterior) -> Iterator[tuple[str, Posterior]]:
     """Yield the answer of the engine that takes every candidate edge for present, where it can be asked."""
-    from alldags.results.assemble import assemble
-
     recipe, data = posterior._recipe, posterior._data
     special = data.families or data.categories or data.curved or posterior._clusters
     if recipe is None or special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
         return
     if recipe.engine.name != "full":
-        yield "engine full: every edge", assemble(replace(recipe, engine=resolve("full")), table=posterior._table)
+        yield "engine full: every edge", _changed(posterior, _with_every_edge)
+
+
+def _with_every_edge(model: FittedGraph) -> FittedGraph:
+    """Return the model in which every candidate edge is present for certain: what the engine ``full`` computes."""
+    return model.changed(graph=replace(model.graph, edges=dict.fromkeys(model.graph.edges, 1.0)))
 
 
 def _with_prior(posterior: Posterior, prior: Prior) -> Posterior:
