@@ -1,8 +1,6 @@
-"""Make `networks.json`: total effects on one variable of two published linear-Gaussian networks, from all coefficients.
+"""Two published linear-Gaussian networks, and the total effects that follow from their coefficients.
 
-Run with the public data sets: ``ALLDAGS_DATA=... python tests/golden/networks.py``. ECOLI70 (Schaefer and Strimmer
-2005) and MAGIC-NIAB (Scutari et al. 2014) as in the repository of bnlearn. Kept are, for the ancestors of one
-variable, the covariance matrix that the network implies, its edges, and the exact total effects.
+ECOLI70 (Schaefer and Strimmer 2005) and MAGIC-NIAB (Scutari et al. 2014) as in the repository of bnlearn.
 """
 
 from __future__ import annotations
@@ -13,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-OUTCOMES = {"ecoli70": "lacZ", "magic-niab": "MIL"}  # few ancestors: the file is an excerpt
 
 
 def folder() -> Path:
@@ -44,26 +40,3 @@ def covariance(coefficients: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return the covariance matrix that a network implies."""
     total = effects(coefficients)
     return total.T @ np.diag(noise) @ total
-
-
-def main() -> None:
-    found = {}
-    for name, outcome in OUTCOMES.items():
-        order, coefficients, noise = read(name)
-        reached = effects(coefficients)[:, order.index(outcome)] != 0
-        kept = np.flatnonzero(reached)
-        inside = coefficients[np.ix_(kept, kept)]
-        found[name] = {
-            "source": "network repository of bnlearn, CC BY-SA 3.0",
-            "outcome": outcome,
-            "names": [order[i] for i in kept],
-            "edges": [[order[kept[i]], order[kept[j]]] for i, j in np.argwhere(inside)],
-            "covariance": covariance(inside, noise[kept]).tolist(),
-            "effects": effects(coefficients)[kept, order.index(outcome)].tolist(),
-        }
-        print(name, outcome, len(kept), "of", len(order))
-    Path(__file__).with_name("networks.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
