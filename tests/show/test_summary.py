@@ -46,6 +46,12 @@ def test_fits_give_the_records_that_are_written_down(name):
         assert found[key] == pytest.approx(expected[key], **_tolerance(key, expected)), key
 
 
+def test_a_part_that_draws_cannot_show_is_not_called_zero(plain):
+    label = "  from not knowing the graph or slab"
+    assert dict(rows(replace(plain, sd_structure=0.0, mean_error=0.01)))[label] == "too small to be seen"
+    assert dict(rows(replace(plain, sd_structure=0.0, mean_error=0.0)))[label] == "0"
+
+
 def _flat(summary):
     """Return the fields, with the numbers of records inside it under names of their own."""
     fields = asdict(summary)

@@ -235,7 +235,9 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
     found = [("standard deviation", amount(summary, summary.sd))]
     if summary.sd_structure is not None and summary.sd_coefficients is not None:
         unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
-        found.append((f"  from not knowing the {unknown}", amount(summary, summary.sd_structure)))
+        drawn = summary.sd_structure == 0.0 and summary.mean_error > 0.0
+        part = "too small to be seen" if drawn else amount(summary, summary.sd_structure)
+        found.append((f"  from not knowing the {unknown}", part))
         if summary.sd_direction is not None:
             found.append(("    of it, directions no rows can tell", amount(summary, summary.sd_direction)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
