@@ -42,16 +42,20 @@ def positive(name: str, value: object, error: type[AlldagsError] = AlldagsError)
 
 
 def not_negative(name: str, value: object, error: type[AlldagsError] = AlldagsError) -> float:
-    """Return zero or a finite number above it."""
+    """Return zero or a finite number above it, whose square is finite, too."""
     if not is_number(value) or not (math.isfinite(value) and value >= 0):
         raise error(f"{name} must be zero or a positive finite number, got {value!r}")
+    if float(value) > _LARGEST:
+        raise error(f"{name} must be at most {_LARGEST:g} to be computed with, got {value!r}")
     return float(value)
 
 
 def above(name: str, value: object, least: float, error: type[AlldagsError] = AlldagsError) -> float:
-    """Return a finite number above `least`."""
+    """Return a finite number above `least`, whose square is finite, too."""
     if not is_number(value) or not (math.isfinite(value) and value > least):
         raise error(f"{name} must be a finite number above {least:g}, got {value!r}")
+    if float(value) > _LARGEST:
+        raise error(f"{name} must be at most {_LARGEST:g} to be computed with, got {value!r}")
     return float(value)
 
 

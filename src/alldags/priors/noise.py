@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from alldags.priors.slabs import Slab
 
 _LARGEST_PRECISION = 1e13  # times the child's sum of squares: log weights keep about two decimals
+_LARGEST_SHAPE = 1e9  # multiplies the logarithms of residual sums of squares: log weights keep about five decimals
+
+
+def _check_shape(name: str, value: float) -> None:
+    """Refuse a prior so sure of the precision that rounding would decide between graphs."""
+    checks.not_negative(name, value, PriorError)
+    if value > _LARGEST_SHAPE:
+        raise PriorError(
+            f"{name} must be at most {_LARGEST_SHAPE:g}, got {value!r}: above, rounding would decide between graphs; "
+            "for a noise that is all but known use KnownNoise(precision)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +158,7 @@ class UnknownNoise(Noise):
     scales_slab: bool = True
 
     def __post_init__(self) -> None:
-        checks.not_negative("UnknownNoise shape", self.shape, PriorError)
+        _check_shape("UnknownNoise shape", self.shape)
         checks.not_negative("UnknownNoise rate", self.rate, PriorError)
         checks.flag("UnknownNoise scales_slab", self.scales_slab, PriorError)
 
@@ -229,6 +240,7 @@ class EquivalentNoise(Noise):
 
     def __post_init__(self) -> None:
         checks.positive("EquivalentNoise dof", self.dof, PriorError)
+        _check_shape("EquivalentNoise dof", self.dof)
 
     def numbers(self, n: float, total: float, k: int, slab_variance: float) -> NoiseNumbers:
         """Return the numbers of one node."""
@@ -286,7 +298,7 @@ class StudentNoise(Noise):
 
     def __post_init__(self) -> None:
         checks.above("StudentNoise df", self.df, 2, PriorError)
-        checks.not_negative("StudentNoise shape", self.shape, PriorError)
+        _check_shape("StudentNoise shape", self.shape)
         checks.not_negative("StudentNoise rate", self.rate, PriorError)
 
     @property
