@@ -110,3 +110,44 @@ def test_chains_do_not_depend_on_how_long_compiled_code_may_run(monkeypatch):
         seen.append((found.trace, found.log_weight, found.sets, found.tally, [state.log_weight for state in after]))
     for one, other in zip(*seen, strict=True):
         np.testing.assert_equal(one, other)
+
+
+SAMPLING = """
+import sys
+from alldags.engines.sampling import sample
+observe = sample.observe
+def said(*given):
+    print("ready", flush=True)
+    return observe(*given)
+sample.observe = said
+from alldags.__main__ import main
+sys.argv = ["alldags", "effect", "wide.csv", "--graph", "wide.toml", "--treatment", "v300", "--outcome", "v301",
+            "--engine", "mcmc"]
+main()
+"""
+
+
+def write_wide_question(folder):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(150, 6)) @ rng.normal(size=(6, 302)) + rng.normal(size=(150, 302))
+    names = [f"v{i}" for i in range(302)]
+    np.savetxt(folder / "wide.csv", values, "%.6f", ",", header=",".join(names), comments="")
+    ad.write_graph(ad.CandidateGraph.from_tiers([names[:300], ["v300"], ["v301"]], 0.3), folder / "wide.toml")
+
+
+def test_an_interrupt_ends_a_long_run_of_the_sampler(tmp_path):
+    """Three hundred entangled candidates, which take minutes."""
+    write_wide_question(tmp_path)
+    program = subprocess.Popen(
+        [sys.executable, "-c", SAMPLING], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert program.stdout.readline() == "ready\n", program.stderr.read()
+        time.sleep(2.0)
+        assert program.poll() is None
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=SOON)
+    finally:
+        program.kill()
+        program.wait()
+    assert (program.returncode, said) == (130, "alldags: interrupted\n")
