@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -20,7 +21,7 @@ def converted(node: nodes.Node, as_block: bool) -> str:
         return tex2mathml(text, as_block=as_block)
     except MathError as error:
         logger.warning("formula %r: %s", text, error, location=node)
-        return f"<code>{nodes.literal(text, text).astext()}</code>"
+        return f"<code>{escape(text)}</code>"
 
 
 def inline(translator: Any, node: nodes.Node) -> None:
