@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -13,15 +14,32 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+ACCENTS = frozenset("~ˆˉ˙¨→^_")  # of a tilde, a hat, a bar, dots, a vector, a wide hat, a line above
+ElementTree.register_namespace("", NAMESPACE)
+
 
 def converted(node: nodes.Node, as_block: bool) -> str:
     """Return a formula as MathML; one that cannot be converted is a warning, and shown as it was written."""
     text = node.astext()
     try:
-        return tex2mathml(text, as_block=as_block)
+        return with_indices_beside(tex2mathml(text, as_block=as_block))
     except MathError as error:
         logger.warning("formula %r: %s", text, error, location=node)
         return f"<code>{escape(text)}</code>"
+
+
+def with_indices_beside(text: str) -> str:
+    """Return MathML where the index of an accented letter stands beside it; docutils puts it below, like a limit."""
+    root = ElementTree.fromstring(text.replace("&ApplyFunction;", "\N{FUNCTION APPLICATION}"))
+    for element in list(root.iter(f"{{{NAMESPACE}}}munderover")):
+        letter, index, accent = element
+        if (accent.text or "").strip() in ACCENTS:
+            accented = ElementTree.Element(f"{{{NAMESPACE}}}mover", accent="true")
+            accented.extend([letter, accent])
+            element.tag = f"{{{NAMESPACE}}}msub"
+            element[:] = [accented, index]
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def inline(translator: Any, node: nodes.Node) -> None:
