@@ -33,7 +33,7 @@ def tables(kept: Mapping[str, Kept], known: Mapping[str, str]) -> dict[str, str]
     """Return the text of each table: other programs, the least that must be done, everything measured, not run."""
     others = [one for one in kept.values() if one.name not in LEAST]
     return {
-        "peers": against(others),
+        "peers": against(others) + by_what(kept.values()),
         "least": against([one for one in kept.values() if one.name in LEAST]),
         "measured": "\n".join(measured(one) for one in kept.values()),
         "not_run": not_run(kept, known),
@@ -50,6 +50,16 @@ def against(kept: Iterable[Kept]) -> str:
         if row.peer
     ]
     return "\n".join(lines) + "\n"
+
+
+def by_what(kept: Iterable[Kept]) -> str:
+    """Say which versions ran, and on how many processors; the newest where benchmarks were run at different times."""
+    found, processors = {}, set()
+    for one in sorted(kept, key=lambda one: one.date):
+        found.update(one.versions)
+        processors.add(one.processors)
+    names = ", ".join(f"{name} {number}" for name, number in found.items())
+    return f"\nRun with {names}; processors: {' or '.join(map(str, sorted(processors)))}.\n" if found else ""
 
 
 def in_words(row: Row) -> str:
