@@ -48,6 +48,12 @@ def test_tables(kept):
     assert found["not_run"] == "- `mcmc`: Sampling.\n- `start`: Start.\n"
 
 
+def test_versions_are_the_newest(kept):
+    old, new = (replace(kept["moments"], date=f"2026-11-{day}", versions={"numpy": day}) for day in ("16", "17"))
+    assert page.by_what([new, old]).startswith("\nRun with numpy 17; processors: ")
+    assert page.by_what([]) == ""
+
+
 def test_a_program_that_was_not_installed_is_named(kept):
     alone = {"scale_mixtures": replace(kept["scale_mixtures"], rows=(ALONE,))}
     assert f"- {PEER} in `scale_mixtures`: it was not installed.\n" in page.tables(alone, KNOWN)["not_run"]
