@@ -68,9 +68,9 @@ def in_words(row: Row) -> str:
     return f"{figure(faster)} times faster" if faster > 1 else f"{figure(1 / faster)} times as long"
 
 
-def figure(value: float) -> str:
-    """Return two digits, or whole numbers with commas."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == 0 else f"{value:.2g}"
+def figure(value: float, digits: int = 2) -> str:
+    """Return a few digits, or a whole number with commas."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{digits}g}"
 
 
 def measured(one: Kept) -> str:
@@ -79,7 +79,7 @@ def measured(one: Kept) -> str:
     for row in one.rows:
         bar = "" if row.bar is None else f"{'at most' if row.sense == '<=' else 'at least'} {row.bar:g}"
         missed = " (missed)" if row.ok is False else ""
-        value = f"{figure(row.value)} {row.unit}".rstrip()
+        value = f"{figure(row.value, 3)} {row.unit}".rstrip()
         lines.append(f"| {row.what.strip()} | {value} | {bar}{missed} | {row.note} |")
     command = f"`python -m benchmarks {one.name}`: {one.seconds:,.0f} CPU seconds in all, {one.date}."
     return "\n".join([*lines, "", command, ""])
