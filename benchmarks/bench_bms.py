@@ -72,6 +72,7 @@ def run() -> list[Row]:
         seconds, inclusion = bms(data)
         gap = float(np.abs(inclusion - ExactPosterior(node).inclusion).max())
         note = f"{1e3 * own:.3g} ms against {seconds:.3g} s"
-        rows.append(Row(f"k = {k}: times faster than BMS", seconds / own, "x", 1000.0, ">=", note))
+        what = f"{k} candidates, 200 rows, all 2^{k} parent sets"
+        rows.append(Row(what, seconds / own, "times faster", 1000.0, ">=", note, "R's BMS", own, seconds))
         rows.append(Row(f"k = {k}: largest difference of inclusion", gap, "", 1e-6))
     return rows

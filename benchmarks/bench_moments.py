@@ -29,7 +29,11 @@ def run() -> list[Row]:
     best = _in_turns(jobs)
     bare = best.pop("bare X.T @ X")
     rows = [Row("bare X.T @ X", bare, "s")]
-    return rows + [Row(what, time / bare, "x", BAR, note=f"{time:.3f} s") for what, time in best.items()]
+    peer = "NumPy's bare X.T @ X"
+    return rows + [
+        Row(what, time / bare, "x", BAR, note=f"{time:.3f} s", peer=peer, ours=time, theirs=bare)
+        for what, time in best.items()
+    ]
 
 
 def _frames(array: np.ndarray[Any, np.dtype[np.float64]], names: list[str]) -> dict[str, Any]:

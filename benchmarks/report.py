@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class Row:
     """A measured figure and the bar it is held against.
 
-    `value` is compared with `bar` by `sense` ("<=" or ">="); a row without a bar only reports.
+    `value` is compared with `bar` by `sense` ("<=" or ">="); a row without a bar only reports. A row against another
+    program names it (`peer`) and has the seconds of both for the same job, measured in the same run.
     """
 
     what: str
@@ -21,6 +22,9 @@ class Row:
     bar: float | None = None
     sense: str = "<="
     note: str = ""
+    peer: str = ""
+    ours: float | None = None
+    theirs: float | None = None
 
     @property
     def ok(self) -> bool | None:
