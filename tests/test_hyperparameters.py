@@ -340,7 +340,7 @@ def test_g_prior_does_not_depend_on_the_basis(rng):
         (lambda: ad.GPrior(-1.0), "GPrior g must be a positive finite number, got -1.0"),
         (lambda: ad.GPrior("rows"), "must be a positive number or 'n', got 'rows'"),
         (lambda: ad.HyperG(2.0), "HyperG a must be a finite number above 2, got 2.0"),
-        (lambda: ad.HyperG(points=2), "HyperG points must be a whole number of at least 3, got 2"),
+        (lambda: ad.HyperG(points=2), "HyperG points must be a whole number from 3 to 10001, got 2"),
         (lambda: ad.LearnedSlab(median=0.0), "LearnedSlab median must be a positive"),
         (lambda: ad.BetaBinomial(0.0, 1.0), "BetaBinomial a must be a positive"),
         (lambda: ad.EqualEdges(1.0), "strictly between 0 and 1, got 1.0"),
