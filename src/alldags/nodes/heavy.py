@@ -25,7 +25,7 @@ import numpy as np
 from alldags import checks
 from alldags.data.batches import RowTable
 from alldags.errors import DataError
-from alldags.nodes.quadratic import Batch
+from alldags.nodes.quadratic import Batch, WithoutIntercept
 from alldags.typing import FloatArray
 
 LIGHT = 0.25  # a row of less weight hardly counts
@@ -143,7 +143,7 @@ def best_precision(family: Student, left: Sequence[FloatArray], start: float) ->
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedStatistics:
+class MatchedStatistics(WithoutIntercept):
     """The normal log-likelihood ``N/2 log(s/2 pi) - s/2 (C - 2 b'z + z'Gz)`` that matches that of heavy tails.
 
     Parameters
@@ -172,11 +172,6 @@ class MatchedStatistics:
     light: int
     weights: tuple[float, float]
 
-    @cached_property
-    def shift(self) -> FloatArray:
-        """b, shape (k + 1,)."""
-        return np.asarray(self.information @ self.at + self.gradient)
-
     # -- the intercept integrated out --------------------------------------------------------------------------------
 
     @property
@@ -185,26 +180,11 @@ class MatchedStatistics:
         return self.count - 1.0
 
     @cached_property
-    def gram(self) -> FloatArray:
-        """Cross-products of the terms, shape (k, k)."""
-        h = self.information
-        return np.asarray(h[1:, 1:] - np.outer(h[1:, 0], h[1:, 0]) / h[0, 0])
-
-    @cached_property
-    def cross(self) -> FloatArray:
-        """Cross-products with the child, shape (k,)."""
-        return np.asarray(self.shift[1:] - self.information[1:, 0] * (self.shift[0] / self.information[0, 0]))
-
-    @cached_property
     def total(self) -> float:
         """Sum of squares of the child."""
         there = (self.count - 2.0 * self.slope) / self.precision
         constant = there + 2.0 * self.shift @ self.at - self.at @ self.information @ self.at
         return float(constant - self.shift[0] ** 2 / self.information[0, 0])
-
-    def intercept(self, coefficients: FloatArray) -> FloatArray:
-        """Return the mean intercept given coefficients, shape (..., k) to (...)."""
-        return np.asarray((self.shift[0] - coefficients @ self.information[0, 1:]) / self.information[0, 0])
 
     def log_integral(self, coefficients: FloatArray, precision: FloatArray) -> FloatArray:
         """Return the log-likelihood that an engine sees, at coefficients (draws, k) and precisions (draws,)."""

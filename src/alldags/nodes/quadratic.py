@@ -70,8 +70,40 @@ class Batch:
         return eta if self.offset is None else eta + self.offset[:, None]
 
 
+class WithoutIntercept:
+    """A quadratic in intercept and coefficients, known at one point, with the intercept integrated out.
+
+    Has `at` (k + 1,), the point, intercept first, and there `information` (k + 1, k + 1) and `gradient` (k + 1,).
+    """
+
+    at: FloatArray
+    information: FloatArray
+    gradient: FloatArray
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """Linear part of the expansion around zero, shape (k + 1,)."""
+        return np.asarray(self.information @ self.at + self.gradient)
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """Information about the coefficients, shape (k, k)."""
+        h = self.information
+        return np.asarray(h[1:, 1:] - np.outer(h[1:, 0], h[1:, 0]) / h[0, 0])
+
+    @cached_property
+    def cross(self) -> FloatArray:
+        """Linear part, shape (k,)."""
+        return np.asarray(self.shift[1:] - self.information[1:, 0] * (self.shift[0] / self.information[0, 0]))
+
+    def intercept(self, coefficients: FloatArray) -> FloatArray:
+        """Return the mean intercept given coefficients, shape (..., k) to (...)."""
+        slope = self.information[0, 1:]
+        return np.asarray((self.shift[0] - coefficients @ slope) / self.information[0, 0])
+
+
 @dataclass(frozen=True, eq=False)
-class QuadraticStatistics:
+class QuadraticStatistics(WithoutIntercept):
     """Value, gradient and information of the log-likelihood of some rows at one point; parts add up with ``+``.
 
     Parameters
@@ -137,11 +169,6 @@ class QuadraticStatistics:
         """Return the expansion with `factor` times the information and gradient, and the same value at its point."""
         return replace(self, information=factor * self.information, gradient=factor * self.gradient)
 
-    @cached_property
-    def shift(self) -> FloatArray:
-        """Linear part of the expansion around zero, shape (k + 1,)."""
-        return np.asarray(self.information @ self.at + self.gradient)
-
     @property
     def constant(self) -> float:
         """The expansion's value at zero."""
@@ -149,27 +176,11 @@ class QuadraticStatistics:
 
     # -- the intercept integrated out --------------------------------------------------------------------------------
 
-    @cached_property
-    def gram(self) -> FloatArray:
-        """Information about the coefficients, shape (k, k)."""
-        h = self.information
-        return np.asarray(h[1:, 1:] - np.outer(h[1:, 0], h[1:, 0]) / h[0, 0])
-
-    @cached_property
-    def cross(self) -> FloatArray:
-        """Linear part, shape (k,)."""
-        return np.asarray(self.shift[1:] - self.information[1:, 0] * (self.shift[0] / self.information[0, 0]))
-
     @property
     def log_constant(self) -> float:
         """Log integral over the intercept, at coefficients of zero."""
         h = float(self.information[0, 0])
         return self.constant + 0.5 * float(self.shift[0]) ** 2 / h + 0.5 * math.log(2.0 * math.pi / h)
-
-    def intercept(self, coefficients: FloatArray) -> FloatArray:
-        """Return the mean intercept given coefficients, shape (..., k) to (...)."""
-        slope = self.information[0, 1:]
-        return np.asarray((self.shift[0] - coefficients @ slope) / self.information[0, 0])
 
     def log_integral(self, coefficients: FloatArray) -> FloatArray:
         """Return the expansion with the intercept integrated out at coefficients of shape (draws, k)."""
