@@ -70,7 +70,7 @@ $(OLDEST)/.dev: pyproject.toml
 	'$(OLDEST_PYTHON)' -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet uv
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --compile-bytecode \
-	  --editable '.[$(EXTRAS)]' --group test 'pyparsing<3.3'  # newer ones warn in the matplotlib of then
+	  --editable '.[$(EXTRAS)]' --group test 'pyparsing>=3.2,<3.3'  # newer ones warn in the matplotlib of then
 	@touch $@
 
 demo: $(VENV)/.core

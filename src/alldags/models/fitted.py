@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from alldags.models.margins import BlockMargin, Margin, NodeMargin
 from alldags.models.order_block import OrderBlock
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
 from alldags.models.store import BlockKey, NodeKey, NodeStore
-from alldags.nodes.build import NodeTerms, extended_terms, linear_terms
+from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
@@ -101,18 +102,22 @@ class FittedGraph:
         """Return the data of a node; normal ones are the same whatever the others are."""
         return self.data if child in self.data.families else self.data.straight
 
-    def _extended_key(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeKey:
+    def _extended_key(
+        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: Cleared | None
+    ) -> NodeKey:
         alike = None if self.prior.edges is None else 0.5
-        terms = extended_terms(self._terms(child), certain, added, alike)
+        terms = replace(extended_terms(self._terms(child), certain, added, alike), cleared=cleared)
         return NodeKey(terms, self._prior_of(child), self._data_of(child))
 
-    def extended_node(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodePosterior:
-        """Return a node refitted with some parents certain, and others added with these probabilities."""
-        return self._store.get(self._extended_key(child, certain, added))
+    def extended_node(
+        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: Cleared | None = None
+    ) -> NodePosterior:
+        """Return a node refitted with some parents certain, others added or raised, and some cleared of others."""
+        return self._store.get(self._extended_key(child, certain, added, cleared))
 
     def extended_problem(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeProblem:
-        """Return the problem of such a node, without fitting it."""
-        return self._extended_key(child, certain, added).problem()
+        """Return the problem of such a node, nothing cleared, without fitting it."""
+        return self._extended_key(child, certain, added, None).problem()
 
     def _block_key(self, block: tuple[str, ...]) -> BlockKey:
         terms = block_terms(self.graph, self.prior, block)

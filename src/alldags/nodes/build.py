@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,34 @@ from alldags.nodes.data import ChildData, WorkingData
 from alldags.nodes.problem import LinkedPrior, Loadings, NodeProblem, Origin
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+
+
+class Cleared(NamedTuple):
+    """Terms of a regression that are replaced by their residuals, in the rows, on some of the other terms.
+
+    Their own coefficients mean what they meant; those of the others are of all that goes through the cleared ones, too,
+    and how much these are shrunk no longer moves the cleared ones.
+
+    Parameters
+    ----------
+    names
+        What is replaced.
+    of
+        What is taken out.
+    """
+
+    names: tuple[str, ...]
+    of: tuple[str, ...]
+
+    def mixing(self, problem: NodeProblem) -> FloatArray:
+        """Return by what the terms are to be multiplied from the right, and coefficients from the left, (k, k)."""
+        here, out = ([problem.terms.index(name) for name in names] for names in (self.names, self.of))
+        found = np.eye(problem.k)
+        if out:
+            gram = problem.gram[np.ix_(out, out)]
+            ridge = np.diag(1e-10 * np.diag(gram))
+            found[np.ix_(out, here)] = -np.linalg.solve(gram + ridge, problem.gram[np.ix_(out, here)])
+        return found
 
 
 @dataclass(frozen=True)
@@ -30,6 +59,8 @@ class NodeTerms:
         None: the terms are the parents.
     raised
         What a link to another node adds to each probability: p becomes ``1 - (1 - p) (1 - raised)``; None for nothing.
+    cleared
+        Terms that are replaced by what others do not explain of them; None for none.
     """
 
     child: str
@@ -37,6 +68,7 @@ class NodeTerms:
     probability: tuple[float, ...]
     loadings: Loadings | None = None
     raised: tuple[float, ...] | None = None
+    cleared: Cleared | None = None
 
 
 def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:
@@ -57,7 +89,7 @@ def extended_terms(
     certain
         Names whose probability becomes 1; they are added where they are missing.
     added
-        Probabilities of names that are added where they are missing.
+        Probabilities of names that are added where they are missing, and raised by as much where they are not.
     alike
         Probability of all uncertain terms that are added, under a prior for which they must be the same; it is used
         only if no term is uncertain.
@@ -69,8 +101,14 @@ def extended_terms(
         name: added.get(name, 1.0) if common is None else common for name in new
     }
     stated |= dict.fromkeys(certain, 1.0)
-    raised = None if terms.raised is None else (*terms.raised, *[0.0] * len(new))
-    return replace(terms, names=tuple(stated), probability=tuple(stated.values()), raised=raised)
+    known = zip(terms.names, terms.raised or [0.0] * len(terms.names), strict=True)
+    raised = [max(value, 0.0 if name in certain else added.get(name, 0.0)) for name, value in known]
+    return replace(
+        terms,
+        names=tuple(stated),
+        probability=tuple(stated.values()),
+        raised=(*raised, *[0.0] * len(new)) if any(raised) else None,
+    )
 
 
 def node_problem(working: WorkingData, graph: CandidateGraph, prior: Prior, child: str) -> NodeProblem:
@@ -98,10 +136,23 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
         loadings=terms.loadings,
         linked=None if terms.raised is None else LinkedPrior(stated, np.array(terms.raised)),
     )
+    if terms.cleared is not None:
+        problem = mixed(problem, terms.cleared.mixing(problem))
     settings = prior.settings_of(problem)
     for setting in settings:
         setting.noise.check_node(problem.child, problem.n, problem.total)
     return replace(problem, settings=settings)
+
+
+def mixed(problem: NodeProblem, mixing: FloatArray) -> NodeProblem:
+    """Return the problem with its terms multiplied by a matrix from the right, shape (k, k)."""
+    origin = problem.origin
+    return replace(
+        problem,
+        gram=mixing.T @ problem.gram @ mixing,
+        cross=mixing.T @ problem.cross,
+        origin=None if origin is None else Origin(origin.child, mixing.T @ origin.terms),
+    )
 
 
 ALMOST_CERTAIN = 1.0 - 1e-9  # a linked edge stays uncertain: what knowing it would do can still be asked

@@ -565,7 +565,7 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
         >>> print(effect.sensitivity())
-        An unmeasured common cause that explains 37% of what is left of both smoking
+        An unmeasured common cause that explains 38% of what is left of both smoking
         and risk would bring the estimate to zero; 31% would make the 95% interval
         reach zero. The strongest measured covariate, age, explains 5% and 8%. The
         data do not say whether there is such a cause.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,13 +39,17 @@ def log_evidence(y: np.ndarray, columns: np.ndarray, tau: float, sigma2: float) 
     return -0.5 * (n * np.log(2 * np.pi * sigma2) + np.linalg.slogdet(inner * tau)[1] + left / sigma2)
 
 
-def brute_force(table, slabs, f: float, noise_of_x: np.ndarray, p: float) -> float:
+def brute_force(table, slabs, f: float, noise_of_x: np.ndarray, p: float, drive: tuple[float, float]) -> float:
     """Return P(no direct edge) by summing over sets, slabs, and grids of both noises.
 
-    Structural: given the noises, y - gamma x has coefficient zero for x, or one with the slab's prior.
+    Structural: given the noises, y - gamma e has coefficient zero for e, or one with the slab's prior, where e is what
+    the covariates leave of x; the more probably they drive x, the more probably they show in y.
     """
     c1, c2, x, m, y = table.T
     others = [c1, c2, m]
+    shown = [1 - (1 - p) * (1 - drive[0]), 1 - (1 - p) * (1 - drive[1]), p]
+    both = np.column_stack([c1, c2])
+    x = x - both @ np.linalg.lstsq(both, x, rcond=None)[0]
     grid = np.exp(np.linspace(-0.6, 0.9, 26))
     weights = {False: [], True: []}
     for sd_x in noise_of_x:
@@ -52,7 +57,8 @@ def brute_force(table, slabs, f: float, noise_of_x: np.ndarray, p: float) -> flo
             shifted = y - f * np.sqrt(sigma2) / sd_x * x
             for tau, log_prior in slabs:
                 for chosen in itertools.product([False, True], repeat=3):
-                    base = log_prior + sum(np.log(p if inside else 1 - p) for inside in chosen)
+                    pairs = zip(shown, chosen, strict=True)
+                    base = log_prior + sum(np.log(q if inside else 1 - q) for q, inside in pairs)
                     columns = [col for col, inside in zip(others, chosen, strict=True) if inside]
                     for present in (False, True):
                         matrix = np.column_stack([*columns, x] if present else columns or [np.zeros((len(y), 0))])
@@ -75,7 +81,8 @@ def test_the_ratio_agrees_with_brute_force_over_sets_slabs_and_noise(slab, f):
     analysis = effect.sensitivity(draws=40_000)._analysis
     model = analysis.models[0][1]
     noise = np.quantile(model.treatment_noise, (np.arange(5) + 0.5) / 5)
-    absent = brute_force(table, slabs, f, noise, p=0.4)
+    drives = effect._totals.items[0].model.drives("x", "x")
+    absent = brute_force(table, slabs, f, noise, 0.4, (drives["c1"], drives["c2"]))
     assert analysis.at_factor(f).no_direct == pytest.approx(absent, abs=0.006 if f == 0.0 else 0.03)
 
 
@@ -118,25 +125,61 @@ PRIORS = {
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("hits", [("x", "y"), ("x", "m", "y")], ids=["x, y", "x, m, y"])
 def test_a_vanishing_cause_gives_the_ordinary_answer(prior, hits):
+    """That is, the linked one: what drives the treatment shows in later regressions, whatever the graph."""
     table = simulated(np.random.default_rng(8), n=100, direct=0.15)
-    effect = ad.fit(table, GRAPH, names=NAMES, prior=prior, rng=0).effect("x", "y")
+    effect = ad.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=1.0), rng=0).effect("x", "y")
     sensitivity = effect.sensitivity(hits)
     limit = sensitivity.at(shares=dict.fromkeys(hits, 1e-10)) if len(hits) > 2 else sensitivity.at(1e-10, 1e-10)
     zero = sensitivity.at(shares=dict.fromkeys(hits, 0.0)) if len(hits) > 2 else sensitivity.at(0.0, 0.0)
     assert (zero.mean, zero.sd, (zero.low, zero.high)) == (effect.mean, effect.sd, effect.interval(0.95))
-    assert abs(limit.mean - effect.mean) < 0.05 * effect.sd
+    assert abs(limit.mean - effect.mean) < 0.1 * effect.sd
     assert abs(limit.sd - effect.sd) < 0.05 * effect.sd
-    assert abs(limit.low - zero.low) < 0.1 * effect.sd
-    assert abs(limit.high - zero.high) < 0.1 * effect.sd
-    assert limit.probability_no_direct_effect == pytest.approx(zero.probability_no_direct_effect, abs=0.02)
+    assert abs(limit.low - zero.low) < 0.12 * effect.sd
+    assert abs(limit.high - zero.high) < 0.12 * effect.sd
+    assert limit.probability_no_direct_effect == pytest.approx(zero.probability_no_direct_effect, abs=0.04)
+
+
+@pytest.mark.parametrize("prior", [ad.Prior.v01(), ad.Prior.paper()], ids=["fixed slab", "paper"])
+def test_with_a_hidden_cause_of_all_the_link_makes_no_difference(prior):
+    table = simulated(np.random.default_rng(8), n=100, direct=0.15)
+    hits = ("x", "m", "y")
+    shares = dict.fromkeys(hits, 0.2)
+    pair = (ad.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=link), rng=0) for link in (0.0, 1.0))
+    first, other = (fit.effect("x", "y").sensitivity(hits).at(shares=shares) for fit in pair)
+    assert first.mean == pytest.approx(other.mean, abs=0.05 * other.sd)
+    assert first.sd == pytest.approx(other.sd, rel=0.05)
+
+
+def test_instruments_do_not_correct_twice():
+    """A covariate that drives the treatment and nothing else: least squares with it, less the bias, is the answer.
+
+    If its coefficient were shrunk or left out, the treatment's would be drawn to the truth, and past it once corrected.
+    """
+    rng = np.random.default_rng(11)
+    n, share = 400, 0.3
+    c, u = rng.standard_normal((2, n))
+    own = rng.standard_normal((2, n))
+    x = 4.0 * c + np.sqrt(share) * u + np.sqrt(1 - share) * own[0]
+    y = 0.3 * x + np.sqrt(share) * u + np.sqrt(1 - share) * own[1]
+    graph = ad.CandidateGraph.from_tiers([["c"], ["x"], ["y"]], 0.5).with_edge("x", "y", 1.0)
+    design = np.column_stack([np.ones(n), x, c])
+    slopes, left = np.linalg.lstsq(design, y, rcond=None)[:2]
+    first = np.column_stack([np.ones(n), c])
+    left_x = np.linalg.lstsq(first, x, rcond=None)[1]
+    for link in (0.0, 1.0):
+        effect = ad.fit({"c": c, "x": x, "y": y}, graph, prior=ad.Prior(link=link), rng=0).effect("x", "y")
+        answer = effect.sensitivity().at(rho=share, sign="positive")
+        expected = slopes[1] - answer.bias_factor * np.sqrt(left[0] / left_x[0])
+        assert answer.mean == pytest.approx(expected, abs=0.15 * answer.sd)
+        assert abs(answer.mean - 0.3) < 2 * answer.sd
 
 
 def test_forcing_the_edge_in_would_not():
     """The test above can fail: with the direct edge certain, the mean is elsewhere."""
-    table = simulated(np.random.default_rng(8), n=100, direct=0.15)
+    table = simulated(np.random.default_rng(8), n=100, direct=0.3)
     effect = ad.fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
     model = effect.sensitivity()._analysis.models[0][1]
-    assert abs(model.parts()[0].mean() * effect._unit - effect.mean) > 0.1 * effect.sd
+    assert abs(model.parts()[0].mean() * effect._unit - effect.mean) > 0.3 * effect.sd
 
 
 def test_an_excluded_edge_stays_absent():

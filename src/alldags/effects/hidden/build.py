@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
+from alldags.nodes.build import Cleared
+from alldags.nodes.posterior import NodePosterior
 
 _LEAST = 0.01  # probability with which a cause of a hit node shows up in the regressions of later ones
 _MOST_VALUES = 600_000  # draws times answers about absent edges
@@ -40,7 +42,7 @@ def hidden_model(
     span = Span.between(model.graph, treatment, outcome)
     streams = variable_streams(model, rng)
     inside = [name for name in span.reached if name in hits]
-    source = _sample(model, treatment, (), {}, size, streams[treatment])
+    source = _sample(model.extended_node(treatment, (), {}), size, streams[treatment])
     model.prepare(name for name in span.reached if name not in inside)
     nodes = tuple(
         _hit_node(model, treatment, span, name, (treatment, *inside[: inside.index(name)]), size, streams[name])
@@ -65,21 +67,17 @@ def _has_structure(model: FittedGraph, span: Span) -> bool:
     return all(model.node(name).inclusion is not None for name in span.reached)
 
 
-def _sample(
-    model: FittedGraph, child: str, certain: Sequence[str], added: Mapping[str, float], size: int,
-    rng: np.random.Generator,
-) -> NodeSample:  # fmt: skip
-    node = model.extended_node(child, certain, added)
+def _sample(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
     if node.problem.loadings is not None:
         raise AlldagsError(
-            f"the regression of {child!r} has terms that are not variables; sensitivity needs plain ones"
+            f"the regression of {node.problem.child!r} has terms that are not variables; sensitivity needs plain ones"
         )
     coefficients, variance = node.draw(size, rng)
     return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 
 
 def _plain_node(model: FittedGraph, span: Span, child: str, size: int, rng: np.random.Generator) -> NodeDraws:
-    sample = _sample(model, child, (), {}, size, rng)
+    sample = _sample(model.extended_node(child, (), {}), size, rng)
     terms = sample.problem.terms
     parents = tuple(name for name in terms if name in span.places)
     columns = [terms.index(name) for name in parents]
@@ -90,17 +88,25 @@ def _hit_node(
     model: FittedGraph, treatment: str, span: Span, child: str, before: Sequence[str], size: int,
     rng: np.random.Generator,
 ) -> NodeDraws:  # fmt: skip
-    """Refit a hit node: the nodes hit before are in its regression, and what drives them may be."""
+    """Refit a hit node: the nodes hit before are in its regression, and what drives them may be.
+
+    Covariates that drive the treatment strongly are instruments where they do not act on the outcome. Shrinking their
+    coefficients, or leaving them out, would draw the treatment's towards its effect *without* the hidden cause, whose
+    bias is then taken away once more. Hence the nodes hit before are cleared of them.
+    """
     added = phantoms(model, treatment, child, before)
     structured = model.node(child).inclusion is not None
-    sample = _sample(model, child, before if structured else (), added, size, rng)
-    terms = sample.problem.terms
+    certain = before if structured else ()
+    plain = model.extended_problem(child, certain, added)
+    terms = plain.terms
     missing = [name for name in before if name not in terms]
     if missing:
         raise AlldagsError(
             f"there is no candidate edge {missing[0]!r} -> {child!r}, and this engine cannot hold it absent while a "
             "hidden cause acts on both; add the edge, or use engine='auto'"
         )
+    cleared = Cleared(tuple(before), drivers(model, treatment, terms, before))
+    sample = _sample(model.extended_node(child, certain, added, cleared), size, rng)
     parents = tuple(name for name in terms if name in span.places)
     columns = [terms.index(name) for name in parents]
     if structured:
@@ -110,15 +116,23 @@ def _hit_node(
     else:
         found = (free_of_spikes(size, len(parents)),)
     forced = tuple(parents.index(name) for name in before)
-    return NodeDraws(child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, sample)
+    observed = NodeSample(plain, sample.coefficients @ cleared.mixing(plain).T, sample.variance, sample.setting)
+    return NodeDraws(child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, observed)
+
+
+def drivers(model: FittedGraph, treatment: str, terms: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
+    """Return the terms that come before the treatment and may act on one of the nodes hit before."""
+    after = model.graph.descendants(treatment) | {treatment}
+    causes = {name for source in before for name in model.graph.parents(source)}
+    return tuple(name for name in terms if name in causes and name not in after)
 
 
 def phantoms(model: FittedGraph, treatment: str, child: str, before: Sequence[str]) -> dict[str, float]:
-    """Return causes of earlier hit nodes that the graph keeps from `child`, but that its regression may show.
+    """Return causes of earlier hit nodes, which the regression of `child` may show whether or not they act on it.
 
     The value is the probability with which they drive one of those nodes.
     """
-    own = set(model.graph.parents(child)) | {child, *before}
+    own = {child, *before}
     spared: dict[str, float] = {}
     for source in before:
         for name, value in model.drives(source, treatment).items():
