@@ -18,7 +18,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from faults import scenes
-from faults.process import ROOT, Fault, Place, users
+from faults.process import ROOT, Fault, Place, can_mount, users
 
 SCENES: dict[str, Callable[[Place], str]] = {
     "reproduce killed": scenes.reproduce_killed,
@@ -26,6 +26,7 @@ SCENES: dict[str, Callable[[Place], str]] = {
     "report killed": scenes.report_killed,
     "disk full": scenes.disk_full,
     "output full": scenes.output_full,
+    **({"disk small": scenes.disk_small} if can_mount() else {}),
     "nothing writable": scenes.nothing_writable,
     "two at once": scenes.two_at_once,
     "memory short": scenes.memory_short,

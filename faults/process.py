@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,18 +43,21 @@ class Place:
         Of the moments.
     environment
         Set for all programs.
+    before
+        Words before those of every program.
     """
 
     folder: Path
     user: str
     rng: Random
     environment: dict[str, str]
+    before: tuple[str, ...] = ()
 
     def start(self, words: Sequence[str], limits: dict[int, int] | None = None, **changed: str) -> Any:
         """Start ``python`` with these words, in a session of its own."""
         prefix = WITHOUT_RIGHTS if self._lowers else []
         return subprocess.Popen(
-            [*prefix, sys.executable, *words],
+            [*self.before, *prefix, sys.executable, *words],
             cwd=self.folder,
             env={**self.environment, **changed},
             stdout=subprocess.PIPE,
@@ -77,6 +80,50 @@ class Place:
     @property
     def _lowers(self) -> bool:
         return self.user == "nobody"
+
+
+@contextmanager
+def small_disk(place: Place, kilobytes: int) -> Iterator[SmallDisk]:
+    """Lend a file system of its own that holds so much, in the folder ``small``; programs elsewhere do not see it."""
+    folder = place.folder / "small"
+    folder.mkdir(exist_ok=True)
+    script = f"mount -t tmpfs -o size={kilobytes}k,mode=777 none {folder} && echo ready && exec sleep 600"
+    holder = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        if holder.stdout is None or holder.stdout.readline() != "ready\n":
+            raise Fault("no file system of its own can be had")
+        enter = ("nsenter", f"--mount=/proc/{holder.pid}/ns/mnt", f"--wdns={folder}")
+        yield SmallDisk(replace(place, before=enter), Path(f"/proc/{holder.pid}/root{folder}"))
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def can_mount() -> bool:
+    """Return whether this user may have file systems of its own."""
+    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return bool(shutil.which("nsenter")) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A file system of its own.
+
+    Parameters
+    ----------
+    place
+        Programs started here are in it.
+    folder
+        Where it is seen from outside.
+    """
+
+    place: Place
+    folder: Path
+
+    def grow(self, kilobytes: int) -> None:
+        """Make room."""
+        folder = str(self.place.folder / "small")
+        subprocess.run([*self.place.before, "mount", "-o", f"remount,size={kilobytes}k", folder], check=True)
 
 
 def _limited(limits: dict[int, int]) -> Callable[[], None]:

@@ -14,10 +14,20 @@ import numpy as np
 
 import alldags as ad
 from alldags.experiments.runner import load_results
-from faults.process import Fault, Place, kill, kill_after, require_answer, require_refusal
+from faults.process import (
+    Fault,
+    Place,
+    SmallDisk,
+    kill,
+    kill_after,
+    require_answer,
+    require_refusal,
+    small_disk,
+)
 
 SMALL = ["reproduce", "small", "--sizes", "10", "20", "--methods", "k2", "full", "--seed", "3", "--n-jobs", "2"]
 QUESTION = ["effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk"]
+KILLS = 5  # a scene
 SOON = 12.0  # seconds from an interrupt to the end, on a busy machine; 2 are promised
 ALLDAGS = ["-m", "alldags"]
 
@@ -29,6 +39,8 @@ def write_study(folder: Path) -> None:
     rows = zip(*study.table.values(), strict=True)
     lines = [",".join(names), *(",".join(repr(float(value)) for value in row) for row in rows)]
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    holes = [line.rpartition(",")[0] + "," if number % 9 == 0 else line for number, line in enumerate(lines[1:])]
+    (folder / "holes.csv").write_text("\n".join([lines[0], *holes]) + "\n")
     ad.write_graph(study.graph, folder / "graph.toml")
     _write_long(folder)
 
@@ -48,10 +60,10 @@ def _write_long(folder: Path) -> None:
 
 
 def reproduce_killed(place: Place) -> str:
-    """Kill ``reproduce`` at a random moment, three times; what it ends with is as if nothing had happened."""
+    """Kill ``reproduce`` at random moments; what it ends with is as if nothing had happened."""
     folder = place.folder / f"run{place.rng.random()}"
     command = [*ALLDAGS, *SMALL, "--replicates", "60", "--out", str(folder)]
-    kills = sum(kill_after(place.start(command), place.rng.uniform(0.5, 12.0)) for _ in range(3))
+    kills = sum(kill_after(place.start(command), place.rng.uniform(0.5, 12.0)) for _ in range(KILLS))
     require_answer(*place.run(command))
     whole = place.folder / f"{folder.name}whole"
     require_answer(*place.run([*command[:-1], str(whole)]))
@@ -95,13 +107,14 @@ def report_killed(place: Place) -> str:
 
 
 def _writer_killed(place: Place, report: str, longest: float) -> str:
-    program = place.start(["-c", WRITER.replace("REPORT", report)])
-    if program.stdout.readline() != "ready\n":
-        raise Fault(program.communicate()[1][-500:])
-    time.sleep(place.rng.uniform(0.0, longest))
-    kill(program)
-    _check_written(place.folder)
-    return "1 kill"
+    for _ in range(KILLS):
+        program = place.start(["-c", WRITER.replace("REPORT", report)])
+        if program.stdout.readline() != "ready\n":
+            raise Fault(program.communicate()[1][-500:])
+        time.sleep(place.rng.uniform(0.0, longest))
+        kill(program)
+        _check_written(place.folder)
+    return f"{KILLS} kills"
 
 
 def _check_written(folder: Path) -> None:
@@ -150,6 +163,51 @@ def disk_full(place: Place) -> str:
         if left := [path.name for path in place.folder.glob(".*.tmp")]:
             raise Fault(f"left behind: {left}")
     return f"limit {size}"
+
+
+def disk_small(place: Place) -> str:
+    """Let a file system run full: files from before are as they were, and with more room a run goes on to the end."""
+    kilobytes = place.rng.choice((12, 24, 40, 80))
+    with small_disk(place, kilobytes) as disk:
+        study = f"{place.folder}/data.csv"
+        question = [
+            word.replace("data.csv", study).replace("graph.toml", f"{place.folder}/graph.toml") for word in QUESTION
+        ]
+        targets = {
+            "moments.json": ["moments", study, "moments.json"],
+            "full.html": [*question, "--report", "full.html"],
+            "full.png": ["graph", f"{place.folder}/graph.toml", "--draw", "full.png"],
+        }
+        refused = sum(_without_room(disk, name, words) for name, words in targets.items())
+        command = [*ALLDAGS, *SMALL, "--replicates", "60", "--out", "run"]
+        code, out, err = disk.place.run(command)
+        if code != 0:
+            require_refusal(code, out, err)
+            refused += 1
+            disk.grow(20_000)
+            require_answer(*disk.place.run(command))
+        whole = place.folder / f"whole{place.rng.random()}"
+        require_answer(*place.run([*command[:-1], str(whole)]))
+        if _numbers(disk.folder / "run") != _numbers(whole):
+            raise Fault("results differ from those of a run that had room")
+    return f"{kilobytes} kB: {refused} of 4 refused"
+
+
+def _without_room(disk: SmallDisk, name: str, words: list[str]) -> bool:
+    """Return whether a file was refused for want of room; the one from before is then still there."""
+    (disk.folder / name).write_text("old")
+    (disk.folder / name).chmod(0o666)
+    code, out, err = disk.place.run([*ALLDAGS, *words])
+    content = (disk.folder / name).read_bytes()
+    if code == 0 and content != b"old":
+        (disk.folder / name).unlink()
+        return False
+    require_refusal(code, out, err)
+    if content != b"old":
+        raise Fault(f"{name} was {len(content)} bytes of something after: {err[-300:]}")
+    if left := [path.name for path in disk.folder.glob(".*.tmp")]:
+        raise Fault(f"left behind: {left}")
+    return True
 
 
 def _cache(place: Place) -> str:
@@ -229,7 +287,7 @@ LONG = {
         "mcmc",
     ],
     "blocks": ["effect", "wide.csv", "--graph", "open.toml", "--treatment", "v0", "--outcome", "v1"],
-    "imputing": [*QUESTION, "--missing", "impute", "--imputations", "100000"],
+    "imputing": ["effect", "holes.csv", *QUESTION[2:], "--missing", "impute", "--imputations", "100000"],
     "reproduce": [*SMALL, "--replicates", "100000", "--out", "long"],
 }
 

@@ -82,12 +82,19 @@ def _polars_pieces(frame: Any, names: Sequence[str]) -> list[Batches]:
 
 
 def _polars_batches(frame: Any) -> Iterator[Any]:
-    if hasattr(frame, "collect_batches"):
+    if _tells_of_errors():
         parts = frame.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True, engine="streaming")
     else:
         parts = frame.collect(engine="streaming").iter_slices(_BATCH_ROWS)
     for part in parts:
         yield from part.to_arrow().to_batches()
+
+
+def _tells_of_errors() -> bool:
+    """Return whether polars raises what goes wrong between batches; before 1.37 it ended them as if they were all."""
+    import polars as pl
+
+    return tuple(int(part) for part in pl.__version__.split(".")[:2]) >= (1, 37)
 
 
 # -- DuckDB, Ibis ------------------------------------------------------------------------------------------------------

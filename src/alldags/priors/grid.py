@@ -101,7 +101,8 @@ def log_grid(
     weight = density(t) * (t[1] - t[0])
     weight[0] = 0.5 * weight[0] + tails[0]
     weight[-1] = 0.5 * weight[-1] + tails[1]
-    return np.exp(t), np.log(weight / weight.sum())
+    kept = weight > 0.0  # what is too improbable for a number is no point of the grid
+    return np.exp(t[kept]), np.log(weight[kept] / weight.sum())
 
 
 # -- slab independent of the unknown noise ---------------------------------------------------------------------------
