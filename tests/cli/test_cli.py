@@ -90,7 +90,7 @@ def test_sensitivity_in_words_and_as_json(folder):
     arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())
     assert "A hidden common cause would have to explain 31% of what is left" in text
-    assert "An unmeasured common cause that explains 37%" in text
+    assert "An unmeasured common cause that explains 38%" in text
     assert "as strong as r2_treatment r2_outcome mean" in text
     found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
     assert len(found["sensitivity"]["table"]) == 36
