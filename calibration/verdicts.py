@@ -180,6 +180,8 @@ def summary(found: Sequence[Any]) -> str:
     alarms = [item for item in every if item.is_alarm]
     small = sum(item.p < 0.05 for item in every)
     sets = len({(item.row, item.seed) for item in found})
+    if not every:
+        return f"{sets:,} data sets in all. In none of them was the truth drawn from the prior itself."
     least = min(item.p for item in every)
     words = "no alarm" if not alarms else "alarms: " + "; ".join(f"{a.row.key} ({WORDS[a.quantity]})" for a in alarms)
     return (

@@ -277,6 +277,15 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]"
 
 
+def test_an_answer_imports_nothing_slow_that_it_does_not_need():
+    code = (
+        "import sys\nfrom alldags.demo import demo_text\ndemo_text()\n"
+        "print(sorted({'scipy.stats', 'networkx', 'pandas', 'matplotlib', 'joblib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_works_without_extras(folder):
     """Hide every optional package and ask the same question."""
     hidden = [

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
@@ -102,14 +103,12 @@ def combined(found: Sequence[Regression | None]) -> Regression | None:
 
 
 def _rubin(parts: Sequence[Regression]) -> Regression:
-    from scipy.stats import t as student
-
     estimates = np.array([part.estimate for part in parts])
     within = float(np.mean([part.error**2 for part in parts]))
     between = (1.0 + 1.0 / len(parts)) * float(estimates.var(ddof=1))
     total = within + between
     freedom = (len(parts) - 1) * (total / between) ** 2 if between > 0 else np.inf
-    half = float(student.ppf(0.975, freedom)) * float(np.sqrt(total))
+    half = _quantile(freedom) * float(np.sqrt(total))
     center = float(estimates.mean())
     return Regression(center, float(np.sqrt(total)), center - half, center + half, parts[0].covariates)
 
@@ -123,12 +122,15 @@ def _is_singular(rows: ChildData, columns: Sequence[int]) -> bool:
 def _regression(
     rows: ChildData, unit: float, y: int, covariates: tuple[str, ...], columns: list[int], freedom: float
 ) -> Regression:
-    from scipy.stats import t as student
-
     inverse = np.linalg.inv(rows.scatter[np.ix_(columns, columns)])
     cross = rows.scatter[columns, y]
     residual = max(float(rows.scatter[y, y] - cross @ inverse @ cross), 0.0)
     estimate = float(unit * (inverse[0] @ cross))
     error = float(abs(unit) * np.sqrt(inverse[0, 0] * residual / freedom))
-    half = float(student.ppf(0.975, freedom)) * error
+    half = _quantile(freedom) * error
     return Regression(estimate, error, estimate - half, estimate + half, covariates)
+
+
+def _quantile(freedom: float) -> float:
+    """Return the 97.5% quantile of Student's t; `scipy.stats` has it, too, but takes long to import."""
+    return float(stdtrit(freedom, 0.975))

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 from alldags.graph.candidate import CandidateGraph
 
 
@@ -88,6 +86,8 @@ def _holds(graph: CandidateGraph, item: Independence) -> bool:
 
 def _separated(graph: CandidateGraph, item: Independence) -> bool:
     """Tell whether two variables are separated with all candidate edges and hidden causes there."""
+    import networkx as nx  # long to import, and only asked for by several graphs
+
     drawn: nx.DiGraph[Any] = nx.DiGraph()
     drawn.add_nodes_from(graph.variables)
     drawn.add_edges_from(graph.edges)
