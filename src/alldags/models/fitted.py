@@ -85,8 +85,14 @@ class FittedGraph:
 
     def drives(self, source: str, treatment: str) -> dict[str, float]:
         """Return the probability with which each candidate cause drives `source`, in a regression of it alone."""
-        link = self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
-        return link.inclusion(source)
+        return self._link_to(treatment).inclusion(source)
+
+    def driving(self, source: str, treatment: str) -> dict[str, float]:
+        """Return the mean coefficient of each candidate cause in such a regression, in working units."""
+        return self._link_to(treatment).slopes(source)
+
+    def _link_to(self, treatment: str) -> Link:
+        return self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
 
     def _terms(self, child: str) -> NodeTerms:
         terms = linear_terms(self.graph, child)
@@ -103,21 +109,21 @@ class FittedGraph:
         return self.data if child in self.data.families else self.data.straight
 
     def _extended_key(
-        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: Cleared | None
+        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: tuple[Cleared, ...]
     ) -> NodeKey:
         alike = None if self.prior.edges is None else 0.5
         terms = replace(extended_terms(self._terms(child), certain, added, alike), cleared=cleared)
         return NodeKey(terms, self._prior_of(child), self._data_of(child))
 
     def extended_node(
-        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: Cleared | None = None
+        self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: tuple[Cleared, ...] = ()
     ) -> NodePosterior:
         """Return a node refitted with some parents certain, others added or raised, and some cleared of others."""
         return self._store.get(self._extended_key(child, certain, added, cleared))
 
     def extended_problem(self, child: str, certain: Sequence[str], added: Mapping[str, float]) -> NodeProblem:
         """Return the problem of such a node, nothing cleared, without fitting it."""
-        return self._extended_key(child, certain, added, None).problem()
+        return self._extended_key(child, certain, added, ()).problem()
 
     def _block_key(self, block: tuple[str, ...]) -> BlockKey:
         terms = block_terms(self.graph, self.prior, block)

@@ -101,6 +101,13 @@ class Link:
         values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
         return dict(zip(node.parents, values, strict=True))
 
+    def slopes(self, source: str) -> dict[str, float]:
+        """Return the mean coefficient of each candidate cause of `source`, in a regression of it alone."""
+        if not self._terms(source).names or not self.data.knows(source):
+            return {}
+        node = self.store.get(self._key(source))
+        return dict(zip(node.parents, node.mean.tolist(), strict=True))
+
     def coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
         driven = (name for name in sources if cause in self._terms(name).names and self.data.knows(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,31 +16,36 @@ from alldags.typing import FloatArray
 
 
 class Cleared(NamedTuple):
-    """Terms of a regression that are replaced by their residuals, in the rows, on some of the other terms.
+    """A term of a regression that is replaced by what is left of it when multiples of other terms are taken out.
 
-    Their own coefficients mean what they meant; those of the others are of all that goes through the cleared ones, too,
-    and how much these are shrunk no longer moves the cleared ones.
+    Its own coefficient means what it meant; those of the others are of all that goes through the cleared one, too, and
+    how much these are shrunk hardly moves that of the cleared one.
 
     Parameters
     ----------
-    names
+    name
         What is replaced.
     of
         What is taken out.
+    slopes
+        How much of each.
     """
 
-    names: tuple[str, ...]
+    name: str
     of: tuple[str, ...]
+    slopes: tuple[float, ...]
 
-    def mixing(self, problem: NodeProblem) -> FloatArray:
-        """Return by what the terms are to be multiplied from the right, and coefficients from the left, (k, k)."""
-        here, out = ([problem.terms.index(name) for name in names] for names in (self.names, self.of))
-        found = np.eye(problem.k)
-        if out:
-            gram = problem.gram[np.ix_(out, out)]
-            ridge = np.diag(1e-10 * np.diag(gram))
-            found[np.ix_(out, here)] = -np.linalg.solve(gram + ridge, problem.gram[np.ix_(out, here)])
-        return found
+
+def mixing(terms: Sequence[str], cleared: Iterable[Cleared]) -> FloatArray:
+    """Return by what the terms are to be multiplied from the right, and coefficients from the left, shape (k, k).
+
+    No term that is cleared is taken out of another.
+    """
+    place = {name: i for i, name in enumerate(terms)}
+    found = np.eye(len(place))
+    for one in cleared:
+        found[[place[name] for name in one.of], place[one.name]] = -np.array(one.slopes)
+    return found
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class NodeTerms:
     raised
         What a link to another node adds to each probability: p becomes ``1 - (1 - p) (1 - raised)``; None for nothing.
     cleared
-        Terms that are replaced by what others do not explain of them; None for none.
+        Terms that are replaced by what others do not explain of them.
     """
 
     child: str
@@ -68,7 +73,7 @@ class NodeTerms:
     probability: tuple[float, ...]
     loadings: Loadings | None = None
     raised: tuple[float, ...] | None = None
-    cleared: Cleared | None = None
+    cleared: tuple[Cleared, ...] = ()
 
 
 def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:
@@ -136,22 +141,22 @@ def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
         loadings=terms.loadings,
         linked=None if terms.raised is None else LinkedPrior(stated, np.array(terms.raised)),
     )
-    if terms.cleared is not None:
-        problem = mixed(problem, terms.cleared.mixing(problem))
+    if terms.cleared:
+        problem = mixed(problem, mixing(terms.names, terms.cleared))
     settings = prior.settings_of(problem)
     for setting in settings:
         setting.noise.check_node(problem.child, problem.n, problem.total)
     return replace(problem, settings=settings)
 
 
-def mixed(problem: NodeProblem, mixing: FloatArray) -> NodeProblem:
+def mixed(problem: NodeProblem, matrix: FloatArray) -> NodeProblem:
     """Return the problem with its terms multiplied by a matrix from the right, shape (k, k)."""
     origin = problem.origin
     return replace(
         problem,
-        gram=mixing.T @ problem.gram @ mixing,
-        cross=mixing.T @ problem.cross,
-        origin=None if origin is None else Origin(origin.child, mixing.T @ origin.terms),
+        gram=matrix.T @ problem.gram @ matrix,
+        cross=matrix.T @ problem.cross,
+        origin=None if origin is None else Origin(origin.child, matrix.T @ origin.terms),
     )
 
 

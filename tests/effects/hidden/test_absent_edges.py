@@ -250,3 +250,18 @@ def test_strengths_that_contradict_an_excluded_edge_have_an_answer():
         answer = sensitivity.at(share, share)
         assert np.isfinite([answer.mean, answer.sd, answer.low, answer.high]).all()
         assert answer.low <= answer.mean <= answer.high
+
+
+def test_as_many_drivers_as_rows_leave_something_of_the_treatment():
+    """Only what drives the treatment is taken out of it: least squares on all candidates would take everything."""
+    rng = np.random.default_rng(0)
+    n, k = 60, 80
+    c = rng.standard_normal((n, k))
+    x = c[:, 0] + 0.5 * c[:, 1] + rng.standard_normal(n)
+    y = 0.5 * x + c[:, 0] + rng.standard_normal(n)
+    names = [f"c{i}" for i in range(k)]
+    graph = ad.CandidateGraph.from_tiers([names, ["x"], ["y"]], 0.1).with_edge("x", "y", 1.0)
+    effect = ad.fit(np.column_stack([c, x, y]), graph, names=(*names, "x", "y"), rng=0).effect("x", "y")
+    limit = effect.sensitivity(draws=4000).at(1e-10, 1e-10)
+    assert abs(limit.mean - effect.mean) < 0.5 * effect.sd
+    assert limit.sd == pytest.approx(effect.sd, rel=0.3)

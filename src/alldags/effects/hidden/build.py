@@ -13,7 +13,7 @@ from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
-from alldags.nodes.build import Cleared
+from alldags.nodes.build import Cleared, mixing
 from alldags.nodes.posterior import NodePosterior
 
 _LEAST = 0.01  # probability with which a cause of a hit node shows up in the regressions of later ones
@@ -105,7 +105,7 @@ def _hit_node(
             f"there is no candidate edge {missing[0]!r} -> {child!r}, and this engine cannot hold it absent while a "
             "hidden cause acts on both; add the edge, or use engine='auto'"
         )
-    cleared = Cleared(tuple(before), drivers(model, treatment, terms, before))
+    cleared = tuple(cleared_of_drivers(model, treatment, terms, name) for name in before)
     sample = _sample(model.extended_node(child, certain, added, cleared), size, rng)
     parents = tuple(name for name in terms if name in span.places)
     columns = [terms.index(name) for name in parents]
@@ -116,15 +116,19 @@ def _hit_node(
     else:
         found = (free_of_spikes(size, len(parents)),)
     forced = tuple(parents.index(name) for name in before)
-    observed = NodeSample(plain, sample.coefficients @ cleared.mixing(plain).T, sample.variance, sample.setting)
+    observed = NodeSample(plain, sample.coefficients @ mixing(terms, cleared).T, sample.variance, sample.setting)
     return NodeDraws(child, parents, sample.coefficients[:, columns], np.sqrt(sample.variance), forced, found, observed)
 
 
-def drivers(model: FittedGraph, treatment: str, terms: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
-    """Return the terms that come before the treatment and may act on one of the nodes hit before."""
+def cleared_of_drivers(model: FittedGraph, treatment: str, terms: Sequence[str], source: str) -> Cleared:
+    """Return a hit node cleared of those terms that come before the treatment and drive it, as far as they do.
+
+    Not by least squares: covariates as many as rows would leave nothing.
+    """
     after = model.graph.descendants(treatment) | {treatment}
-    causes = {name for source in before for name in model.graph.parents(source)}
-    return tuple(name for name in terms if name in causes and name not in after)
+    slopes = model.driving(source, treatment)
+    of = tuple(name for name in terms if name in slopes and name not in after)
+    return Cleared(source, of, tuple(slopes[name] for name in of))
 
 
 def phantoms(model: FittedGraph, treatment: str, child: str, before: Sequence[str]) -> dict[str, float]:
