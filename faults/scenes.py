@@ -62,8 +62,8 @@ def _write_long(folder: Path) -> None:
 def reproduce_killed(place: Place) -> str:
     """Kill ``reproduce`` at random moments; what it ends with is as if nothing had happened."""
     folder = place.folder / f"run{place.rng.random()}"
-    command = [*ALLDAGS, *SMALL, "--replicates", "60", "--out", str(folder)]
-    kills = sum(kill_after(place.start(command), place.rng.uniform(0.5, 12.0)) for _ in range(KILLS))
+    command = [*ALLDAGS, *SMALL, "--replicates", "120", "--out", str(folder)]
+    kills = sum(kill_after(place.start(command), place.rng.uniform(0.5, 5.0)) for _ in range(KILLS))
     require_answer(*place.run(command))
     whole = place.folder / f"{folder.name}whole"
     require_answer(*place.run([*command[:-1], str(whole)]))

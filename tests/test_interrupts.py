@@ -43,6 +43,31 @@ with ending_when_interrupted():
     work(10**11)
 """
 
+CALLED_BACK = """
+import ctypes, time
+from alldags.interrupts import ending_when_interrupted
+def slow():
+    print("ready", flush=True)
+    time.sleep(30)
+with ending_when_interrupted():
+    ctypes.CFUNCTYPE(None)(slow)()  # as LLVM calls numba
+    raise RuntimeError("no compiled object yet")
+"""
+
+LED_TO_AN_ERROR = """
+import time
+import alldags.cli
+from alldags.__main__ import main
+def run():
+    print("ready", flush=True)
+    try:
+        time.sleep(30)
+    except KeyboardInterrupt:
+        raise RuntimeError("half a result")
+alldags.cli.main = run
+main()
+"""
+
 THREADS = """
 import sys, time
 from alldags.parallel import map_threads
@@ -58,7 +83,16 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("code", [SWALLOWS, COMPILED, THREADS], ids=["swallowed", "compiled code", "threads"])
+PROGRAMS = {
+    "swallowed": SWALLOWS,
+    "compiled code": COMPILED,
+    "called back": CALLED_BACK,
+    "led to an error": LED_TO_AN_ERROR,
+    "threads": THREADS,
+}
+
+
+@pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
 def test_an_interrupt_ends_the_program(code):
     program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
