@@ -98,6 +98,12 @@ def sampled_percent(value: float) -> str:
     return percent(min(max(value, 1e-9), 1 - 1e-9))
 
 
+def some_effect(summary: EffectSummary) -> str:
+    """Format the probability that there is an effect; never 1 unless that was assumed, however rounding has it."""
+    value = 1.0 - (summary.probability_no_path or 0.0)
+    return percent(value) if summary.prior_no_path == 0.0 else sampled_percent(value)
+
+
 def no_effect(summary: EffectSummary, probability: float) -> str:
     """Format the probability of no effect, which is computed or sampled; never 0 unless that was assumed."""
     vanished = probability == 0.0 and summary.prior_no_path != 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import require
-from alldags.show.numbers import amount, percent
+from alldags.show.numbers import amount, some_effect
 from alldags.show.plots import style
 from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import interval_name
@@ -50,7 +50,7 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
     atom = summary.probability_no_path or 0.0
     values = draws[draws != 0.0]
     if len(values) > 1 and values.std() > 0:
-        _draw_density(axes, values, 1.0 - atom)
+        _draw_density(axes, values, 1.0 - atom, some_effect(summary))
     _draw_interval(axes, summary)
     if atom >= _VISIBLE:
         _draw_atom(axes, atom)
@@ -62,10 +62,10 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
     return result
 
 
-def _draw_density(axes: Any, values: FloatArray, mass: float) -> None:
+def _draw_density(axes: Any, values: FloatArray, mass: float, probability: str) -> None:
     grid, density = smooth_density(values)
     axes.fill_between(grid, mass * density, color=style.EFFECT, alpha=0.25, linewidth=0)
-    axes.plot(grid, mass * density, color=style.EFFECT, linewidth=1.5, label=f"there is an effect: {percent(mass)}")
+    axes.plot(grid, mass * density, color=style.EFFECT, linewidth=1.5, label=f"there is an effect: {probability}")
     axes.set_ylabel("posterior density")
 
 

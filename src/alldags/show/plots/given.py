@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alldags.errors import AlldagsError
-from alldags.show.numbers import amount, percent
+from alldags.show.numbers import amount, some_effect
 from alldags.show.plots import style
 from alldags.show.plots.axes import legend_below, name_axis, on_axes, zero_line
 from alldags.show.plots.effect import smooth_density
@@ -60,8 +60,7 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
     zero_line(axes)
     axes.set_ylim(0.0, top)
     axes.set_ylabel("posterior density")
-    there = 1.0 - (summary.probability_no_path or 0.0)
-    axes.set_title(f"probability that there is an effect: {percent(there)}", fontsize=style.SMALL, loc="left")
+    axes.set_title(f"probability that there is an effect: {some_effect(summary)}", fontsize=style.SMALL, loc="left")
     name_axis(axes, f"effect of {summary.treatment} on {summary.outcome}, if there is one")
     legend_below(axes)
     result: Axes = axes
