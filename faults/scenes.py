@@ -17,7 +17,6 @@ from alldags.experiments.runner import load_results
 from faults.process import (
     Fault,
     Place,
-    SmallDisk,
     kill,
     kill_after,
     require_answer,
@@ -145,40 +144,28 @@ def _check_page(path: Path) -> None:
 def disk_full(place: Place) -> str:
     """Let the disk be full after some bytes: refused in one line, and files from before are as they were."""
     size = place.rng.choice((1, 100, 4096, 20_000))
-    targets = {
-        "moments.json": ["moments", "data.csv", "moments.json"],
-        "full.html": [*QUESTION, "--report", "full.html"],
-        "full.png": ["graph", "graph.toml", "--draw", "full.png"],
-    }
-    for name, words in targets.items():
-        (place.folder / name).write_text("old")
-        (place.folder / name).chmod(0o666)
-        code, _, err = place.run([*ALLDAGS, *words], {resource.RLIMIT_FSIZE: size}, NUMBA_CACHE_DIR=_cache(place))
-        content = (place.folder / name).read_bytes()
-        if code == 0 and content != b"old":
-            continue  # it fitted
-        require_refusal(code, "", err)
-        if content != b"old":
-            raise Fault(f"{name} was {len(content)} bytes of something after: {err[-300:]}")
-        if left := [path.name for path in place.folder.glob(".*.tmp")]:
-            raise Fault(f"left behind: {left}")
+    for name, words in _writers(Path()).items():
+        _without_room(place, place.folder, name, words, {resource.RLIMIT_FSIZE: size})
     return f"limit {size}"
+
+
+def _writers(study: Path) -> dict[str, list[str]]:
+    """Return commands by the file that they write; the study is in this folder."""
+    data, graph = str(study / "data.csv"), str(study / "graph.toml")
+    question = ["effect", data, "--graph", graph, *QUESTION[4:]]
+    return {
+        "moments.json": ["moments", data, "moments.json"],
+        "full.html": [*question, "--report", "full.html"],
+        "full.png": ["graph", graph, "--draw", "full.png"],
+    }
 
 
 def disk_small(place: Place) -> str:
     """Let a file system run full: files from before are as they were, and with more room a run goes on to the end."""
     kilobytes = place.rng.choice((12, 24, 40, 80))
     with small_disk(place, kilobytes) as disk:
-        study = f"{place.folder}/data.csv"
-        question = [
-            word.replace("data.csv", study).replace("graph.toml", f"{place.folder}/graph.toml") for word in QUESTION
-        ]
-        targets = {
-            "moments.json": ["moments", study, "moments.json"],
-            "full.html": [*question, "--report", "full.html"],
-            "full.png": ["graph", f"{place.folder}/graph.toml", "--draw", "full.png"],
-        }
-        refused = sum(_without_room(disk, name, words) for name, words in targets.items())
+        writers = _writers(place.folder).items()
+        refused = sum(_without_room(disk.place, disk.folder, name, words) for name, words in writers)
         command = [*ALLDAGS, *SMALL, "--replicates", "60", "--out", "run"]
         code, out, err = disk.place.run(command)
         if code != 0:
@@ -193,25 +180,23 @@ def disk_small(place: Place) -> str:
     return f"{kilobytes} kB: {refused} of 4 refused"
 
 
-def _without_room(disk: SmallDisk, name: str, words: list[str]) -> bool:
+def _without_room(
+    place: Place, folder: Path, name: str, words: list[str], limits: dict[int, int] | None = None
+) -> bool:
     """Return whether a file was refused for want of room; the one from before is then still there."""
-    (disk.folder / name).write_text("old")
-    (disk.folder / name).chmod(0o666)
-    code, out, err = disk.place.run([*ALLDAGS, *words])
-    content = (disk.folder / name).read_bytes()
+    (folder / name).write_text("old")
+    (folder / name).chmod(0o666)
+    code, _, err = place.run([*ALLDAGS, *words], limits)
+    content = (folder / name).read_bytes()
     if code == 0 and content != b"old":
-        (disk.folder / name).unlink()
-        return False
-    require_refusal(code, out, err)
+        (folder / name).unlink()
+        return False  # it fitted
+    require_refusal(code, "", err)
     if content != b"old":
         raise Fault(f"{name} was {len(content)} bytes of something after: {err[-300:]}")
-    if left := [path.name for path in disk.folder.glob(".*.tmp")]:
+    if left := [path.name for path in folder.glob(".*.tmp")]:
         raise Fault(f"left behind: {left}")
     return True
-
-
-def _cache(place: Place) -> str:
-    return place.environment["NUMBA_CACHE_DIR"]
 
 
 def output_full(place: Place) -> str:

@@ -24,6 +24,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
 from alldags.nodes.data import WorkingData
+from alldags.nodes.posterior import NodePosterior
 from alldags.priors.edges import BetaBinomial
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
@@ -95,18 +96,22 @@ class Link:
         return self._inclusion[source]
 
     def _found(self, source: str) -> dict[str, float]:
-        if not self._terms(source).names or not self.data.knows(source):
+        node = self._regression(source)
+        if node is None:
             return {}
-        node = self.store.get(self._key(source))
         values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
         return dict(zip(node.parents, values, strict=True))
 
     def slopes(self, source: str) -> dict[str, float]:
         """Return the mean coefficient of each candidate cause of `source`, in a regression of it alone."""
+        node = self._regression(source)
+        return {} if node is None else dict(zip(node.parents, node.mean.tolist(), strict=True))
+
+    def _regression(self, source: str) -> NodePosterior | None:
+        """Return the regression of a source alone; None if it has no candidate causes, or no rows that show them."""
         if not self._terms(source).names or not self.data.knows(source):
-            return {}
-        node = self.store.get(self._key(source))
-        return dict(zip(node.parents, node.mean.tolist(), strict=True))
+            return None
+        return self.store.get(self._key(source))
 
     def coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""

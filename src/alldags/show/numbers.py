@@ -99,8 +99,10 @@ def sampled_percent(value: float) -> str:
 
 
 def some_effect(summary: EffectSummary) -> str:
-    """Format the probability that there is an effect; never 1 unless that was assumed, however rounding has it."""
-    value = 1.0 - (summary.probability_no_path or 0.0)
+    """Format the probability that there is an effect; never 1 unless that was assumed, or the engine has no edges."""
+    if summary.probability_no_path is None:
+        return percent(1.0)
+    value = 1.0 - summary.probability_no_path
     return percent(value) if summary.prior_no_path == 0.0 else sampled_percent(value)
 
 
