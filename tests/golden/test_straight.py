@@ -1,0 +1,22 @@
+"""Straight, normal regressions answer as in version 0.2."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from golden import straight
+
+CASES = {case[0]: case for case in straight.cases()}
+KEPT = json.loads(straight.TARGET.read_text())
+EXACTLY = bool(os.environ.get("ALLDAGS_BITS"))  # on the machine that wrote the file
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_are_those_of_version_02(name: str) -> None:
+    kept = np.array([float.fromhex(value) for value in KEPT[name]])
+    found = np.array(straight.answers(*CASES[name]))
+    np.testing.assert_allclose(found, kept, rtol=0.0 if EXACTLY else 1e-8, atol=0.0 if EXACTLY else 1e-12)
