@@ -180,7 +180,7 @@ def fit(
     posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
-        asked = asked.also("families", named | {name: rows.family for name, rows in data[0].heavy.items()})
+        asked = asked.also("families", named | data[0].heavy)
     posterior._asked = asked
     return posterior
 

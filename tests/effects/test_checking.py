@@ -19,8 +19,9 @@ from alldags.effects.checking.overlap import differences_of_moments, overlap
 from alldags.effects.checking.regression import fit_rows, score_tests
 from alldags.effects.checking.residuals import check_residuals
 from alldags.effects.checking.rows import Regressed
+from alldags.families.count import Poisson
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data
-from alldags.nodes.family import Bernoulli, Poisson
 
 
 def regressed(table, child, causes, family=None):

@@ -16,8 +16,8 @@ from alldags.effects.checking.overlap import overlap
 from alldags.effects.checking.regression import fit_rows, score_tests
 from alldags.effects.checking.residuals import check_residuals
 from alldags.effects.checking.rows import Regressed
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data
-from alldags.nodes.family import Bernoulli
 
 GOLDEN = json.loads((Path(__file__).parent / "checks.json").read_text())
 CAUSES = ("age", "sex", "income", "smoking", "tar", "exercise")

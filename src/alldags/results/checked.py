@@ -15,6 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.effects.checking.regression import Fitted, fit_rows
 from alldags.effects.checking.residuals import Residuals, check_residuals
 from alldags.effects.checking.rows import Regressed
+from alldags.families.canonical import Canonical
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
 
@@ -43,7 +44,7 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    offsets = {rows.family.offset for rows in posterior._data.families.values()} - {None}
+    offsets = {family.offset for family in posterior._data.families.values()} - {None}
     wanted = (*posterior._data.pooled.names, *(name for name in offsets if name is not None))
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
@@ -100,8 +101,9 @@ class Checked:
         """Return what a regression is checked on; None without rows."""
         if self.table is None:
             return None
-        rows = self.data.families.get(child)
-        family = None if rows is None else rows.family
+        family = self.data.families.get(child)
+        if not isinstance(family, Canonical):
+            family = None
         return Regressed(child, tuple(causes), self.table, *self._units, family)
 
     @cached_property
@@ -114,7 +116,7 @@ class Checked:
     @property
     def curved(self) -> frozenset[str]:
         """The children that may have curves, whose residuals are not those of straight lines."""
-        return frozenset() if self.data.curved is None else frozenset(self.data.curved.terms)
+        return frozenset(self.data.curved)
 
     @cached_property
     def fits(self) -> dict[str, Fitted | None]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
-from alldags.models.terms.make import Rows
 from alldags.models.terms.worth import Worth, worth_of_curves
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     if rows.columns.rows * len(names) > _MOST_VALUES:
         return None
     found = [
-        (child, worth_of_curves(Rows(rows, names), child, _columns(effect, graph.parents(child)), effect.treatment))
+        (child, worth_of_curves(Rows(rows), child, _columns(effect, graph.parents(child)), effect.treatment))
         for child in sorted(children)
         if graph.parents(child)
     ]

@@ -9,8 +9,8 @@ import numpy as np
 
 from alldags.effects.checking.regression import Fitted, fit_rows
 from alldags.effects.checking.rows import Regressed
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import ChildData
-from alldags.nodes.family import Bernoulli
 from alldags.typing import FloatArray
 
 

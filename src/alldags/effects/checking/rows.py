@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.data.batches import RowTable
-from alldags.nodes.family import AnyFamily
+from alldags.families.canonical import Canonical
 from alldags.typing import FloatArray
 
 
@@ -33,7 +33,7 @@ class Regressed:
     table: RowTable
     center: Mapping[str, float]
     deviation: Mapping[str, float]
-    family: AnyFamily | None = None
+    family: Canonical | None = None
 
     def batches(self, others: Sequence[str] = ()) -> Iterator[RegressedBatch]:
         """Yield the rows; with those of other variables, in the same units as the causes."""

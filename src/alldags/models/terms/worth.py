@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.models.terms.columns import Column, Line, RowValues, Times
-from alldags.models.terms.make import Rows, bends_of
+from alldags.columns.base import Column, RowValues
+from alldags.columns.line import Line
+from alldags.columns.products import Times
+from alldags.columns.rows import Rows
+from alldags.models.terms.make import bends_of
 from alldags.models.terms.moments import arm_moments
 from alldags.typing import FloatArray
 
