@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import table_notes
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.reading import Missing, RowOptions, read_tables
@@ -35,7 +36,6 @@ from alldags.priors.prior import Prior
 from alldags.results.asked import asked_of
 from alldags.results.assemble import assemble, turned, working_tables
 from alldags.results.clusters import Clusters, clusters_note
-from alldags.results.data_notes import table_notes
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.curved_notes import curved_notes
 from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
 from alldags.effects.comparison import Comparison, chosen_rows, some_levels
@@ -23,7 +24,6 @@ from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.make import Rows
 from alldags.models.terms.node import TermNode, TermSpec
 from alldags.results.contrast import Contrast, contrast_of_rows
-from alldags.results.curved_notes import curved_notes
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
 from alldags.results.quantity import Quantity

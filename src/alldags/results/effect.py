@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.notes import effect_notes
+from alldags.assumptions.placebo import Placebo, placebo
+from alldags.assumptions.stability import stability
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
@@ -27,12 +31,8 @@ from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
-from alldags.results.data_notes import range_note
-from alldags.results.notes import effect_notes
-from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
-from alldags.results.stability import stability
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.html import effect_html

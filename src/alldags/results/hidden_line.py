@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.results.hidden_checks import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
+from alldags.assumptions.hidden import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 

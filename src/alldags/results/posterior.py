@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.checks import check_posterior
 from alldags.effects.comparison import check_over
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
@@ -32,7 +33,6 @@ from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
 from alldags.results.asked import Asked
-from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect

@@ -8,13 +8,13 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
-from alldags.results.checks import checks_work
 from alldags.results.measures import is_risk
 from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent

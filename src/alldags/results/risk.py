@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import range_note
 from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison, some_levels
 from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
@@ -20,7 +21,6 @@ from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast, contrast_of_rows
-from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity

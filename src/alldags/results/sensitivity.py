@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.hidden import check_engine, check_order, check_rows, checked_hits, checked_share
 from alldags.effects.hidden.analysis import HiddenAnalysis, analyse
 from alldags.effects.hidden.given import effect_given
 from alldags.effects.hidden.records import Benchmark, Robustness, SensitivityAnswer, answer
@@ -20,7 +21,6 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
-from alldags.results.hidden_checks import check_engine, check_order, check_rows, checked_hits, checked_share
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table

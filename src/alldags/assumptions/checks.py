@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.effects.checking.independences import Independence, implied_independences
-from alldags.effects.checking.moments import inflation, partial_correlations
-from alldags.effects.checking.overlap import Overlap, differences_of_moments, overlap
-from alldags.effects.checking.regression import fit_rows, score_tests
-from alldags.effects.checking.residuals import Residuals, p_values
+from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
+from alldags.assumptions.independences import Independence, implied_independences
+from alldags.assumptions.misfit import Residuals, p_values
+from alldags.assumptions.moments import inflation, partial_correlations
+from alldags.assumptions.overlap import Overlap, differences_of_moments, overlap
+from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
-from alldags.results.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.show.checks import KINDS, CheckLine, Checks
 from alldags.show.numbers import number, percent, whole_percent
 

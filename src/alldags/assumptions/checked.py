@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.assumptions.misfit import Residuals, check_residuals
+from alldags.assumptions.regression import Fitted, fit_rows
+from alldags.assumptions.rows import Regressed
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
-from alldags.effects.checking.regression import Fitted, fit_rows
-from alldags.effects.checking.residuals import Residuals, check_residuals
-from alldags.effects.checking.rows import Regressed
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from alldags.assumptions.checks import extrapolation_note
+from alldags.assumptions.curves_worth import curves_note
+from alldags.assumptions.data_notes import effect_data_notes
+from alldags.assumptions.row_notes import row_notes
 from alldags.effects.sampled import sampled_orders
 from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
-from alldags.results.checks import extrapolation_note
-from alldags.results.curves_worth import curves_note
-from alldags.results.data_notes import effect_data_notes
-from alldags.results.row_notes import row_notes
 from alldags.show.numbers import number, percent
 
 if TYPE_CHECKING:

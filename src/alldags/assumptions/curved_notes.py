@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from alldags.assumptions.notes import LARGE_SHIFT
 from alldags.effects.pushed_curves import PushedCurves
-from alldags.results.notes import LARGE_SHIFT
 from alldags.show.numbers import number, percent
 
 if TYPE_CHECKING:

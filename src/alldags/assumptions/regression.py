@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from alldags.effects.checking.rows import Regressed, RegressedBatch
+from alldags.assumptions.rows import Regressed, RegressedBatch
 from alldags.typing import FloatArray
 
 _RIDGE = 1e-2  # prior precision in units of one row: enough to keep separated rows finite, too little to show

@@ -146,7 +146,7 @@ def _dependencies(correlation: FloatArray) -> Iterator[tuple[int, FloatArray]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.results.data_notes import _dependencies
+    >>> from alldags.assumptions.data_notes import _dependencies
     >>> a, b = np.random.default_rng(0).standard_normal((2, 50))
     >>> place, weights = next(_dependencies(np.corrcoef([a, b, a + b])))
     >>> place, (weights != 0).tolist()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.effects.checking.regression import Fitted, fit_rows
-from alldags.effects.checking.rows import Regressed
+from alldags.assumptions.regression import Fitted, fit_rows
+from alldags.assumptions.rows import Regressed
 from alldags.nodes.data import ChildData
 from alldags.nodes.family import Bernoulli
 from alldags.typing import FloatArray
