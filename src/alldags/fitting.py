@@ -176,13 +176,12 @@ def fit(
     suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
-    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | {name: rows.family for name, rows in data[0].heavy.items()})
-    posterior._asked = asked
-    return posterior
+    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
+    recipe = with_rows(replace(recipe, seen=tables.seen, asked=asked), data[0], terms)
+    return assemble(recipe, data, opened, n_jobs, progress)
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
+from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
 from alldags.assumptions.misfit import Residuals, p_values
 from alldags.assumptions.moments import inflation, partial_correlations
@@ -20,10 +20,6 @@ from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
 from alldags.show.checks import KINDS, CheckLine, Checks
 from alldags.show.numbers import number, percent, whole_percent
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-    from alldags.results.posterior import Posterior
 
 LEVEL = 0.01  # p-value, times the number of checks of a kind, below which chance does not explain a finding
 LARGE_SHARE = 0.01  # of what a regression leaves unexplained
@@ -35,7 +31,7 @@ LARGE_DISPERSION = 1.5
 _MOST_WORK = 2e8  # rows times squared columns of a propensity that is fitted only for a note
 
 
-def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | None) -> Checks:
+def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome: str | None) -> Checks:
     """Make all checks of a posterior, or of what one effect needs.
 
     Parameters
@@ -49,10 +45,10 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
-    for name in posterior._data.categories:
+    for name in posterior.workings.data.categories:
         raise AlldagsError(f"checks look at numbers, and {name!r} is a category; make 0/1 columns of its levels")
     table, reason = rows_of(posterior)
-    checked = Checked(posterior.graphs, posterior._data, table, treatment, outcome)
+    checked = Checked(posterior.graphs, posterior.workings.data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
     lines += _overlap_lines(checked)
     left = [*([] if reason is None else [reason]), *checked.left_out, *said_of_rows(posterior)]
@@ -64,9 +60,9 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
     )
 
 
-def checks_work(posterior: Posterior, treatment: str, outcome: str) -> float:
+def checks_work(posterior: ExaminedPosterior, treatment: str, outcome: str) -> float:
     """Return rows times squared numbers of causes of the regressions that checks of one effect look at."""
-    checked = Checked(posterior.graphs, posterior._data, None, treatment, outcome)
+    checked = Checked(posterior.graphs, posterior.workings.data, None, treatment, outcome)
     return float(posterior.rows) * sum((1 + len(checked.causes(child))) ** 2 for child in checked.children)
 
 
@@ -291,17 +287,18 @@ def extrapolation(found: Overlap) -> str:
     )
 
 
-def extrapolation_note(effect: Effect) -> Iterator[str]:
+def extrapolation_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
     posterior, treatment = effect.posterior, effect.treatment
-    covariates = posterior._data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
+    data = posterior.workings.data
+    covariates = data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
     work = posterior.rows * (1 + len(covariates)) ** 2
-    if posterior._table is None or not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
+    if not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
         return
     table, _ = rows_of(posterior, (treatment, *covariates))
     if table is None:
         return
-    checked = Checked(posterior.graphs, posterior._data, table, treatment, effect.outcome)
+    checked = Checked(posterior.graphs, data, table, treatment, effect.outcome)
     of = checked.regressed(treatment, covariates)
     if of is not None and checked.is_yes_no(treatment):
         found = overlap(of)
@@ -309,8 +306,8 @@ def extrapolation_note(effect: Effect) -> Iterator[str]:
             yield extrapolation(found)
 
 
-def _may_be_yes_no(posterior: Posterior, name: str) -> bool:
-    return Checked(posterior.graphs, posterior._data, None, None, None).is_yes_no(name)
+def _may_be_yes_no(posterior: ExaminedPosterior, name: str) -> bool:
+    return Checked(posterior.graphs, posterior.workings.data, None, None, None).is_yes_no(name)
 
 
 def _p(value: float) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from alldags.assumptions.examined import ExaminedCurves
 from alldags.assumptions.notes import LARGE_SHIFT
+from alldags.effects.curves import DirectCurves
 from alldags.effects.pushed_curves import PushedCurves
 from alldags.show.numbers import number, percent
-
-if TYPE_CHECKING:
-    from alldags.results.curved import CurvedEffect
 
 _DOUBTFUL = 1.05  # R-hat of the effect
 _WORDS = {
@@ -20,20 +18,20 @@ _WORDS = {
 }
 
 
-def curved_notes(effect: CurvedEffect) -> tuple[str, ...]:
+def curved_notes(effect: ExaminedCurves, curves: DirectCurves | PushedCurves) -> tuple[str, ...]:
     """Return the notes of the fit, of the regressions on the way, and of the checks of this effect."""
     found = (
-        *effect.posterior._notes,
+        *effect.posterior.workings.notes,
         *_convergence(effect),
         *_structures(effect),
-        *_pushed(effect),
+        *_pushed(curves),
         *_straight(effect),
         *_link(effect),
     )
     return tuple(dict.fromkeys(found))
 
 
-def _convergence(effect: CurvedEffect) -> Iterator[str]:
+def _convergence(effect: ExaminedCurves) -> Iterator[str]:
     for name, node in effect.nodes.items():
         worst = max(
             (
@@ -50,7 +48,7 @@ def _convergence(effect: CurvedEffect) -> Iterator[str]:
             )
 
 
-def _structures(effect: CurvedEffect) -> Iterator[str]:
+def _structures(effect: ExaminedCurves) -> Iterator[str]:
     weights = {name: p for name, p in effect.structures.items() if p >= 0.005}
     if len(effect.structures) > 1:
         said = ", ".join(
@@ -59,21 +57,20 @@ def _structures(effect: CurvedEffect) -> Iterator[str]:
         yield f"curves were looked for in {effect.outcome}; probability that the effect is {said}"
 
 
-def _pushed(effect: CurvedEffect) -> Iterator[str]:
-    curves = effect._curves
+def _pushed(curves: DirectCurves | PushedCurves) -> Iterator[str]:
     if isinstance(curves, PushedCurves):
         how = "its mean is a closed form" if curves.is_straight else "noise is simulated"
         yield f"{curves.rows.count} rows were pushed through {len(curves.nodes)} regressions; {how}"
 
 
-def _straight(effect: CurvedEffect) -> Iterator[str]:
+def _straight(effect: ExaminedCurves) -> Iterator[str]:
     straight = effect.straight_line
     if abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
         low, high = straight.interval(0.95)
         yield f"straight lines, without terms, give {number(straight.mean)} ({number(low)} to {number(high)})"
 
 
-def _link(effect: CurvedEffect) -> Iterator[str]:
+def _link(effect: ExaminedCurves) -> Iterator[str]:
     check = effect.link_check
     if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
         yield (

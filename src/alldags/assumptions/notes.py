@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from alldags.assumptions.checks import extrapolation_note
 from alldags.assumptions.curves_worth import curves_note
 from alldags.assumptions.data_notes import effect_data_notes
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.assumptions.row_notes import row_notes
 from alldags.effects.sampled import sampled_orders
 from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
 from alldags.show.numbers import number, percent
 
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-
 OPEN = 0.03  # probability of no effect, from which on it is in doubt
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
 
 
-def effect_notes(effect: Effect) -> tuple[str, ...]:
-    """Return the notes of the fit, of the nodes that this effect needs, and of the checks of it, each once."""
-    reached = {name for total in effect._totals.items for name in total.span.reached}
-    fit_notes = (note for note in effect.posterior._notes if not isinstance(note, NoteAbout) or note.about & reached)
-    found = (*fit_notes, *_node_notes(effect), *_own_notes(effect))
+def effect_notes(effect: ExaminedEffect, own: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the notes of the fit, of the nodes that this effect needs, and of the checks of it, each once.
+
+    Parameters
+    ----------
+    effect
+        What was asked.
+    own
+        What this kind of effect has to say beside what all have.
+    """
+    reached = set(effect.workings.reached)
+    said = effect.posterior.workings.notes
+    fit_notes = (note for note in said if not isinstance(note, NoteAbout) or note.about & reached)
+    found = (*fit_notes, *_node_notes(effect), *own, *_checked_notes(effect))
     return tuple(dict.fromkeys(str(note) for note in found))
 
 
-def _node_notes(effect: Effect) -> Iterator[str]:
-    nodes = dict.fromkeys(node for total in effect._totals.items for node in total.nodes())
+def _node_notes(effect: ExaminedEffect) -> Iterator[str]:
+    nodes = dict.fromkeys(node for total in effect.workings.totals.items for node in total.nodes())
     for node in nodes:
         yield from node.diagnostics.warnings
     yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
-    blocks = dict.fromkeys(block for total in effect._totals.items for block in total.order_blocks)
+    blocks = dict.fromkeys(block for total in effect.workings.totals.items for block in total.order_blocks)
     for block in blocks:
         yield from block.diagnostics.warnings
     yield from _sampled_orders_note(effect)
 
 
-def _sampled_orders_note(effect: Effect) -> Iterator[str]:
+def _sampled_orders_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that an order was sampled, and how well the chains agree on this effect."""
-    for total in effect._totals.items:
+    for total in effect.workings.totals.items:
         for block, found in sampled_orders(total):
             remark, draws = getattr(block.diagnostics, "remark", ""), min(found.effective_draws, 1e6)
             yield f"{remark}; for this effect R-hat is {found.r_hat:.3f}, with about {draws:,.0f} effective draws"
@@ -60,22 +66,9 @@ def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[str]:
         )
 
 
-def _hidden_note(effect: Effect) -> Iterator[str]:
-    """Say what a hidden common cause in the graph did to the answer, and that data do not inform it."""
-    mixture = effect._hidden
-    if mixture is not None:
-        low, high = mixture.plain.interval(0.95)
-        yield (
-            f"a hidden common cause of {effect.treatment} and {mixture.hit} has probability {mixture.probability:.0%}, "
-            "which is not informed by the data, nor is its strength; without it the effect is "
-            f"{number(mixture.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
-        )
-
-
-def _own_notes(effect: Effect) -> Iterator[str]:
-    yield from _hidden_note(effect)
+def _checked_notes(effect: ExaminedEffect) -> Iterator[str]:
     yield from _link_note(effect)
-    yield from _straight_note(effect) if effect.measure else _regression_note(effect)
+    yield from _regression_note(effect)
     yield from _many_candidates_note(effect)
     yield from _slab_note(effect)
     yield from extrapolation_note(effect)
@@ -84,9 +77,9 @@ def _own_notes(effect: Effect) -> Iterator[str]:
     yield from effect_data_notes(effect)
 
 
-def _link_note(effect: Effect) -> Iterator[str]:
+def _link_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that the answer depends on whether what drives the treatment acts on the outcome, too."""
-    if effect.posterior._link == 0.0:
+    if effect.posterior.workings.link == 0.0:
         return
     check = effect.link_check
     if abs(check.shift) <= LARGE_SHIFT:
@@ -101,10 +94,9 @@ def _link_note(effect: Effect) -> Iterator[str]:
     )
 
 
-def _straight_note(effect: Effect) -> Iterator[str]:
+def straight_note(effect: ExaminedEffect, straight: ExaminedEffect) -> Iterator[str]:
     """Say that straight lines through zeros and ones, or counts, would give another answer."""
-    straight = getattr(effect, "straight_line", None)
-    if straight is None or not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
+    if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
         return
     low, high = straight.interval(0.95)
     yield (
@@ -113,12 +105,12 @@ def _straight_note(effect: Effect) -> Iterator[str]:
     )
 
 
-def _regression_note(effect: Effect) -> Iterator[str]:
+def _regression_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that plain least squares contradicts the average: neither lies in the other's interval."""
+    if effect.measure or not effect.workings.variables:
+        return  # other units, or zero by assumption, whatever a regression says
     plain = effect.regression
     low, high = effect.interval(0.95)
-    if all(not total.span.variables for total in effect._totals.items):
-        return  # zero by assumption, whatever a regression says
     if plain is not None and not low <= plain.estimate <= high and not plain.low <= effect.mean <= plain.high:
         count = len(plain.covariates)
         yield (
@@ -128,10 +120,10 @@ def _regression_note(effect: Effect) -> Iterator[str]:
         )
 
 
-def _many_candidates_note(effect: Effect) -> Iterator[str]:
+def _many_candidates_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that there are too many candidates for intervals to be relied on."""
     half = effect.posterior.rows / 2
-    for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
+    for child in effect.workings.reached:
         count = max(len(graph.parents(child)) for graph in effect.posterior.graphs)
         if count > half:
             yield (
@@ -140,7 +132,7 @@ def _many_candidates_note(effect: Effect) -> Iterator[str]:
             )
 
 
-def _slab_note(effect: Effect) -> Iterator[str]:
+def _slab_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say that the probability of no effect depends on a slab that was fixed: its odds grow as the slab's width."""
     atom = effect.probability_no_path
     if effect.posterior.has_hyperparameters or atom is None or not OPEN < atom < 1 - OPEN:

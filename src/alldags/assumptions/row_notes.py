@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.show.numbers import number
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 LARGE_ERROR = 0.05  # of the standard deviation: Monte-Carlo error of imputation that is worth a word
 LARGE_RATIO = 1.25  # of the two standard deviations
 FEW_CLUSTERS = 20
 
 
-def row_notes(effect: Effect) -> Iterator[str]:
+def row_notes(effect: ExaminedEffect) -> Iterator[str]:
     """Say how much missing values and clusters matter."""
     yield from _imputation_notes(effect)
     yield from _cluster_notes(effect)
 
 
-def _imputation_notes(effect: Effect) -> Iterator[str]:
+def _imputation_notes(effect: ExaminedEffect) -> Iterator[str]:
     share = effect.missing_information
     if share is None:
         return
@@ -38,7 +35,7 @@ def _imputation_notes(effect: Effect) -> Iterator[str]:
     )
 
 
-def _cluster_notes(effect: Effect) -> Iterator[str]:
+def _cluster_notes(effect: ExaminedEffect) -> Iterator[str]:
     check = effect.clusters
     if check is None:
         return

@@ -424,7 +424,7 @@ class CurvedEffect(Effect):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        return curved_notes(self)
+        return curved_notes(self, self._curves)
 
     @property
     def converged(self) -> bool:

@@ -24,6 +24,7 @@ from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
+from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
@@ -93,9 +94,13 @@ class Effect:
             total.prepare()
 
     @cached_property
+    def workings(self) -> EffectWorkings:
+        """What the answer is computed from: for the package's own rooms, its names may change."""
+        return EffectWorkings(self.treatment, self.outcome, self._models, self._unit)
+
+    @property
     def _totals(self) -> Mixture[TotalEffect]:
-        """The total effect in each fitted model, in working units."""
-        return self._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        return self.workings.totals
 
     @property
     def _models(self) -> Mixture[FittedGraph]:
@@ -630,7 +635,11 @@ class Effect:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
-        return effect_notes(self)
+        return effect_notes(self, self._own_notes())
+
+    def _own_notes(self) -> Iterable[str]:
+        """Return what this kind of effect has to say beside what all have."""
+        return () if self._hidden is None else (self._hidden.note,)
 
     @property
     def converged(self) -> bool:
