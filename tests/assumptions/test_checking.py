@@ -14,8 +14,7 @@ from alldags.assumptions.independences import Independence, implied_independence
 from alldags.assumptions.misfit import check_residuals
 from alldags.assumptions.moments import inflation, partial_correlations
 from alldags.assumptions.overlap import differences_of_moments, overlap
-from alldags.assumptions.regression import fit_rows, score_tests
-from alldags.assumptions.rows import Regressed
+from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data import batches
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source

@@ -12,8 +12,7 @@ import alldags as ad
 from alldags.assumptions.misfit import check_residuals
 from alldags.assumptions.moments import inflation
 from alldags.assumptions.overlap import overlap
-from alldags.assumptions.regression import fit_rows, score_tests
-from alldags.assumptions.rows import Regressed
+from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
 from alldags.nodes.data import working_data

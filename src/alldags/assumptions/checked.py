@@ -11,8 +11,7 @@ import numpy as np
 
 from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.misfit import Residuals, check_residuals
-from alldags.assumptions.regression import Fitted, fit_rows
-from alldags.assumptions.rows import Regressed
+from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.graph.candidate import CandidateGraph

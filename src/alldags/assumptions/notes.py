@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from alldags.assumptions.checks import extrapolation_note
-from alldags.assumptions.curves_worth import curves_note
+from alldags.assumptions.curves import curves_note
 from alldags.assumptions.data_notes import effect_data_notes
-from alldags.assumptions.examined import ExaminedEffect
-from alldags.assumptions.row_notes import row_notes
+from alldags.assumptions.examined import ExaminedCurves, ExaminedEffect
+from alldags.assumptions.overlap import extrapolation_note
+from alldags.effects.curves import DirectCurves
+from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.sampled import sampled_orders
 from alldags.models.families import NoteAbout
 from alldags.nodes.posterior import NodePosterior
@@ -16,6 +18,15 @@ from alldags.show.numbers import number, percent
 
 OPEN = 0.03  # probability of no effect, from which on it is in doubt
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
+LARGE_ERROR = 0.05  # of the standard deviation: Monte-Carlo error of imputation that is worth a word
+LARGE_RATIO = 1.25  # of the two standard deviations
+FEW_CLUSTERS = 20
+_DOUBTFUL = 1.05  # R-hat of the effect
+_WORDS = {
+    "common": "the same for all rows",
+    "shared": "different between rows by some terms",
+    "arms": "the difference of two curves of their own",
+}
 
 
 def effect_notes(effect: ExaminedEffect, own: Iterable[str] = ()) -> tuple[str, ...]:
@@ -142,3 +153,111 @@ def _slab_note(effect: ExaminedEffect) -> Iterator[str]:
         "the probability of no effect leans on the slab, the size expected of effects, which was fixed: with ten times "
         f"its variance it would be up to {percent(odds / (1.0 + odds))}"
     )
+
+
+# -- missing values and clusters -------------------------------------------------------------------------------------
+
+
+def row_notes(effect: ExaminedEffect) -> Iterator[str]:
+    """Say how much missing values and clusters matter."""
+    yield from _imputation_notes(effect)
+    yield from _cluster_notes(effect)
+
+
+def _imputation_notes(effect: ExaminedEffect) -> Iterator[str]:
+    share = effect.missing_information
+    if share is None:
+        return
+    text = f"missing values account for {100 * share:.0f}% of the variance of this effect"
+    error = effect.imputation_error / effect.sd if effect.sd > 0 else 0.0
+    if error <= LARGE_ERROR:
+        yield text
+        return
+    enough = math.ceil(share / LARGE_ERROR**2 / 10.0) * 10
+    yield (
+        f"{text}; the Monte-Carlo error of the mean from imputation is {number(effect.imputation_error)}, more than "
+        f"{100 * LARGE_ERROR:.0f}% of the standard deviation: {enough} imputed tables would do"
+    )
+
+
+def _cluster_notes(effect: ExaminedEffect) -> Iterator[str]:
+    check = effect.clusters
+    if check is None:
+        return
+    if check.ratio > LARGE_RATIO:
+        yield (
+            f"rows of a cluster are alike: with rows taken for independent the standard deviation would be "
+            f"{number(check.sd_independent)}, resampling the {check.clusters:,} clusters gives "
+            f"{number(check.sd_clusters)}; the answer counts {number(check.design_effect)} rows as one"
+        )
+    elif check.ratio < 1.0 / LARGE_RATIO:
+        yield (
+            f"resampling the {check.clusters:,} clusters gives a standard deviation of {number(check.sd_clusters)}, "
+            f"less than with rows taken for independent ({number(check.sd_independent)}); the answer keeps the larger"
+        )
+    if check.clusters < FEW_CLUSTERS:
+        yield f"only {check.clusters} clusters: how much they differ is poorly known, intervals may be too narrow"
+
+
+# -- effects that may bend or differ between rows ---------------------------------------------------------------------
+
+
+def curved_notes(effect: ExaminedCurves, curves: DirectCurves | PushedCurves) -> tuple[str, ...]:
+    """Return the notes of the fit, of the regressions on the way, and of the checks of this effect."""
+    found = (
+        *effect.posterior.workings.notes,
+        *_convergence(effect),
+        *_structures(effect),
+        *_pushed(curves),
+        *_straight(effect),
+        *_link(effect),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _convergence(effect: ExaminedCurves) -> Iterator[str]:
+    for name, node in effect.nodes.items():
+        worst = max(
+            (
+                getattr(fit.node.diagnostics, "asked_r_hat", 1.0)
+                for w, fit in zip(node.weights, node.fits, strict=True)
+                if w > 0.01
+            ),
+            default=1.0,
+        )
+        if worst > _DOUBTFUL:
+            yield (
+                f"the chains for {name!r} disagree about the effect (R-hat {worst:.2f}): take the numbers as a guess; "
+                "fewer curves (Terms(curves=2, products=0)) or more rows help"
+            )
+
+
+def _structures(effect: ExaminedCurves) -> Iterator[str]:
+    weights = {name: p for name, p in effect.structures.items() if p >= 0.005}
+    if len(effect.structures) > 1:
+        said = ", ".join(
+            f"{_WORDS[name]} {percent(p)}" for name, p in sorted(weights.items(), key=lambda item: -item[1])
+        )
+        yield f"curves were looked for in {effect.outcome}; probability that the effect is {said}"
+
+
+def _pushed(curves: DirectCurves | PushedCurves) -> Iterator[str]:
+    if isinstance(curves, PushedCurves):
+        how = "its mean is a closed form" if curves.is_straight else "noise is simulated"
+        yield f"{curves.rows.count} rows were pushed through {len(curves.nodes)} regressions; {how}"
+
+
+def _straight(effect: ExaminedCurves) -> Iterator[str]:
+    straight = effect.straight_line
+    if abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
+        low, high = straight.interval(0.95)
+        yield f"straight lines, without terms, give {number(straight.mean)} ({number(low)} to {number(high)})"
+
+
+def _link(effect: ExaminedCurves) -> Iterator[str]:
+    check = effect.link_check
+    if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
+        yield (
+            f"what drives {effect.treatment} was taken for a possible cause of {effect.outcome} in half of the answer; "
+            f"without that the effect is {number(check.mean_without)} instead of {number(check.mean)}"
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
-from alldags.assumptions.curved_notes import curved_notes
+from alldags.assumptions.notes import curved_notes
 from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
 from alldags.effects.comparison import Comparison, chosen_rows, some_levels
