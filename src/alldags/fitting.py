@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import table_notes
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.reading import Missing, RowOptions, read_tables
@@ -35,7 +36,6 @@ from alldags.priors.prior import Prior
 from alldags.results.asked import asked_of
 from alldags.results.assemble import assemble, turned, working_tables
 from alldags.results.clusters import Clusters, clusters_note
-from alldags.results.data_notes import table_notes
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
@@ -176,13 +176,12 @@ def fit(
     suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
     notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
-    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    posterior = assemble(with_rows(replace(recipe, seen=tables.seen), data[0], terms), data, opened, n_jobs, progress)
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
-    posterior._asked = asked
-    return posterior
+    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
+    recipe = with_rows(replace(recipe, seen=tables.seen, asked=asked), data[0], terms)
+    return assemble(recipe, data, opened, n_jobs, progress)
 
 
 def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:

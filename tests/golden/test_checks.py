@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from alldags.assumptions.misfit import check_residuals
+from alldags.assumptions.moments import inflation
+from alldags.assumptions.overlap import overlap
+from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
-from alldags.effects.checking.moments import inflation
-from alldags.effects.checking.overlap import overlap
-from alldags.effects.checking.regression import fit_rows, score_tests
-from alldags.effects.checking.residuals import check_residuals
-from alldags.effects.checking.rows import Regressed
 from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data
 

@@ -118,7 +118,7 @@ def test_a_report_can_be_written(posterior, tmp_path):
 
 def test_what_was_asked_is_written_as_families(table):
     posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), families={"stay": "normal"}, rng=0)
-    assert posterior._asked.arguments == (
+    assert posterior.recipe.asked.arguments == (
         ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
     )
 

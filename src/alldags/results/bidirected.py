@@ -17,6 +17,7 @@ from alldags.effects.hidden.strength import Strength
 from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.show.numbers import number
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -70,6 +71,16 @@ class HiddenMixture:
         none = float(self.given.weights @ (self.given.values == 0.0))
         return (1 - self.probability) * self.plain.sample.atom + self.probability * none
 
+    @property
+    def note(self) -> str:
+        """What the cause did to the answer, and that data do not inform it."""
+        low, high = self.plain.interval(0.95)
+        return (
+            f"a hidden common cause of {self.plain.treatment} and {self.hit} has probability {self.probability:.0%}, "
+            "which is not informed by the data, nor is its strength; without it the effect is "
+            f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
+        )
+
     def draws(self, size: int, plain: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mixture, those without the cause from `plain`, shape (size,)."""
         there = rng.random(size) < self.probability
@@ -81,7 +92,7 @@ class HiddenMixture:
 def hidden_mixture(plain: Effect) -> HiddenMixture | None:
     """Return the mixture that the candidate graphs ask for; None if no hidden cause of theirs would bias the effect."""
     treatment = plain.treatment
-    asked = {_asked(treatment, total) for total in plain._totals.items if total.span.variables}
+    asked = {_asked(treatment, total) for total in plain.workings.totals.items if total.span.variables}
     if len(asked) > 1:
         raise AlldagsError(
             f"the candidate graphs say different things about hidden common causes of {treatment!r} and what comes "

@@ -91,7 +91,7 @@ class Clusters:
 
     def resamples(self, posterior: Posterior, count: int) -> Iterator[WorkingData]:
         """Yield tables of resampled clusters; with several completed tables, from one after the other."""
-        model = posterior._models.items[0]
+        model = posterior.workings.models.items[0]
         for place, child in enumerate(
             np.random.SeedSequence(self.seed.entropy, spawn_key=self.seed.spawn_key).spawn(count)
         ):
@@ -117,8 +117,8 @@ def clustered(effect: Effect, clusters: Clusters) -> Effect:
     """Return the effect with each row counted as its design effect says."""
     check = _check(effect, clusters)
     if check.design_effect > 1.0:
-        posterior = effect.posterior._on(
-            [data.tempered(1.0 / check.design_effect) for data in effect.posterior._tables]
+        posterior = effect.posterior.on(
+            [data.tempered(1.0 / check.design_effect) for data in effect.posterior.workings.tables]
         )
     else:
         posterior = effect.posterior
@@ -164,10 +164,10 @@ def _means(effect: Effect, tables: Sequence[WorkingData]) -> Iterator[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AlldagsWarning)  # the answer itself says what went wrong
         for data in tables:
-            models = on_other_data(posterior._models, [data], posterior._store.empty())
-            linked = models.map(lambda model: model.linked(effect.treatment)) if posterior._link else models
+            models = on_other_data(posterior.workings.models, [data], posterior.workings.store.empty())
+            linked = models.map(lambda model: model.linked(effect.treatment)) if posterior.workings.link else models
             try:
                 totals = linked.map(lambda model: TotalEffect.of(model, effect.treatment, effect.outcome))
-                yield effect._unit * totals.average(lambda total: total.mean)
+                yield effect.workings.unit * totals.average(lambda total: total.mean)
             except (DataError, PriorError):
                 continue

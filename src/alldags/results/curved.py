@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.notes import curved_notes
 from alldags.columns.base import RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
@@ -24,7 +25,6 @@ from alldags.errors import AlldagsError, DataError
 from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.node import TermNode, TermSpec
 from alldags.results.contrast import Contrast, contrast_of_rows
-from alldags.results.curved_notes import curved_notes
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
 from alldags.results.quantity import Quantity
@@ -427,7 +427,7 @@ class CurvedEffect(Effect):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        return curved_notes(self)
+        return curved_notes(self, self._curves)
 
     @property
     def converged(self) -> bool:

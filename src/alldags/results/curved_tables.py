@@ -20,7 +20,7 @@ _DRAWS = 4000
 
 def with_term_edges(posterior: Posterior, table: Table) -> Table:
     """Return the table of edges, those into children with terms of their own: present iff one of their terms is."""
-    data = posterior._data
+    data = posterior.workings.data
     if not data.curved or data.on_demand or "posterior" not in table.columns:
         return table
     found = list(table["posterior"])

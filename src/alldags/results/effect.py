@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.notes import effect_notes
+from alldags.assumptions.placebo import Placebo, placebo
+from alldags.assumptions.stability import stability
 from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
@@ -20,6 +24,7 @@ from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
+from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
@@ -27,12 +32,8 @@ from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
-from alldags.results.data_notes import range_note
-from alldags.results.notes import effect_notes
-from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
 from alldags.results.sample import AtomicSample
-from alldags.results.stability import stability
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.html import effect_html
@@ -93,9 +94,13 @@ class Effect:
             total.prepare()
 
     @cached_property
+    def workings(self) -> EffectWorkings:
+        """What the answer is computed from: for the package's own rooms, its names may change."""
+        return EffectWorkings(self.treatment, self.outcome, self._models, self._unit)
+
+    @property
     def _totals(self) -> Mixture[TotalEffect]:
-        """The total effect in each fitted model, in working units."""
-        return self._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
+        return self.workings.totals
 
     @property
     def _models(self) -> Mixture[FittedGraph]:
@@ -630,7 +635,11 @@ class Effect:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
-        return effect_notes(self)
+        return effect_notes(self, self._own_notes())
+
+    def _own_notes(self) -> Iterable[str]:
+        """Return what this kind of effect has to say beside what all have."""
+        return () if self._hidden is None else (self._hidden.note,)
 
     @property
     def converged(self) -> bool:

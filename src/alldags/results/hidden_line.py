@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.results.hidden_checks import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
+from alldags.assumptions.hidden import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 
@@ -20,11 +20,11 @@ _SECONDS_PER_SET = 3e-8
 
 def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
-    if effect.posterior._data.categories:
+    if effect.posterior.workings.data.categories:
         return None
     if effect.posterior.engine in WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
         return None
-    if effect.treatment in effect.posterior._data.own or effect.outcome in effect.posterior._data.own:
+    if effect.treatment in effect.posterior.workings.data.own or effect.outcome in effect.posterior.workings.data.own:
         return None
     if not effect.mean or open_orders(effect) or heavy_on_the_way(effect) or not _is_cheap(effect):
         return None
@@ -33,7 +33,7 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
 
 def _is_cheap(effect: Effect) -> bool:
     """Tell whether the regressions of treatment and outcome, which are fitted anew, take next to no time."""
-    totals = [total for total in effect._totals.items if total.span.variables]
+    totals = [total for total in effect.workings.totals.items if total.span.variables]
     if not totals or len(totals) > _MODELS or math.isfinite(effect._set_draws):
         return False
     seconds = 0.0

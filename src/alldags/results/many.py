@@ -20,10 +20,10 @@ def effects_on(posterior: Posterior, outcome: str, level: float) -> Table:
     if outcome not in posterior.variables:
         raise AlldagsError(f"the outcome {outcome!r} is not in the graph{did_you_mean(outcome, posterior.variables)}")
     sources = {name for graph in posterior.graphs for name in graph.ancestors(outcome)}
-    if posterior._link:
+    if posterior.workings.link:
         _check_refits(posterior, outcome, len(sources))
-    order = posterior._models.items[0].graph.order
-    sources -= posterior._data.categories.keys()  # which no single number moves
+    order = posterior.workings.models.items[0].graph.order
+    sources -= posterior.workings.data.categories.keys()  # which no single number moves
     return effects_table([posterior.effect(name, outcome) for name in order if name in sources], level)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     """Return the variables on the way to the outcome, and itself, that are not normal."""
     found: dict[str, NotNormal] = {}
-    for total in effect._totals.items:
+    for total in effect.workings.totals.items:
         for child in total.span.reached:
             diagnostics = total.model.node(child).diagnostics
             if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
@@ -44,12 +44,12 @@ class LinkEffect(Effect):
 
     @property
     def _models(self) -> Mixture[FittedGraph]:
-        return self.posterior._linked_models(self.treatment)
+        return self.posterior.workings.linked(self.treatment)
 
     @property
     def measure(self) -> str:  # type: ignore[override]
         """``"log-odds"`` or ``"log rate"``."""
-        return self.posterior._data.families[self.outcome].link_words
+        return self.posterior.workings.data.families[self.outcome].link_words
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
         del level
@@ -57,7 +57,7 @@ class LinkEffect(Effect):
 
     def standardized(self, level: float = 0.95) -> Contrast:
         """Return what one standard deviation of the treatment does to the log-odds (log rate), which has no unit."""
-        return self.contrast(0.0, self.posterior._data.deviation(self.treatment), level)
+        return self.contrast(0.0, self.posterior.workings.data.deviation(self.treatment), level)
 
     @property
     def regression(self) -> Regression | None:
@@ -82,10 +82,10 @@ class StraightEffect(Effect):
 
     @cached_property
     def _unit(self) -> float:
-        return self.posterior._data.straight.unit(self.treatment, self.outcome)
+        return self.posterior.workings.data.straight.unit(self.treatment, self.outcome)
 
     @cached_property
     def link_check(self) -> LinkCheck:
-        models = self.posterior._models.map(FittedGraph.straight)
+        models = self.posterior.workings.models.map(FittedGraph.straight)
         plain = models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
         return link_check(self._totals, plain, self._unit, self.sd)

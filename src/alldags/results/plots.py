@@ -123,7 +123,7 @@ class EffectPlots:
     def _values(self) -> list[float]:
         if self.effect.summary().is_binary:
             return [0.0, 1.0]
-        data = self.effect.posterior._data
+        data = self.effect.posterior.workings.data
         place = data.pooled.index[self.effect.treatment]
         centre = float(data.pooled.mean[place] * data.scale[place])
         sd = float(data.scale[place]) * math.sqrt(float(data.pooled.scatter[place, place]) / data.pooled.rows)
@@ -204,7 +204,7 @@ class PosteriorPlots:
 
         table = self.posterior.edge_probabilities()
         name = "posterior" if "posterior" in table.columns else "shrinkage"
-        order = self.posterior._models.heaviest.graph.order
+        order = self.posterior.workings.models.heaviest.graph.order
         place = {variable: i for i, variable in enumerate(order)}
         matrix = np.full((len(order), len(order)), np.nan)
         for row in table.rows():
@@ -222,14 +222,14 @@ class PosteriorPlots:
         from alldags.show.plots.traces import plot_traces
 
         limit = checks.whole("limit", limit, least=1)
-        node = self.posterior._models.heaviest.node(child)
+        node = self.posterior.workings.models.heaviest.node(child)
         trace = getattr(node.diagnostics, "trace", None)
         if trace is None or not trace.size:
             raise AlldagsError(
                 f"the regression of {child!r} was computed by {node.diagnostics.engine!r} and has no chains to draw; "
                 "chains come from engine='mcmc'"
             )
-        data = self.posterior._data
+        data = self.posterior.workings.data
         units = np.array([data.unit(parent, child) for parent in node.parents])
         largest = np.argsort(-np.abs(node.mean * units), kind="stable")[:limit]
         return plot_traces([node.parents[i] for i in largest], (trace * units)[:, :, largest], child, ax)

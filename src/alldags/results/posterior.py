@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.checks import check_posterior
 from alldags.effects.comparison import check_over
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
@@ -29,10 +30,9 @@ from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
+from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
 from alldags.results import tables
-from alldags.results.asked import Asked
-from alldags.results.checks import check_posterior
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
@@ -75,6 +75,8 @@ class Posterior:
         Where the rows can be read again; None if they cannot.
     recipe
         What it was made from, to save it; None for one that was derived from another.
+    is_linked
+        Whether edges may be linked to those into the treatment (`Prior.link`).
 
     Examples
     --------
@@ -93,18 +95,11 @@ class Posterior:
         clusters: Clusters | None = None,
         table: Opened | None = None,
         recipe: Recipe | None = None,
+        is_linked: bool = True,
     ) -> None:
-        self._models = models
-        self._store = store
-        self._seed = seed
-        self._notes = notes
+        self.workings = Workings(models, store, seed, notes, table, is_linked)
         self._clusters = clusters
-        self._table = table
-        self._recipe = recipe
-        self._asked = Asked()
-        self._linked: dict[str, Mixture[FittedGraph]] = {}
-        self._has_link = True
-        self._lines: dict[str, Mixture[FittedGraph]] = {}
+        self.recipe = recipe
         self._curves: dict[tuple[str | None, str], TermNode] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -142,7 +137,7 @@ class Posterior:
     @cached_property
     def has_hyperparameters(self) -> bool:
         """Whether hyperparameters are averaged over, too."""
-        return self._models.items[0].prior.slab is not None or self._models_of_a_table > len(self.graphs)
+        return self._models.items[0].prior.slab is not None or self.workings.models_of_a_table > len(self.graphs)
 
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -158,18 +153,13 @@ class Posterior:
         top = max(counts)
         return top + math.log10(sum(10 ** (count - top) for count in counts))
 
-    def _stream(self) -> np.random.Generator:
-        """Return a generator for draws: the same at every call."""
-        fresh = np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key)  # spawning counts children
-        return np.random.default_rng(fresh)
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
         fitted = (node for key, node in self._store.fitted() if key.engine is None)
         engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
         block_notes = (warning for block in self._store.fitted_blocks() for warning in block.diagnostics.warnings)
-        return tuple(dict.fromkeys((*self._notes, *engine_notes, *block_notes)))
+        return tuple(dict.fromkeys((*self.workings.notes, *engine_notes, *block_notes)))
 
     @property
     def converged(self) -> bool:
@@ -226,7 +216,7 @@ class Posterior:
 
     def _where(self, name: str) -> str:
         """Say where a name that is not in the graph may have come from."""
-        columns = () if self._table is None else self._table.source().columns
+        columns = () if self.workings.table is None else self.workings.table.source().columns
         if name in columns:
             return ", but it is a column of the table: add it to the graph, with its possible causes"
         listed = shortened(", ".join(map(repr, self.variables)), 200)
@@ -301,7 +291,7 @@ class Posterior:
         count = len(self.variables)
         check_memory(8 * count**2, f"the effects of {count:,} variables on each other", "ask for single effects")
         if link == 0 or self._link == 0:
-            self._prepare()
+            self.workings.prepare()
             return self._models.average_array(lambda model: effect_moments(model, self.variables))
         self._check_refits()
         total = np.zeros((2, count, count))
@@ -315,9 +305,8 @@ class Posterior:
 
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
-        plain = Posterior(self._models, self._store, self._seed, self._notes, self._clusters, self._table)
-        plain._has_link = False
-        return plain
+        its = self.workings
+        return Posterior(its.models, its.store, its.seed, its.notes, self._clusters, its.table, is_linked=False)
 
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
@@ -367,13 +356,13 @@ class Posterior:
         >>> list(table.columns), len(table)
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
-        self._prepare()
+        self.workings.prepare()
         found = with_term_edges(self, tables.edges_table(self._models, self.edges))
         return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""
-        self._prepare()
+        self.workings.prepare()
         return tables.coefficients_table(self._models, self.edges)
 
     def top_graphs(self, size: int = 10, by: Literal["graph", "class"] | None = None) -> tuple[TopGraph, ...] | None:
@@ -402,7 +391,7 @@ class Posterior:
         if by is None:
             by = "class" if any(graph.blocks for graph in self.graphs) else "graph"
         checks.one_of("by", by, ("graph", "class"))
-        self._prepare()
+        self.workings.prepare()
         found = (top_classes if by == "class" else top_graphs)(self._models, size)
         return None if found is None else tuple(self._sorted(item) for item in found)
 
@@ -531,54 +520,45 @@ class Posterior:
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
-    @property
-    def _link(self) -> float:
-        """Strength of the link; 0 for engines that use no edge probabilities."""
-        uses_edges = getattr(self._store.engine, "uses_edges", True) and self._has_link
-        return self._models.items[0].prior.link if uses_edges else 0.0
-
-    def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
-        """Return the models for a question about one treatment in which only straight lines matter."""
-        if not self._data.families:
-            return self._linked_models(treatment)
-        if treatment not in self._lines:
-            self._lines[treatment] = self._linked_models(treatment).map(FittedGraph.straight)
-        return self._lines[treatment]
-
-    def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
-        """Return the models for a question about one treatment; weights are those of the models as they are."""
-        if self._link == 0.0:
-            return self._models
-        if treatment not in self._linked:
-            self._linked[treatment] = self._models.map(lambda model: model.linked(treatment))
-        return self._linked[treatment]
-
-    def _on(self, data: Sequence[WorkingData]) -> Posterior:
+    def on(self, data: Sequence[WorkingData]) -> Posterior:
         """Return the posterior of the same models on other data."""
-        return self._of(on_other_data(self._models, data, self._store))
+        return self.derived(on_other_data(self._models, data, self._store))
 
-    def _of(self, models: Mixture[FittedGraph]) -> Posterior:
+    def derived(self, models: Mixture[FittedGraph], store: NodeStore | None = None) -> Posterior:
         """Return the posterior of other models, with the same nodes where they have the same."""
-        return Posterior(models, self._store, self._seed, self._notes, table=self._table)
+        its = self.workings
+        return Posterior(models, store or its.store, its.seed, its.notes, table=its.table)
 
-    def _prepare(self) -> None:
-        self._store.prepare(key for model in self._models.items for key in model.node_keys)
-        for model in self._models.items:
-            for block in model.graph.blocks:
-                model.order_block(block[0])
+    # what `workings` holds, by the names that effects call it by
+
+    @property
+    def _models(self) -> Mixture[FittedGraph]:
+        return self.workings.models
+
+    @property
+    def _store(self) -> NodeStore:
+        return self.workings.store
 
     @property
     def _data(self) -> WorkingData:
-        return self._models.items[0].data
+        return self.workings.data
 
     @property
     def _tables(self) -> tuple[WorkingData, ...]:
-        """The data of each completed table; one, unless values were imputed."""
-        return tuple(model.data for model in self._models.items[:: self._models_of_a_table])
+        return self.workings.tables
 
     @property
-    def _models_of_a_table(self) -> int:
-        return len(self._models.items) // self._models.weights.tables
+    def _link(self) -> float:
+        return self.workings.link
+
+    def _stream(self) -> np.random.Generator:
+        return self.workings.stream()
+
+    def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
+        return self.workings.linked(treatment)
+
+    def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
+        return self.workings.straight(treatment)
 
     @property
     def _units(self) -> Any:

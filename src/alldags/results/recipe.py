@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from alldags.models.families import Opened
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.priors.prior import Prior
+from alldags.results.asked import Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Recipe:
         The rows of all variables; None if all children are normal and straight.
     seen
         The table as it was read, for notes, and the levels of columns of words.
+    asked
+        What `fit` was asked, in words; it is not saved.
     """
 
     graphs: tuple[CandidateGraph, ...]
@@ -60,6 +63,7 @@ class Recipe:
     terms: Any = None
     rows: RowTable | None = None
     seen: Seen | None = None
+    asked: Asked = field(default_factory=Asked)
 
     @property
     def opened(self) -> Opened | None:

@@ -8,13 +8,14 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
-from alldags.results.checks import checks_work
+from alldags.results.asked import Asked
 from alldags.results.measures import is_risk
 from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent
@@ -48,21 +49,21 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         Whether to make the checks, too.
     """
     summary = effect.summary(level)
-    graph = effect._models.heaviest.graph
+    graph = effect.workings.models.heaviest.graph
     return Report(
         summary=summary,
         draws=effect.sample.draws,
         variables=graph.variables,
         tiers=graph.tiers(),
         edges=tuple(_edge_facts(effect)),
-        several=len(effect._models.items) > 1,
+        several=len(effect.workings.models.items) > 1,
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and effect.has_paths else (),
         mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if effect.has_paths else (),
         regressions=_regressions(effect, summary),
         origin=_origin(effect),
         graph_file=("TOML", format_graph(graph, "toml")),
         python=_python(effect),
-        prior=prior_words(effect.posterior._models.items[0].prior),
+        prior=prior_words(effect.posterior.workings.models.items[0].prior),
         version=_version("alldags"),
         plain_mean=effect._plain_mean,
         adds_up=not is_risk(effect) and effect.has_paths,
@@ -86,7 +87,7 @@ def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     if not summary.has_path:
         return ()
     title, posterior = "Do the data fit the assumptions?", effect.posterior
-    if posterior._data.categories:
+    if posterior.workings.data.categories:
         return (Section(title, ("Not looked at: checks are about numbers, and some causes are categories.",)),)
     if checks_work(posterior, effect.treatment, effect.outcome) > _MOST_CHECKING:
         return (Section(title, ("Not looked at here, because there are many rows: ask posterior.checks().",)),)
@@ -102,7 +103,7 @@ def _capital(text: str) -> str:
 
 def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Show the answer under other priors, where all regressions are quick."""
-    scale_mixture = effect.posterior._models.items[0].prior.coefficients is not None
+    scale_mixture = effect.posterior.workings.models.items[0].prior.coefficients is not None
     if not summary.has_path or scale_mixture or set(effect.engines_used.values()) != {"exact"}:
         return ()
     table = effect.stability()
@@ -142,11 +143,11 @@ def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
 def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
     found = _risk_influences(effect) if is_risk(effect) or not effect.has_paths else _linear_influences(effect)
-    return [found.get(edge) or _plain(effect, edge) for edge in effect._models.heaviest.graph.edges]
+    return [found.get(edge) or _plain(effect, edge) for edge in effect.workings.models.heaviest.graph.edges]
 
 
 def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
-    found = edge_influences(effect._totals, _MOST_INFLUENCES) or []
+    found = edge_influences(effect.workings.totals, _MOST_INFLUENCES) or []
     return {(item.cause, item.effect): _influential(effect, item) for item in found}
 
 
@@ -170,7 +171,7 @@ def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
-    unit, sd, p = effect._unit, effect._plain_sd, item.posterior
+    unit, sd, p = effect.workings.unit, effect._plain_sd, item.posterior
     present, absent = unit * item.mean_present, unit * item.mean_absent
     known = math.isfinite(sd) and sd > 0 and 0 < p < 1
     return EdgeFacts(
@@ -183,7 +184,7 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         absent=absent,
         removed=_removed(item, unit, sd) if known else 0.0,
         flips_at=item.sign_flip_prior,
-        moves=item.moves and len(effect._models.items) == 1,
+        moves=item.moves and len(effect.workings.models.items) == 1,
         reverse=item.reverse,
         turned=unit * item.mean_reverse if item.reverse else math.nan,
     )
@@ -198,7 +199,7 @@ def _removed(item: EdgeInfluence, unit: float, sd: float) -> float:
 
 def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
     """Return an edge that does not bear on the effect: certain, or into a variable before the treatment."""
-    models = effect._models
+    models = effect.workings.models
     prior = models.prior_average(lambda model: edge_prior(model, edge)) if _is_fitted(effect, edge[1]) else None
     if prior is None:
         return EdgeFacts(*edge, prior=models.heaviest.graph.edges[edge], posterior=None)
@@ -208,7 +209,7 @@ def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
 
 def _is_fitted(effect: Effect, child: str) -> bool:
     """Tell whether a variable's causes are known, or cheap enough to look for."""
-    reached = {name for total in effect._totals.items for name in total.span.reached}
+    reached = effect.workings.reached
     return child in reached or child == effect.treatment or len(effect.posterior.variables) <= _MOST_FITS
 
 
@@ -221,7 +222,7 @@ def _facts(table: Table, name: str) -> tuple[PathFacts, ...]:
 
 def _regressions(effect: Effect, summary: EffectSummary) -> tuple[RegressionFacts, ...]:
     explained = {item.name: max(item.r2, 0.0) for item in summary.explained}
-    nodes = {node.problem.child: node for total in effect._totals.items for node in total.nodes()}
+    nodes = {node.problem.child: node for total in effect.workings.totals.items for node in total.nodes()}
     engines = engine_names(effect)
     return tuple(
         RegressionFacts(
@@ -260,13 +261,13 @@ def _version(name: str) -> str:
 
 def _seed(effect: Effect) -> str:
     """Return the whole number that gives these draws again, or an empty string if no single one does."""
-    seed = effect.posterior._seed
+    seed = effect.posterior.workings.seed
     return str(seed.entropy) if isinstance(seed.entropy, int) and len(seed.spawn_key) == 1 else ""
 
 
 def _prior(effect: Effect) -> str:
     """Return the prior as Python, by its name if it has one; a value that nodes share is one of several."""
-    models = effect.posterior._models.items
+    models = effect.posterior.workings.models.items
     prior = models[0].prior
     named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
     found = next(
@@ -276,7 +277,8 @@ def _prior(effect: Effect) -> str:
 
 
 def _python(effect: Effect) -> str:
-    posterior, asked = effect.posterior, effect.posterior._asked
+    posterior, recipe = effect.posterior, effect.posterior.recipe
+    asked = Asked() if recipe is None else recipe.asked
     options = f", engine={posterior.engine!r}" if posterior.engine != "auto" else ""
     options += f", rng={_seed(effect)}" if _seed(effect) else ""
     graphs = "graph" if len(posterior.graphs) == 1 else "[graph, ...]"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.notes import straight_note
 from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison, some_levels
 from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
@@ -20,7 +22,6 @@ from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast, contrast_of_rows
-from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity
@@ -413,6 +414,10 @@ class RiskEffect(Effect):
     def straight_line(self) -> Effect:
         """The answer with straight lines through zeros and ones, as ``families="normal"`` gives it."""
         return StraightEffect(self.posterior, self.treatment, self.outcome)
+
+    def _own_notes(self) -> Iterable[str]:
+        yield from straight_note(self, self.straight_line)
+        yield from range_note(self.posterior._data.seen, self.treatment, self._contrast.values or ())
 
     @cached_property
     def _atom_draws(self) -> float:

@@ -60,7 +60,7 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     target
         The file; it appears complete or not at all.
     """
-    recipe = posterior._recipe
+    recipe = posterior.recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
     header, arrays = _header(recipe), _arrays(recipe)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.hidden import check_engine, check_order, check_rows, checked_hits, checked_share
 from alldags.effects.hidden.analysis import HiddenAnalysis, analyse
 from alldags.effects.hidden.given import effect_given
 from alldags.effects.hidden.records import Benchmark, Robustness, SensitivityAnswer, answer
@@ -20,7 +21,6 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
-from alldags.results.hidden_checks import check_engine, check_order, check_rows, checked_hits, checked_share
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -75,9 +75,9 @@ class Sensitivity:
     def _analysis(self) -> HiddenAnalysis:
         effect = self.effect
         names = (effect.treatment, effect.outcome)
-        stream = effect.posterior._stream()
+        stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
-        return analyse(effect._models, names, self.hits[1:], self._size, stream, effect._unit, sign)
+        return analyse(effect.workings.models, names, self.hits[1:], self._size, stream, effect.workings.unit, sign)
 
     # -- one strength ------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class Sensitivity:
         if effect.sd_structure is None:
             return None
         edge = (effect.treatment, effect.outcome)
-        return 1.0 - effect._models.average(lambda model: edge_probability(model, edge))
+        return 1.0 - effect.workings.models.average(lambda model: edge_probability(model, edge))
 
     # -- how strong it would have to be ------------------------------------------------------------------------------
 
@@ -386,9 +386,9 @@ class Sensitivity:
             raise AlldagsError(
                 "identify='instruments' needs Strength(...) with numbers or ranges, and a probability between 0 and 1"
             )
-        effect, stream = self.effect, self.effect.posterior._stream().spawn(1)[0]
+        effect, stream = self.effect, self.effect.posterior.workings.stream().spawn(1)[0]
         names = (effect.treatment, effect.outcome)
-        found = identify(effect._models, names, strength.probability, strength.factor_variance, stream)
+        found = identify(effect.workings.models, names, strength.probability, strength.factor_variance, stream)
         warnings.warn(
             f"the data were asked whether a hidden cause acts on {names[0]!r} and {names[1]!r} (before: "
             f"{strength.probability:.0%}, after: {found.probability:.0%}): they answer only if some covariate drives "
@@ -397,7 +397,7 @@ class Sensitivity:
             AlldagsWarning,
             stacklevel=3,
         )
-        return answer(found.draws.scaled(effect._unit), level, None, None, None, None, found.probability)
+        return answer(found.draws.scaled(effect.workings.unit), level, None, None, None, None, found.probability)
 
     def _draws_given(self, strength: Strength) -> WeightedDraws:
         self._check_strength(strength)
@@ -405,7 +405,7 @@ class Sensitivity:
         atoms = WeightedDraws(ordinary.draws, np.full(len(ordinary.draws), 1 / len(ordinary.draws)), self._no_direct)
         if strength.probability == 0.0:
             return atoms
-        stream = self.effect.posterior._stream().spawn(1)[0]
+        stream = self.effect.posterior.workings.stream().spawn(1)[0]
         hidden = effect_given(self._analysis, strength, stream)
         return pooled([(1.0 - strength.probability, atoms), (strength.probability, hidden)])
 

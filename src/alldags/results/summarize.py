@@ -71,11 +71,11 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         notes=effect.notes,
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.regression),
-        mean_without_link=effect.link_check.mean_without if posterior._link else None,
+        mean_without_link=effect.link_check.mean_without if posterior.workings.link else None,
         converged=effect.converged,
         given_effect=_given_effect(effect, level),
         prior_no_path=_prior_no_path(effect),
-        is_binary=_is_binary(posterior._data, effect.treatment),
+        is_binary=_is_binary(posterior.workings.data, effect.treatment),
         least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
         computed=computed_line(engine_names(effect).values()),
@@ -85,8 +85,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         missing=_missing(effect),
         clusters=_clusters(effect),
         measure=effect.measure,
-        treatment_words=_words(posterior._data, effect.treatment),
-        outcome_words=_words(posterior._data, effect.outcome),
+        treatment_words=_words(posterior.workings.data, effect.treatment),
+        outcome_words=_words(posterior.workings.data, effect.outcome),
         **_directions(effect),
     )
     return replace(found, **effect._summary_fields(level))
@@ -95,7 +95,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
 def engine_names(effect: Effect) -> dict[str, str]:
     """Return, for each regression that the effect runs through, how it was computed."""
     names = dict(effect.engines_used)
-    for total in effect._totals.items:
+    for total in effect.workings.totals.items:
         for node in total.nodes():
             found = node.diagnostics
             if isinstance(found, FamilyDiagnostics) and not found.fallback:
@@ -105,7 +105,7 @@ def engine_names(effect: Effect) -> dict[str, str]:
 
 def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
     found = {}
-    for total in effect._totals.items if effect.posterior._data.heavy else ():
+    for total in effect.workings.totals.items if effect.posterior.workings.data.heavy else ():
         for node in total.nodes():
             its = node.diagnostics
             if isinstance(its, FamilyDiagnostics) and math.isfinite(its.df):
@@ -123,7 +123,7 @@ def _rows(effect: Effect) -> float:
 def _missing(effect: Effect) -> MissingShare | None:
     if effect.sd_missing is None or effect.missing_information is None:
         return None
-    tables = effect._totals.weights.tables
+    tables = effect.workings.totals.weights.tables
     return MissingShare(tables, effect.sd_missing, effect.missing_information, effect.imputation_error)
 
 
@@ -164,7 +164,7 @@ def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
 
 
 def _prior_no_path(effect: Effect) -> float | None:
-    models = effect.posterior._models
+    models = effect.posterior.workings.models
     if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
     return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
@@ -189,10 +189,10 @@ def _explained(effect: Effect) -> tuple[Explained, ...]:
 
     Not of heavy tails: the variance of the child is then mostly that of a few rows.
     """
-    models, tables = effect._models, effect.posterior._tables
+    models, tables = effect.workings.models, effect.posterior.workings.tables
     found = []
-    for child in dict.fromkeys(child for total in effect._totals.items for child in total.span.reached):
-        if child in effect.posterior._data.heavy:
+    for child in effect.workings.reached:
+        if child in effect.posterior.workings.data.heavy:
             continue
         variance = sum(_variance(data.of(child), child) for data in tables) / len(tables)
         noise = models.average(lambda model, child=child: model.margin(child).noise_variance)  # type: ignore[misc]
@@ -213,8 +213,8 @@ def _least_squares(plain: Regression | None) -> LeastSquares | None:
 
 def adjusted_for(effect: Effect) -> tuple[Adjustment, ...]:
     """Return the covariates in the outcome's regression, most probable first."""
-    models, outcome = effect._models, effect.outcome
-    inside = {name for total in effect._totals.items for name in total.span.variables}
+    models, outcome = effect.workings.models, effect.outcome
+    inside = {name for total in effect.workings.totals.items for name in total.span.variables}
     names = dict.fromkeys(name for model in models.items for name in model.graph.parents(outcome) if name not in inside)
     found = [_adjustment(models, name, outcome) for name in names] if inside and effect.sd_structure is not None else []
     return tuple(sorted(found, key=lambda item: -item.probability))

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from alldags.assumptions.independences import Independence, implied_independences
+from alldags.assumptions.misfit import check_residuals
+from alldags.assumptions.moments import inflation, partial_correlations
+from alldags.assumptions.overlap import differences_of_moments, overlap
+from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data import batches
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
-from alldags.effects.checking.independences import Independence, implied_independences
-from alldags.effects.checking.moments import inflation, partial_correlations
-from alldags.effects.checking.overlap import differences_of_moments, overlap
-from alldags.effects.checking.regression import fit_rows, score_tests
-from alldags.effects.checking.residuals import check_residuals
-from alldags.effects.checking.rows import Regressed
 from alldags.families.count import Poisson
 from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data

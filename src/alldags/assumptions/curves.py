@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.models.terms.worth import Worth, worth_of_curves
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 LEAST_NATS = 10.0
 _HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
-def curves_note(effect: Effect) -> Iterator[str]:
+def curves_note(effect: ExaminedEffect) -> Iterator[str]:
     """Say by how much the data prefer curves in a regression that the effect runs through."""
     found = curves_worth(effect)
     if found is None:
         return
     child, worth = found
     if worth.nats >= LEAST_NATS:
-        categories = ", ".join(effect.posterior._data.categories)
+        categories = ", ".join(effect.posterior.workings.data.categories)
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
         yield (
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
@@ -34,11 +31,11 @@ def curves_note(effect: Effect) -> Iterator[str]:
         )
 
 
-def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
+def curves_worth(effect: ExaminedEffect) -> tuple[str, Worth] | None:
     """Return the regression on the way that gains most from curves; None if rows are not at hand or not plain."""
-    posterior = effect.posterior
-    table = posterior._table
-    not_plain = posterior._data.own or not posterior._models.items[0].prior.intercept
+    posterior, data = effect.posterior, effect.posterior.workings.data
+    table = posterior.workings.table
+    not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
     if (
         table is None
         or not set(table.options) <= _HARMLESS
@@ -48,12 +45,12 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     ):
         return None
     graph = posterior.graphs[0]
-    others = {*posterior._data.families, *posterior._data.heavy, *(name for block in graph.blocks for name in block)}
-    children = {name for total in effect._totals.items for name in total.span.reached} - others
+    others = {*data.families, *data.heavy, *(name for block in graph.blocks for name in block)}
+    children = set(effect.workings.reached) - others
     source = table.source() if children else None
     if source is None or isinstance(source, MomentsSource):
         return None
-    names = posterior._data.pooled.names
+    names = data.pooled.names
     rows = RowTable(source.numbers(names))
     if rows.columns.rows * len(names) > _MOST_VALUES:
         return None
@@ -65,7 +62,7 @@ def curves_worth(effect: Effect) -> tuple[str, Worth] | None:
     return max(found, key=lambda pair: pair[1].nats, default=None)
 
 
-def _columns(effect: Effect, causes: tuple[str, ...]) -> tuple[str, ...]:
+def _columns(effect: ExaminedEffect, causes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns that stand for some causes: of a category, one for each level but the first."""
-    categories = effect.posterior._data.categories
+    categories = effect.posterior.workings.data.categories
     return tuple(column for name in causes for column in categories.get(name, (name,)))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from alldags import checks
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.errors import AlldagsError, EngineError, did_you_mean
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -21,7 +18,7 @@ def checked_share(name: str, value: object) -> float:
     return float(value)
 
 
-def check_order(effect: Effect) -> None:
+def check_order(effect: ExaminedEffect) -> None:
     """Refuse variables whose order is open on the way from treatment to outcome."""
     if loose := open_orders(effect):
         raise AlldagsError(
@@ -30,37 +27,35 @@ def check_order(effect: Effect) -> None:
         )
 
 
-def open_orders(effect: Effect) -> tuple[str, ...]:
+def open_orders(effect: ExaminedEffect) -> tuple[str, ...]:
     """Return the variables on the way whose order is open."""
     return tuple(
         name
-        for total in effect._totals.items
+        for total in effect.workings.totals.items
         for block in total.model.graph.blocks
         for name in block
         if name in total.span.places
     )
 
 
-def heavy_on_the_way(effect: Effect) -> tuple[str, ...]:
+def heavy_on_the_way(effect: ExaminedEffect) -> tuple[str, ...]:
     """Return the treatment, and the variables on the way, whose noise has heavy tails."""
-    spans = [total.span.variables for total in effect._totals.items]
-    names = dict.fromkeys(name for span in spans for name in span)
-    return tuple(name for name in names if name in effect.posterior._data.heavy)
+    return tuple(name for name in effect.workings.variables if name in effect.posterior.workings.data.heavy)
 
 
-def check_rows(effect: Effect, hits: Iterable[str]) -> None:
+def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
     """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
     for name in hits:
-        if name in effect.posterior._data.own:
+        if name in effect.posterior.workings.data.own:
             raise AlldagsError(
                 f"the regression of {name!r} leaves out rows in which it was set from outside, and nothing hidden acts "
                 "on it there; sensitivity to a cause of it is not supported: ask with the other rows alone"
             )
 
 
-def check_engine(effect: Effect) -> None:
+def check_engine(effect: ExaminedEffect) -> None:
     """Refuse engines that take as known what has to be drawn."""
-    for name in effect.posterior._data.categories:
+    for name in effect.posterior.workings.data.categories:
         raise AlldagsError(
             f"{name!r} is a category, and sensitivity to a hidden cause knows numbers only; make 0/1 columns of its "
             "levels"
@@ -78,13 +73,13 @@ def check_engine(effect: Effect) -> None:
         )
 
 
-def checked_hits(effect: Effect, hits: Iterable[str] | None) -> tuple[str, ...]:
+def checked_hits(effect: ExaminedEffect, hits: Iterable[str] | None) -> tuple[str, ...]:
     """Return what the hidden cause acts on: the treatment, then causes first."""
     treatment, outcome = effect.treatment, effect.outcome
     if isinstance(hits, str):
         raise AlldagsError(f"hits must be a list of names, got {hits!r}; write [{treatment!r}, {hits!r}]")
     given = (treatment, outcome) if hits is None else tuple(hits)
-    spans = [total.span for total in effect._totals.items if total.span.variables]
+    spans = [total.span for total in effect.workings.totals.items if total.span.variables]
     if not spans:
         raise AlldagsError(
             f"no candidate path leads from {treatment!r} to {outcome!r}: the effect is zero by assumption, whatever is "

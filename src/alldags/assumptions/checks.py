@@ -6,36 +6,30 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.effects.checking.independences import Independence, implied_independences
-from alldags.effects.checking.moments import inflation, partial_correlations
-from alldags.effects.checking.overlap import Overlap, differences_of_moments, overlap
-from alldags.effects.checking.regression import fit_rows, score_tests
-from alldags.effects.checking.residuals import Residuals, p_values
+from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
+from alldags.assumptions.examined import ExaminedPosterior
+from alldags.assumptions.independences import Independence, implied_independences
+from alldags.assumptions.misfit import Residuals, p_values
+from alldags.assumptions.moments import inflation, partial_correlations
+from alldags.assumptions.overlap import differences_of_moments, overlap, overlap_line
+from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
-from alldags.results.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.show.checks import KINDS, CheckLine, Checks
-from alldags.show.numbers import number, percent, whole_percent
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-    from alldags.results.posterior import Posterior
+from alldags.show.numbers import number, percent
 
 LEVEL = 0.01  # p-value, times the number of checks of a kind, below which chance does not explain a finding
 LARGE_SHARE = 0.01  # of what a regression leaves unexplained
 LARGE_CORRELATION = 0.05
 LARGE_INFLATION = 10.0
 LARGE_DIFFERENCE = 0.25  # standard deviations between the arms
-LARGE_OUTSIDE = 0.1  # share of rows without a row of the other arm that is alike
 LARGE_DISPERSION = 1.5
-_MOST_WORK = 2e8  # rows times squared columns of a propensity that is fitted only for a note
 
 
-def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | None) -> Checks:
+def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome: str | None) -> Checks:
     """Make all checks of a posterior, or of what one effect needs.
 
     Parameters
@@ -49,10 +43,10 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
-    for name in posterior._data.categories:
+    for name in posterior.workings.data.categories:
         raise AlldagsError(f"checks look at numbers, and {name!r} is a category; make 0/1 columns of its levels")
     table, reason = rows_of(posterior)
-    checked = Checked(posterior.graphs, posterior._data, table, treatment, outcome)
+    checked = Checked(posterior.graphs, posterior.workings.data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
     lines += _overlap_lines(checked)
     left = [*([] if reason is None else [reason]), *checked.left_out, *said_of_rows(posterior)]
@@ -64,9 +58,9 @@ def check_posterior(posterior: Posterior, treatment: str | None, outcome: str | 
     )
 
 
-def checks_work(posterior: Posterior, treatment: str, outcome: str) -> float:
+def checks_work(posterior: ExaminedPosterior, treatment: str, outcome: str) -> float:
     """Return rows times squared numbers of causes of the regressions that checks of one effect look at."""
-    checked = Checked(posterior.graphs, posterior._data, None, treatment, outcome)
+    checked = Checked(posterior.graphs, posterior.workings.data, None, treatment, outcome)
     return float(posterior.rows) * sum((1 + len(checked.causes(child))) ** 2 for child in checked.children)
 
 
@@ -257,60 +251,6 @@ def _balance_lines(
             f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: the "
             "answer rests on adjusting for it",
         )  # fmt: skip
-
-
-def overlap_line(found: Overlap) -> CheckLine:
-    """Return the check of overlap, flagged if the effect is extrapolated."""
-    far = is_extrapolated(found)
-    plain = f"{percent(found.outside)} of the rows lie outside the other arm's range of the fitted propensity"
-    words = extrapolation(found) if far else plain
-    if math.isnan(found.outside):
-        words = f"the propensity of {found.treatment} has no fit"
-    return CheckLine(
-        "overlap", found.treatment, "fitted propensity", "share of rows outside the other arm's range", found.outside,
-        math.nan, far, words,
-    )  # fmt: skip
-
-
-def is_extrapolated(found: Overlap) -> bool:
-    """Tell whether so many rows have none of the other arm that is alike that a reader must know.
-
-    The range of n rows leaves out some 2 / n of the others by chance, and every fitted covariate some more.
-    """
-    chance = (2 + len(found.covariates)) / min(found.treated, found.untreated)
-    return max(found.outside, found.treated_outside) > LARGE_OUTSIDE + chance
-
-
-def extrapolation(found: Overlap) -> str:
-    """Say for how many rows there is none of the other arm that is alike."""
-    return (
-        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
-        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = 1, "
-        f"{whole_percent(found.untreated_outside)} of those with 0) lie outside the other arm's range of the "
-        f"fitted propensity, where only the model says what {found.treatment} does"
-    )
-
-
-def extrapolation_note(effect: Effect) -> Iterator[str]:
-    """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
-    posterior, treatment = effect.posterior, effect.treatment
-    covariates = posterior._data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
-    work = posterior.rows * (1 + len(covariates)) ** 2
-    if posterior._table is None or not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
-        return
-    table, _ = rows_of(posterior, (treatment, *covariates))
-    if table is None:
-        return
-    checked = Checked(posterior.graphs, posterior._data, table, treatment, effect.outcome)
-    of = checked.regressed(treatment, covariates)
-    if of is not None and checked.is_yes_no(treatment):
-        found = overlap(of)
-        if is_extrapolated(found):
-            yield extrapolation(found)
-
-
-def _may_be_yes_no(posterior: Posterior, name: str) -> bool:
-    return Checked(posterior.graphs, posterior._data, None, None, None).is_yes_no(name)
 
 
 def _p(value: float) -> str:

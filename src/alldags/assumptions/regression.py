@@ -11,13 +11,14 @@ of the rows are: unequal noise is not taken for a bent line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from alldags.effects.checking.rows import Regressed, RegressedBatch
+from alldags.data.batches import RowTable
+from alldags.families.canonical import Canonical
 from alldags.typing import FloatArray
 
 _RIDGE = 1e-2  # prior precision in units of one row: enough to keep separated rows finite, too little to show
@@ -25,6 +26,52 @@ _ITERATIONS = 60
 _STEP = 1e-8
 _SINGULAR = 1e-10
 _INSIDE = 1e-8  # share of a column that the regression must leave unexplained for it to be tested
+
+
+@dataclass(frozen=True, eq=False)
+class Regressed:
+    """What one regression is checked on.
+
+    Parameters
+    ----------
+    child, causes
+        Names.
+    table
+        The rows.
+    center, deviation
+        Of every variable, in the user's units.
+    family
+        Of the child; None for a normal one.
+    """
+
+    child: str
+    causes: tuple[str, ...]
+    table: RowTable
+    center: Mapping[str, float]
+    deviation: Mapping[str, float]
+    family: Canonical | None = None
+
+    def batches(self, others: Sequence[str] = ()) -> Iterator[RegressedBatch]:
+        """Yield the rows; with those of other variables, in the same units as the causes."""
+        names = (*self.causes, *others)
+        center, scale = (np.array([source[name] for name in names]) for source in (self.center, self.deviation))
+        offset = () if self.family is None or self.family.offset is None else (self.family.offset,)
+        k, m = len(self.causes), len(names)
+        for block in self.table.batches([*names, self.child, *offset]):
+            units = (block[:, :m] - center) / scale
+            design = np.column_stack([np.ones(len(block)), units[:, :k]])
+            yield RegressedBatch(design, block[:, m], units[:, k:], block[:, m + 1] if offset else None)
+
+
+@dataclass(frozen=True, eq=False)
+class RegressedBatch:
+    """Some rows: ones and causes (rows, 1 + k), child (rows,), other variables (rows, j), offset (rows,) if any."""
+
+    design: FloatArray
+    child: FloatArray
+    others: FloatArray
+    offset: FloatArray | None = None
+
 
 Extra: TypeAlias = Callable[[RegressedBatch, FloatArray], FloatArray]
 """From a batch and its linear predictor to further columns, shape (rows, q)."""

@@ -8,17 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.data.seen import Seen
 from alldags.graph.candidate import CandidateGraph
 from alldags.show.numbers import number
 from alldags.typing import BoolArray, FloatArray
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
@@ -45,14 +42,12 @@ def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]
     return (*_dependence_notes(seen, [group for group in dict.fromkeys(causes) if len(group) > 1]), *_row_notes(seen))
 
 
-def effect_data_notes(effect: Effect) -> Iterator[str]:
+def effect_data_notes(effect: ExaminedEffect) -> Iterator[str]:
     """Return the notes on the columns that one effect is about."""
-    if not any(total.span.variables for total in effect._totals.items):
+    if not effect.workings.variables:
         yield f"no candidate path leads from {effect.treatment} to {effect.outcome}: if one is possible, add its edges"
         return
-    seen = effect.posterior._data.seen
-    if effect.measure:
-        yield from range_note(seen, effect.treatment, _compared(effect))
+    seen = effect.posterior.workings.data.seen
     if seen is not None:
         yield from _coding_note(effect, seen)
         yield from _outside_note(effect, seen)
@@ -146,7 +141,7 @@ def _dependencies(correlation: FloatArray) -> Iterator[tuple[int, FloatArray]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.results.data_notes import _dependencies
+    >>> from alldags.assumptions.data_notes import _dependencies
     >>> a, b = np.random.default_rng(0).standard_normal((2, 50))
     >>> place, weights = next(_dependencies(np.corrcoef([a, b, a + b])))
     >>> place, (weights != 0).tolist()
@@ -266,18 +261,14 @@ def _like_ids(seen: Seen) -> BoolArray:
     return np.asarray(profile.whole & (counted | profile.rising | named))
 
 
-def _compared(effect: Effect) -> tuple[float, ...]:
-    """Return the values of the treatment that are compared; none if each row is compared with itself."""
-    return getattr(getattr(effect, "_contrast", None), "values", None) or ()
-
-
 # -- one effect --------------------------------------------------------------------------------------------------------
 
 
-def _coding_note(effect: Effect, seen: Seen) -> Iterator[str]:
+def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[str]:
     """Say that a yes/no outcome was taken for a number."""
-    name, said = effect.outcome, any("may be yes/no" in note for note in effect.posterior._notes)
-    values = None if effect.measure or said or name in effect.posterior._data.families else _two_values(seen, name)
+    name, workings = effect.outcome, effect.posterior.workings
+    said = any("may be yes/no" in note for note in workings.notes)
+    values = None if effect.measure or said or name in workings.data.families else _two_values(seen, name)
     if values == (0.0, 1.0):
         yield (
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
@@ -288,7 +279,7 @@ def _coding_note(effect: Effect, seen: Seen) -> Iterator[str]:
         yield f"{name} has two values only, {low} and {high}: code it 0 and 1 to have risks instead of straight lines"
 
 
-def _outside_note(effect: Effect, seen: Seen) -> Iterator[str]:
+def _outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[str]:
     """Name columns outside the graph that have to do with both treatment and outcome."""
     outside = seen.outside
     if outside is None:

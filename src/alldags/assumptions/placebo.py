@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alldags import checks
+from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.data.batches import RowTable
 from alldags.data.columns import columns_of
 from alldags.data.record import MomentsSource
@@ -18,10 +18,6 @@ from alldags.nodes.data import WorkingData
 from alldags.show.numbers import number, percent
 from alldags.text import line_width, printable
 from alldags.typing import FloatArray, IntArray, RandomSource
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-    from alldags.results.posterior import Posterior
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class Placebo:
         return fill(printable(text), line_width())
 
 
-def placebo(effect: Effect, permutations: int, rng: RandomSource) -> Placebo:
+def placebo(effect: ExaminedEffect, permutations: int, rng: RandomSource) -> Placebo:
     """Ask the question again for permuted values of the treatment.
 
     Parameters
@@ -80,11 +76,11 @@ def placebo(effect: Effect, permutations: int, rng: RandomSource) -> Placebo:
     posterior = effect.posterior
     table = _rows(posterior)
     arrays = {name: table.column(name) for name in table.columns.names}
-    generator = posterior._stream() if rng is None else np.random.default_rng(rng)
+    generator = posterior.workings.stream() if rng is None else np.random.default_rng(rng)
     means, excluded = [], 0
     for child in generator.spawn(count):
         order = child.permutation(len(arrays[effect.treatment]))
-        found = _on(posterior, _dealt(posterior._data, arrays, effect.treatment, order)).effect(
+        found = _on(posterior, _dealt(posterior.workings.data, arrays, effect.treatment, order)).effect(
             effect.treatment, effect.outcome
         )
         low, high = found.interval(0.95)
@@ -93,20 +89,20 @@ def placebo(effect: Effect, permutations: int, rng: RandomSource) -> Placebo:
     return Placebo(effect.treatment, effect.outcome, effect.mean, tuple(means), excluded / count)
 
 
-def _rows(posterior: Posterior) -> RowTable:
+def _rows(posterior: ExaminedPosterior) -> RowTable:
     """Return all complete rows, or say why values cannot be dealt out among them."""
-    table = posterior._table
+    table = posterior.workings.table
     source = None if table is None else table.source()
     if table is None or source is None or isinstance(source, MomentsSource):
         raise DataError("a placebo needs rows to deal the treatment's values out among; give fit the table itself")
     if table.options:
         raise DataError(f"a placebo and {', '.join(table.options)} do not go together yet; leave one of them out")
-    return posterior._data.table or RowTable(source.numbers(posterior.variables))
+    return posterior.workings.data.table or RowTable(source.numbers(posterior.variables))
 
 
-def _on(posterior: Posterior, data: WorkingData) -> Posterior:
-    store = posterior._store.empty()
-    return type(posterior)(on_other_data(posterior._models, [data], store), store, posterior._seed, ())
+def _on(posterior: ExaminedPosterior, data: WorkingData) -> ExaminedPosterior:
+    store = posterior.workings.store.empty()
+    return posterior.derived(on_other_data(posterior.workings.models, [data], store), store)
 
 
 def _dealt(data: WorkingData, arrays: dict[str, FloatArray], name: str, order: IntArray) -> WorkingData:

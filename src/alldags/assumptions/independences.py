@@ -41,7 +41,7 @@ def implied_independences(graphs: Sequence[CandidateGraph]) -> tuple[Independenc
     Examples
     --------
     >>> import alldags as ad
-    >>> from alldags.effects.checking.independences import implied_independences
+    >>> from alldags.assumptions.independences import implied_independences
     >>> graph = ad.CandidateGraph.from_edges({("x", "m"): 0.5, ("m", "y"): 1.0, ("z", "y"): 0.5})
     >>> [str(item) for item in implied_independences([graph])]
     ['y and x given m, z', 'm and z given x', 'z and x']

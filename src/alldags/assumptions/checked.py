@@ -6,27 +6,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.assumptions.examined import ExaminedPosterior
+from alldags.assumptions.misfit import Residuals, check_residuals
+from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
-from alldags.effects.checking.regression import Fitted, fit_rows
-from alldags.effects.checking.residuals import Residuals, check_residuals
-from alldags.effects.checking.rows import Regressed
 from alldags.families.canonical import Canonical
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
-
-if TYPE_CHECKING:
-    from alldags.results.posterior import Posterior
 
 MOST_CAUSES = 50  # in one regression that is checked
 ROWS_PER_CAUSE = 10
 
 
-def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable | None, str | None]:
+def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[RowTable | None, str | None]:
     """Return the complete rows behind a posterior; or None, and why there are none to look at.
 
     Parameters
@@ -36,7 +32,7 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     names
         Columns that are needed; all by default.
     """
-    table, what = posterior._table, "residuals, outlying rows and the propensity"
+    table, what = posterior.workings.table, "residuals, outlying rows and the propensity"
     if table is None:
         return None, f"{what}: the rows were not kept"
     if "interventions=" in table.options:
@@ -44,14 +40,14 @@ def rows_of(posterior: Posterior, names: Sequence[str] = ()) -> tuple[RowTable |
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    offsets = {family.offset for family in posterior._data.families.values()} - {None}
-    wanted = (*posterior._data.pooled.names, *(name for name in offsets if name is not None))
+    offsets = {family.offset for family in posterior.workings.data.families.values()} - {None}
+    wanted = (*posterior.workings.data.pooled.names, *(name for name in offsets if name is not None))
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 
-def said_of_rows(posterior: Posterior) -> Iterator[str]:
+def said_of_rows(posterior: ExaminedPosterior) -> Iterator[str]:
     """Say what the checks do not know of the rows."""
-    options = () if posterior._table is None else posterior._table.options
+    options = () if posterior.workings.table is None else posterior.workings.table.options
     if "weights=" in options:
         yield "weights of the rows: every row counts once"
     if "cluster=" in options:

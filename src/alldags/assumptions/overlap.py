@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.effects.checking.regression import Fitted, fit_rows
-from alldags.effects.checking.rows import Regressed
+from alldags.assumptions.checked import Checked, rows_of
+from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
+from alldags.assumptions.regression import Fitted, Regressed, fit_rows
+from alldags.effects.regression import adjustment_set
 from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import ChildData
+from alldags.show.checks import CheckLine
+from alldags.show.numbers import percent, whole_percent
 from alldags.typing import FloatArray
+
+LARGE_OUTSIDE = 0.1  # share of rows without a row of the other arm that is alike
+_MOST_WORK = 2e8  # rows times squared columns of a propensity that is fitted only for a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +119,61 @@ def _outside(fitted: Fitted, counts: FloatArray) -> tuple[float, float]:
             part = eta[batch.child == arm]
             gone[arm] += float(((part < low[1 - arm]) | (part > high[1 - arm])).sum())
     return float(gone[0] / counts[0]), float(gone[1] / counts[1])
+
+
+# -- what is said of it -----------------------------------------------------------------------------------------------
+
+
+def overlap_line(found: Overlap) -> CheckLine:
+    """Return the check of overlap, flagged if the effect is extrapolated."""
+    far = is_extrapolated(found)
+    plain = f"{percent(found.outside)} of the rows lie outside the other arm's range of the fitted propensity"
+    words = extrapolation(found) if far else plain
+    if math.isnan(found.outside):
+        words = f"the propensity of {found.treatment} has no fit"
+    return CheckLine(
+        "overlap", found.treatment, "fitted propensity", "share of rows outside the other arm's range", found.outside,
+        math.nan, far, words,
+    )  # fmt: skip
+
+
+def is_extrapolated(found: Overlap) -> bool:
+    """Tell whether so many rows have none of the other arm that is alike that a reader must know.
+
+    The range of n rows leaves out some 2 / n of the others by chance, and every fitted covariate some more.
+    """
+    chance = (2 + len(found.covariates)) / min(found.treated, found.untreated)
+    return max(found.outside, found.treated_outside) > LARGE_OUTSIDE + chance
+
+
+def extrapolation(found: Overlap) -> str:
+    """Say for how many rows there is none of the other arm that is alike."""
+    return (
+        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
+        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = 1, "
+        f"{whole_percent(found.untreated_outside)} of those with 0) lie outside the other arm's range of the "
+        f"fitted propensity, where only the model says what {found.treatment} does"
+    )
+
+
+def extrapolation_note(effect: ExaminedEffect) -> Iterator[str]:
+    """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
+    posterior, treatment = effect.posterior, effect.treatment
+    data = posterior.workings.data
+    covariates = data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
+    work = posterior.rows * (1 + len(covariates)) ** 2
+    if not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
+        return
+    table, _ = rows_of(posterior, (treatment, *covariates))
+    if table is None:
+        return
+    checked = Checked(posterior.graphs, data, table, treatment, effect.outcome)
+    of = checked.regressed(treatment, covariates)
+    if of is not None and checked.is_yes_no(treatment):
+        found = overlap(of)
+        if is_extrapolated(found):
+            yield extrapolation(found)
+
+
+def _may_be_yes_no(posterior: ExaminedPosterior, name: str) -> bool:
+    return Checked(posterior.graphs, posterior.workings.data, None, None, None).is_yes_no(name)

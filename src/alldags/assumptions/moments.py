@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from alldags.effects.checking.independences import Independence
+from alldags.assumptions.independences import Independence
 from alldags.nodes.data import ChildData
 from alldags.typing import FloatArray
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.effects.checking.regression import Fitted, score_tests
-from alldags.effects.checking.rows import RegressedBatch
+from alldags.assumptions.regression import Fitted, RegressedBatch, score_tests
 from alldags.typing import FloatArray
 
 _BINS = 10

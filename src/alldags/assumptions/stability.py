@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.priors.prior import Prior
 from alldags.show.table import Table
 
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-    from alldags.results.posterior import Posterior
-
 _ODDS = (1 / 3, 3.0)
 _SLABS = (0.1, 1.0, 10.0)
 
 
-def stability(effect: Effect) -> Table:
+def stability(effect: ExaminedEffect) -> Table:
     """Return one row a variant: mean, interval, probability of no effect; a note if the answer turns."""
     rows = [("as fitted", effect)]
     rows += [(name, posterior.effect(effect.treatment, effect.outcome)) for name, posterior in _variants(effect)]
@@ -49,9 +46,9 @@ def _note(sides: set[str]) -> str:
     return "whether the 95% interval holds zero depends on these choices: say so where you report it"
 
 
-def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
+def _variants(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]:
     posterior = effect.posterior
-    prior = posterior._models.items[0].prior
+    prior = posterior.workings.models.items[0].prior
     if prior.coefficients is not None:
         raise AlldagsError("stability varies edge probabilities and slabs, which scale mixtures do not have")
     if prior.edges is None and all(graph.is_ordered for graph in posterior.graphs):
@@ -64,18 +61,18 @@ def _variants(effect: Effect) -> Iterator[tuple[str, Posterior]]:
             yield f"slab variance {value:g}", _with_prior(posterior, fixed)
     if prior.slab is None and replace(prior, slab_variance=None).slab is not None:
         yield "slab learned", _with_prior(posterior, replace(prior, slab_variance=None))
-    if posterior._link:
+    if posterior.workings.link:
         yield "without the link", _with_prior(posterior, replace(prior, link=0.0))
-    yield from _every_edge(posterior)
+    yield from _every_edge(effect)
 
 
-def _every_edge(posterior: Posterior) -> Iterator[tuple[str, Posterior]]:
+def _every_edge(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]:
     """Yield the answer of the engine that takes every candidate edge for present, where it can be asked."""
-    recipe, data = posterior._recipe, posterior._data
-    special = data.families or data.categories or data.curved or posterior._clusters
-    if recipe is None or special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
+    posterior, data = effect.posterior, effect.posterior.workings.data
+    special = data.families or data.categories or data.curved or effect.clusters
+    if special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
         return
-    if recipe.engine.name != "full":
+    if posterior.engine != "full":
         yield "engine full: every edge", _changed(posterior, _with_every_edge)
 
 
@@ -84,14 +81,14 @@ def _with_every_edge(model: FittedGraph) -> FittedGraph:
     return model.changed(graph=replace(model.graph, edges=dict.fromkeys(model.graph.edges, 1.0)))
 
 
-def _with_prior(posterior: Posterior, prior: Prior) -> Posterior:
+def _with_prior(posterior: ExaminedPosterior, prior: Prior) -> ExaminedPosterior:
     return _changed(posterior, lambda model: model.changed(prior=prior))
 
 
-def _changed(posterior: Posterior, change: Callable[[FittedGraph], FittedGraph]) -> Posterior:
-    models = posterior._models
+def _changed(posterior: ExaminedPosterior, change: Callable[[FittedGraph], FittedGraph]) -> ExaminedPosterior:
+    models = posterior.workings.models
     items = [change(model) for model in models.items]
-    return posterior._of(models.of(items, models.weights.prior, models.weights.tables))
+    return posterior.derived(models.of(items, models.weights.prior, models.weights.tables))
 
 
 def _with_edge_odds(factor: float, model: FittedGraph) -> FittedGraph:

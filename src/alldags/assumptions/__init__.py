@@ -1,0 +1,1 @@
+"""What an answer rests on: checks from rows, moments and graphs; notes; overlap, misfit, stability, placebo."""

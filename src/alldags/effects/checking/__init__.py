@@ -1,1 +1,0 @@
-"""Checks of what a fit assumes: from rows in batches, from moments, and from the candidate graphs."""

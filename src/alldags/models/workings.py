@@ -1,0 +1,92 @@
+"""`Workings`: what a posterior computes with, for the package's own rooms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from alldags.models.families import Opened
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.models.store import NodeStore
+from alldags.nodes.data import WorkingData
+
+
+@dataclass(frozen=True, eq=False)
+class Workings:
+    """What a posterior computes with: `Posterior.workings`. Users ask the posterior; its names may change.
+
+    Parameters
+    ----------
+    models
+        One for each candidate graph (and value of a hyperparameter that nodes share, if any), with their weights.
+    store
+        The nodes fitted so far.
+    seed
+        Source of the draws behind intervals.
+    notes
+        What the user should know about how the data were read.
+    table
+        Where the rows can be read again; None if they cannot.
+    is_linked
+        Whether edges may be linked to those into the treatment (`Prior.link`).
+    """
+
+    models: Mixture[FittedGraph]
+    store: NodeStore
+    seed: np.random.SeedSequence
+    notes: tuple[str, ...] = ()
+    table: Opened | None = None
+    is_linked: bool = True
+    _linked: dict[str, Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _straight: dict[str, Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def data(self) -> WorkingData:
+        """The data in working units; of several completed tables, the first."""
+        return self.models.items[0].data
+
+    @property
+    def tables(self) -> tuple[WorkingData, ...]:
+        """The data of each completed table; one, unless values were imputed."""
+        return tuple(model.data for model in self.models.items[:: self.models_of_a_table])
+
+    @property
+    def models_of_a_table(self) -> int:
+        """Number of models of one completed table."""
+        return len(self.models.items) // self.models.weights.tables
+
+    @property
+    def link(self) -> float:
+        """Strength of the link; 0 for engines that use no edge probabilities."""
+        uses_edges = getattr(self.store.engine, "uses_edges", True) and self.is_linked
+        return self.models.items[0].prior.link if uses_edges else 0.0
+
+    def linked(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment; weights are those of the models as they are."""
+        if self.link == 0.0:
+            return self.models
+        if treatment not in self._linked:
+            self._linked[treatment] = self.models.map(lambda model: model.linked(treatment))
+        return self._linked[treatment]
+
+    def straight(self, treatment: str) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment in which only straight lines matter."""
+        if not self.data.families:
+            return self.linked(treatment)
+        if treatment not in self._straight:
+            self._straight[treatment] = self.linked(treatment).map(FittedGraph.straight)
+        return self._straight[treatment]
+
+    def stream(self) -> np.random.Generator:
+        """Return a generator for draws: the same at every call."""
+        fresh = np.random.SeedSequence(self.seed.entropy, spawn_key=self.seed.spawn_key)  # spawning counts children
+        return np.random.default_rng(fresh)
+
+    def prepare(self) -> None:
+        """Fit all nodes and blocks of all models."""
+        self.store.prepare(key for model in self.models.items for key in model.node_keys)
+        for model in self.models.items:
+            for block in model.graph.blocks:
+                model.order_block(block[0])
