@@ -39,7 +39,7 @@ def test_what_follows_from_its_causes_is_printed_and_said_to_follow(kind, rows, 
         assert "mislead" not in text
         assert found.mean == pytest.approx(MADE[kind][1], rel=0.02)
         assert found.interval()[0] <= found.mean <= found.interval()[1]
-        said = "y follows from straight lines of its causes without any noise" in text
+        said = "straight lines of its causes give every value of y, without any noise" in text
         assert said == (rows >= covariates + 11), (covariates, text)
 
 
@@ -56,5 +56,5 @@ def test_a_variable_in_between_that_follows_is_named():
     x = rng.standard_normal(60)
     table = {"x": x, "m": 2.0 * x, "y": 2.0 * x + rng.standard_normal(60)}
     found = ad.fit(table, ad.CandidateGraph.from_tiers([["x"], ["m"], ["y"]]), rng=0).effect("x", "y")
-    assert any("m follows from straight lines" in note for note in found.notes)
+    assert any("give every value of m, without any noise" in note for note in found.notes)
     assert str(found)

@@ -25,8 +25,8 @@ def curves_note(effect: Effect) -> Iterator[str]:
     exact = [child for child, worth in found.items() if worth.exact]
     if exact:
         yield (
-            f"{' and '.join(exact)} follow{'s' * (len(exact) == 1)} from straight lines of its causes without any "
-            "noise: if it was computed from them, the formula says more than an average over graphs"
+            f"straight lines of its causes give every value of {' and of '.join(exact)}, without any noise: if the "
+            "column was computed from them, its formula says more than an average over graphs"
         )
     child, worth = max(found.items(), key=lambda pair: pair[1].nats, default=("", Worth(0.0)))
     if worth.nats >= LEAST_NATS:
