@@ -17,7 +17,7 @@ from alldags.graph.terms import Terms, parse_term
 from alldags.models.terms.learned import index_coefficients, logistic_coefficients, sparse_coefficients
 from alldags.models.terms.make import base_columns
 from alldags.models.terms.moments import arm_moments
-from alldags.models.terms.worth import worth_of_curves
+from alldags.models.terms.worth import Worth, worth_of_curves
 
 
 def batch(n=300, seed=0):
@@ -132,3 +132,15 @@ def test_worth_of_curves():
     assert bent.nats > 50
     assert bent.columns[0].startswith("a above")
     assert worth_of_curves(rows, "varying", causes, "t").columns[0] == "t x b"
+
+
+def test_curves_are_not_charged_with_rounding():
+    rng = np.random.default_rng(0)
+    data = {"a": rng.standard_normal(300), "b": rng.standard_normal(300)}
+    data["sum"] = 2.0 * data["a"] - data["b"] + 3.0
+    data["product"] = data["a"] * data["b"]  # a column of `worth` but for the means
+    rows = Rows(RowTable(open_source(data).numbers(list(data))), tuple(data))
+    assert worth_of_curves(rows, "sum", ("a", "b"), "a") == Worth(0.0, exact=True)
+    found = worth_of_curves(rows, "product", ("a", "b"), "a")
+    assert found.columns[0] == "a x b"
+    assert not found.exact
