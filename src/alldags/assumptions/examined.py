@@ -8,11 +8,11 @@ from typing import Protocol
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.regression import Regression
 from alldags.effects.workings import EffectWorkings
+from alldags.engines.curves.posterior import TermNode
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
-from alldags.models.terms.node import TermNode
 from alldags.models.workings import Workings
 
 

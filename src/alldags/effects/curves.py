@@ -21,8 +21,8 @@ import numpy as np
 from alldags.columns.base import RowValues
 from alldags.columns.products import Times
 from alldags.effects.comparison import Comparison
-from alldags.models.terms.node import TermNode
-from alldags.models.terms.structures import Draws, StructureFit
+from alldags.engines.curves.posterior import TermNode
+from alldags.engines.curves.structures import Draws, StructureFit
 from alldags.typing import BoolArray, FloatArray
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from alldags.columns.base import RowValues
 from alldags.effects.comparison import Comparison
-from alldags.models.terms.node import TermNode
-from alldags.models.terms.structures import Draws, StructureFit
+from alldags.engines.curves.posterior import TermNode
+from alldags.engines.curves.structures import Draws, StructureFit
 from alldags.typing import BoolArray, FloatArray
 
 MOST_ROWS = 1000  # that are pushed; of more a random part

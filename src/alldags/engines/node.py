@@ -12,12 +12,17 @@ from alldags.nodes.spec import NodeSpec
 def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
     """Return the posterior of one child's regression, read onto its candidate causes.
 
-    Where moments determine it, the engine is all there is; else the log-likelihood is expanded, and draws are weighed.
+    Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed, or
+    derived columns are made from the rows.
     """
-    if spec.family is None:
+    if spec.is_plain:
         posterior = engine(spec.problem(), rng)
         posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
         return onto_parents(posterior)
-    from alldags.engines.weighted.fit import fit_rows
+    if spec.family is not None:
+        from alldags.engines.weighted.fit import fit_rows
 
-    return fit_rows(spec.rows(), spec.column_terms, spec.prior, engine, rng)
+        return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
+    from alldags.engines.curves.fit import fit_curves
+
+    return fit_curves(spec, rng)

@@ -16,7 +16,7 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.spec import NodeSpec
+from alldags.nodes.spec import About, NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.parallel import map_cluster, map_threads, on_a_cluster
@@ -38,12 +38,15 @@ class NodeKey:
         The moments; compared by identity.
     engine
         None: the store's own.
+    about
+        The question that derived columns are made for.
     """
 
     terms: NodeTerms
     prior: Prior
     data: WorkingData
     engine: Engine | None = None
+    about: About = About()
 
     @property
     def child(self) -> str:
@@ -53,12 +56,12 @@ class NodeKey:
     @property
     def is_plain(self) -> bool:
         """Whether the node is determined by moments."""
-        return self.spec.family is None
+        return self.spec.is_plain
 
     @property
     def spec(self) -> NodeSpec:
         """What the node's regression is made of."""
-        return NodeSpec(self.terms, self.prior, self.data)
+        return NodeSpec(self.terms, self.prior, self.data, self.about)
 
     def problem(self) -> NodeProblem:
         """Return the node's problem."""

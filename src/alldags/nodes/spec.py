@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,22 @@ from alldags.columns.base import Column, Columns
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
 from alldags.columns.rows import Rows
+from alldags.data.batches import RowTable
 from alldags.errors import DataError
 from alldags.families.base import Family
+from alldags.graph.terms import ChildTerms
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.rows import NodeRows
 from alldags.priors.prior import Prior
+
+
+class About(NamedTuple):
+    """What is asked about: a treatment, and all that it may act on; nothing for a node by itself."""
+
+    treatment: str | None = None
+    after: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +43,14 @@ class NodeSpec:
         Of the node.
     data
         Moments of the child's rows, the rows themselves, and how each child is regressed.
+    about
+        The question that it is fitted for: columns that are derived depend on it.
     """
 
     terms: NodeTerms
     prior: Prior
     data: WorkingData
+    about: About = About()
 
     @property
     def child(self) -> str:
@@ -48,6 +61,16 @@ class NodeSpec:
     def family(self) -> Family | None:
         """How the child depends on its predictor; None: normal noise around it, for which moments are enough."""
         return self.data.model(self.child).family
+
+    @property
+    def wanted(self) -> ChildTerms | None:
+        """What the regression may be made of beside straight lines; None for nothing."""
+        return self.data.model(self.child).terms
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether moments determine it: straight lines with normal noise."""
+        return self.family is None and self.wanted is None
 
     @cached_property
     def columns(self) -> Columns:
@@ -63,14 +86,19 @@ class NodeSpec:
         """Return the regression that moments determine."""
         return build(self.data.of(self.child), self.column_terms, self.prior)
 
-    def rows(self) -> NodeRows:
-        """Return the rows of a child that moments do not determine."""
-        family, table = self.family, self.data.table
-        if family is None or table is None:
-            raise DataError(f"the rows of {self.child!r} are not at hand")
+    @property
+    def table(self) -> RowTable:
+        """The rows of all variables."""
+        if self.data.table is None:
+            raise DataError(f"the regression of {self.child!r} needs rows, which are not at hand; pass the table itself")
+        return self.data.table
+
+    def rows(self, family: Family) -> NodeRows:
+        """Return the rows of a child that has a family."""
         place = self.data.pooled.index[self.child]
         unit = float(self.data.scale[place])
-        return NodeRows(self.child, family, self.columns, Rows(table), float(self.data.pooled.mean[place]) * unit, unit)
+        center = float(self.data.pooled.mean[place]) * unit
+        return NodeRows(self.child, family, self.columns, Rows(self.table), center, unit)
 
 
 def straight_columns(causes: Sequence[str], data: WorkingData) -> Columns:

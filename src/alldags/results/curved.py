@@ -21,9 +21,9 @@ from alldags.effects.curves import DirectCurves
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.span import Span
+from alldags.engines.curves.fit import fit_term_node
+from alldags.engines.curves.posterior import TermNode, TermSpec
 from alldags.errors import AlldagsError, DataError
-from alldags.models.terms.fit import fit_term_node
-from alldags.models.terms.node import TermNode, TermSpec
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect

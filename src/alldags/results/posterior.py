@@ -46,7 +46,7 @@ from alldags.typing import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from alldags.models.terms.node import TermNode
+    from alldags.engines.curves.posterior import TermNode
     from alldags.results.recipe import Recipe
 
 

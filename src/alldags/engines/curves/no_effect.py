@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from alldags.models.terms.node import TermNode
+from alldags.engines.curves.posterior import Averaged
 from alldags.typing import FloatArray
 
 
-def probability_no_effect(node: TermNode) -> float:
+def probability_no_effect(node: Averaged) -> float:
     """Return the posterior probability that the treatment is not in the regression.
 
     Given coefficients and noise, the difference of the arms' means, less what the columns explain of it, is

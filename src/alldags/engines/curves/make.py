@@ -10,9 +10,9 @@ from alldags.columns.base import Column, RowValues
 from alldags.columns.bends import Bend
 from alldags.columns.line import Line
 from alldags.columns.products import Clipped, Given
+from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.errors import DataError
 from alldags.graph.terms import GivenTerm, Terms
-from alldags.models.terms.learned import index_columns, propensity_columns, sparse_coefficients
 from alldags.typing import BoolArray, FloatArray
 
 _WIDE = 2.5  # standard deviations beyond which a factor of a product is held

@@ -16,8 +16,8 @@ from alldags.columns.base import Column, RowValues
 from alldags.columns.line import Line
 from alldags.columns.products import Times
 from alldags.columns.rows import Rows
-from alldags.models.terms.make import bends_of
-from alldags.models.terms.moments import arm_moments
+from alldags.engines.curves.make import bends_of
+from alldags.engines.curves.moments import arm_moments
 from alldags.typing import FloatArray
 
 _MOST_ADDED = 6

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from alldags.effects.push import NodeSample, Samples
+from alldags.answers.nodes import NodeSample, Samples
 from alldags.typing import FloatArray, IntArray
 
 _DRAWS_PER_CONTROL = 8
@@ -48,16 +48,16 @@ def _controls(sample: NodeSample) -> Controls:
     """Return coefficients that vary (draws, j), how far their mean is from the known one (j,), and their places."""
     places = np.flatnonzero(sample.coefficients.std(axis=0) > 0.0)
     columns = sample.coefficients[:, places]
-    return columns, np.asarray(columns.mean(axis=0) - sample.node.mean[places]), places
+    return columns, np.asarray(columns.mean(axis=0) - sample.known.mean[places]), places
 
 
 def _error(samples: Samples, controls: list[Controls], slopes: FloatArray) -> float:
     """Return the error that the known means have themselves."""
     start, total = 0, 0.0
     for sample, (_, gap, places) in zip(samples.values(), controls, strict=True):
-        weights = np.zeros(len(sample.node.mean))
+        weights = np.zeros(len(sample.known.mean))
         weights[places] = slopes[start : start + len(gap)]
-        total += sample.node.linear_error(weights) ** 2
+        total += sample.known.linear_error(weights) ** 2
         start += len(gap)
     return math.sqrt(total)
 
@@ -77,7 +77,7 @@ def shared_variance(samples: Samples, partners: Samples, values: FloatArray, oth
     """
     names = [name for name, sample in samples.items() if sample.coefficients.shape[1]]
     columns = np.column_stack([samples[name].coefficients for name in names])
-    if columns.shape[1] * 2 > len(values) or any(samples[name].node.second_moment_between is None for name in names):
+    if columns.shape[1] * 2 > len(values) or any(samples[name].known.second_moment_between is None for name in names):
         return float(np.cov(values, others)[0, 1])
     slopes, *_ = np.linalg.lstsq(columns - columns.mean(axis=0), values - values.mean(), rcond=1e-10)
     line = columns @ slopes
@@ -91,7 +91,7 @@ def _between(samples: Samples, names: list[str], slopes: FloatArray) -> float:
     """Return the variance over graphs of the mean of the linear part."""
     start, total = 0, 0.0
     for name in names:
-        node = samples[name].node
+        node = samples[name].known
         own = slopes[start : start + len(node.mean)]
         start += len(node.mean)
         if node.second_moment_between is not None:

@@ -20,10 +20,10 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.exact import Exact
 from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
 from alldags.engines.sampling.run import State
-from alldags.models.terms.moments import ArmMoments
 from alldags.nodes.build import raised_probability
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import LinkedPrior, NodeProblem

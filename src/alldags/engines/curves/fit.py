@@ -1,4 +1,4 @@
-"""From rows and what is wanted to a `TermNode`: columns, structures, their posteriors and weights."""
+"""From rows and what is wanted to a `CurvedPosterior`: columns, structures, their posteriors and weights."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.columns.base import Column, RowValues, matrix_of
+from alldags.columns.base import Column, Columns, RowValues, matrix_of
 from alldags.columns.learned import Along
 from alldags.columns.line import Line
 from alldags.columns.products import Times
+from alldags.columns.rows import Rows
+from alldags.engines.curves.drives import raised_by_link
+from alldags.engines.curves.make import base_columns, bends_of, given_columns
+from alldags.engines.curves.moments import ArmMoments, arm_moments
+from alldags.engines.curves.no_effect import probability_no_effect
+from alldags.engines.curves.posterior import NEGLIGIBLE, Averaged, CurvedPosterior, CurvedSpec
+from alldags.engines.curves.structures import Structure, StructureFit, fit_structure, glance_structure, structure
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
-from alldags.models.terms.drives import raised_by_link
-from alldags.models.terms.make import base_columns, bends_of, given_columns
-from alldags.models.terms.moments import ArmMoments, arm_moments
-from alldags.models.terms.no_effect import probability_no_effect
-from alldags.models.terms.node import NEGLIGIBLE, TermNode, TermSpec
-from alldags.models.terms.structures import Structure, StructureFit, fit_structure, glance_structure, structure
+from alldags.nodes.spec import NodeSpec
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
@@ -28,7 +30,18 @@ _LINKED = 0.5  # weight of the answer with the link, beside the one without: out
 _LEAST_ROWS = 20  # in each arm, for arms of their own
 
 
-def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
+def fit_curves(spec: NodeSpec, rng: np.random.Generator) -> CurvedPosterior:
+    """Return the posterior of a child whose regression may bend."""
+    assert spec.wanted is not None
+    seed = tuple(int(x) for x in rng.integers(2**31, size=2))
+    causes = dict(zip(spec.terms.names, spec.terms.probability, strict=True))
+    made = CurvedSpec(
+        spec.child, spec.wanted, causes, spec.about.treatment, spec.about.after, Rows(spec.table, seed), spec.prior
+    )
+    return CurvedPosterior(fit_structures(made, rng), spec.problem(), spec.data.scale_of(spec.child))
+
+
+def fit_structures(spec: CurvedSpec, rng: np.random.Generator) -> Averaged:
     """Make columns from rows, and fit and weigh the structures."""
     sample = spec.rows.sample()
     arms = _arms(spec, sample)
@@ -47,8 +60,9 @@ def fit_term_node(spec: TermSpec, rng: np.random.Generator) -> TermNode:
         if move
     )
     weights = np.concatenate([shares * (1.0 - _LINKED * np.array(moved)), _LINKED * shares[moved]])
-    node = TermNode(spec, arms, columns, raw, (*plain, *linked), weights, plain, shares, evidence_error=error)
-    return node if arms is None else replace(node, no_effect=probability_no_effect(node))
+    base = Columns(columns, raw.pooled[0][:-1], raw.scale[:-1])
+    found = Averaged(spec, arms, base, raw, (*plain, *linked), weights, plain, shares, evidence_error=error)
+    return found if arms is None else replace(found, no_effect=probability_no_effect(found))
 
 
 def _fitted(
@@ -67,7 +81,7 @@ def _fitted(
     )
 
 
-def _made(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tuple[tuple[Column, ...], ArmMoments]:
+def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[tuple[Column, ...], ArmMoments]:
     """Return the columns that vary and are no copies, and their moments: one more pass over the rows."""
     made = _columns(spec, arms, sample)
     treatment = None if arms is None else spec.treatment
@@ -76,7 +90,7 @@ def _made(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tuple[t
     return tuple(made[place] for place in kept), raw.chosen(kept)
 
 
-def _arms(spec: TermSpec, sample: RowValues) -> FloatArray | None:
+def _arms(spec: CurvedSpec, sample: RowValues) -> FloatArray | None:
     """Return the two values of the treatment if its arms have intercepts of their own."""
     if spec.treatment is None or spec.treatment not in spec.causes or not isinstance(spec.terms, Terms):
         return None
@@ -93,7 +107,7 @@ def _arms(spec: TermSpec, sample: RowValues) -> FloatArray | None:
     return np.asarray(levels)
 
 
-def _columns(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
+def _columns(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
     if not isinstance(spec.terms, Terms):
         return given_columns(spec.terms, tuple(spec.causes), sample)
     causes = tuple(name for name in spec.causes if name != spec.treatment)
@@ -110,7 +124,7 @@ def _columns(spec: TermSpec, arms: FloatArray | None, sample: RowValues) -> tupl
     return (*base, *own, *(Times(column, spec.treatment, center) for column in base))
 
 
-def _structures(spec: TermSpec, columns: Sequence[Column], arms: int, raised: FloatArray) -> list[Structure]:
+def _structures(spec: CurvedSpec, columns: Sequence[Column], arms: int, raised: FloatArray) -> list[Structure]:
     probability = np.array([_probability(spec, column) for column in columns])
     if arms == 2:
         assert isinstance(spec.terms, Terms)
@@ -128,7 +142,7 @@ def _structures(spec: TermSpec, columns: Sequence[Column], arms: int, raised: Fl
     return [common, shared] if spec.terms.modification == "average" else [shared]
 
 
-def _probability(spec: TermSpec, column: Column) -> float:
+def _probability(spec: CurvedSpec, column: Column) -> float:
     """Return the stated probability of a term: a line's is its edge's, any other's that of its least probable cause.
 
     Where a cause is certain its line is; whether it is bent is open.
@@ -140,7 +154,7 @@ def _probability(spec: TermSpec, column: Column) -> float:
 
 
 def _asked(
-    spec: TermSpec,
+    spec: CurvedSpec,
     columns: tuple[Column, ...],
     raw: ArmMoments,
     chosen: Structure,

@@ -10,18 +10,18 @@ import numpy as np
 from alldags.columns.base import Column
 from alldags.columns.bends import Bend
 from alldags.columns.line import Line
+from alldags.engines.curves.moments import ArmMoments
+from alldags.engines.curves.posterior import CurvedSpec
 from alldags.engines.sampling.asked import Run, sample_asked
-from alldags.models.link import link_prior
-from alldags.models.terms.moments import ArmMoments
-from alldags.models.terms.node import TermSpec
 from alldags.nodes import NodeProblem
+from alldags.priors.link import link_prior
 from alldags.typing import FloatArray
 
 _LINK_RUN = Run(warm_up=60, sweeps=200, most=200)
 
 
 def raised_by_link(
-    spec: TermSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments, rng: np.random.Generator
+    spec: CurvedSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments, rng: np.random.Generator
 ) -> FloatArray:
     """Return what is added to each base column's probability because it drives the treatment or what lies between.
 
@@ -48,7 +48,7 @@ def raised_by_link(
 
 
 def _sources(
-    spec: TermSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments
+    spec: CurvedSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments
 ) -> list[tuple[FloatArray, float]]:
     """Return cross-products with all columns, shape (K,), and the sum of squares of the treatment and what it moves."""
     _, scatter = moments.pooled
@@ -64,7 +64,7 @@ def _sources(
 
 
 def _inclusion(
-    spec: TermSpec, gram: FloatArray, cross: FloatArray, total: float, moments: ArmMoments, rng: np.random.Generator
+    spec: CurvedSpec, gram: FloatArray, cross: FloatArray, total: float, moments: ArmMoments, rng: np.random.Generator
 ) -> FloatArray:
     prior = link_prior(spec.prior)
     k = len(cross)
