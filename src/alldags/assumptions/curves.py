@@ -10,13 +10,14 @@ from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.models.terms.make import Rows
 from alldags.models.terms.worth import Worth, worth_of_curves
+from alldags.notes import Note
 
 LEAST_NATS = 10.0
 _HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
-def curves_note(effect: ExaminedEffect) -> Iterator[str]:
+def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say by how much the data prefer curves in a regression that the effect runs through."""
     found = curves_worth(effect)
     if found is None:
@@ -25,9 +26,10 @@ def curves_note(effect: ExaminedEffect) -> Iterator[str]:
     if worth.nats >= LEAST_NATS:
         categories = ", ".join(effect.posterior.workings.data.categories)
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
-        yield (
+        yield Note(
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
-            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}"
+            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}",
+            "changes the answer",
         )
 
 

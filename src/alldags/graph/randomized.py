@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
+from alldags.notes import Note
 
 
 def randomized_names(given: str | Iterable[str], graph: CandidateGraph) -> tuple[str, ...]:
@@ -40,9 +41,9 @@ def without_causes(graph: CandidateGraph, names: Sequence[str]) -> CandidateGrap
     return graph
 
 
-def randomized_note(names: Sequence[str]) -> tuple[str, ...]:
+def randomized_note(names: Sequence[str]) -> tuple[Note, ...]:
     """Say whose causes were left out."""
     if not names:
         return ()
     listed = ", ".join(map(repr, names))
-    return (f"edges into {listed} were left out: randomised, so nothing in the table acts on it",)
+    return (Note(f"edges into {listed} were left out: randomised, so nothing in the table acts on it"),)

@@ -23,6 +23,7 @@ from alldags.models.terms.columns import RowValues
 from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.make import Rows
 from alldags.models.terms.node import TermNode, TermSpec
+from alldags.notes import Note
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
@@ -423,7 +424,7 @@ class CurvedEffect(Effect):
         return LinkCheck(self.mean, without, (self.mean - without) / self.sd if self.sd > 0 else 0.0, ())
 
     @cached_property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return curved_notes(self, self._curves)
 
     @property

@@ -16,6 +16,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import ChildFamily, Opened
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
+from alldags.notes import Note
 from alldags.priors.prior import Prior
 from alldags.results.asked import Asked
 
@@ -56,7 +57,7 @@ class Recipe:
     engine: Engine
     parts: tuple[RowGroups, ...]
     seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     clustered: bool = False
     families: tuple[tuple[str, ChildFamily], ...] = ()
     terms: Any = None
