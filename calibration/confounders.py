@@ -142,7 +142,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
         warnings.simplefilter("ignore", ad.AlldagsWarning)
         effect = ad.fit(table, graph, rng=seed).effect("x", "y")
         low, high = effect.interval(0.95)
-        noted = any(note.startswith("least squares") for note in effect.notes)
+        noted = any(note.text.startswith("least squares") for note in effect.notes)
     plain = effect.regression
     outcome = Outcome(
         cell=cell.key,

@@ -196,7 +196,13 @@ def _finite(value: Any) -> Any:
 def _print_with_notes(value: Any, posterior: Posterior) -> None:
     print(_as_text(value))
     for note in posterior.notes:
-        print(_filled(f"note: {with_options(note)}"), file=sys.stderr)
+        print(_filled(f"note: {with_options(note.text)}"), file=sys.stderr)
+
+
+def _notes(posterior: Posterior) -> list[dict[str, Any]]:
+    from alldags.show.json import notes_list
+
+    return notes_list(posterior.notes)
 
 
 @app.command
@@ -268,7 +274,7 @@ def effect(
         more = {name: _as_dict(part) for name, part in found.items()}
         _print_json(effect_dict(summary) | more | ({"not_made": refused} if refused else {}))
     else:
-        said = replace(summary, notes=tuple(map(with_options, summary.notes)))
+        said = replace(summary, notes=tuple(replace(note, text=with_options(note.text)) for note in summary.notes))
         parts = [effect_text(said), *map(_as_text, found.values())]
         print("\n\n".join([*parts, *(_filled(f"--{name}: not made: {text}") for name, text in refused.items())]))
     if report is not None:
@@ -321,11 +327,11 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     if as_json:
         _print_json(
             {
-                "schema": "alldags.effects/1",
+                "schema": "alldags.effects/2",
                 "names": list(matrix.names),
                 "mean": matrix.values.tolist(),
                 "sd": posterior.effects_sd().values.tolist(),
-                "warnings": list(posterior.notes),
+                "notes": _notes(posterior),
             }
         )
     else:
@@ -345,7 +351,7 @@ def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
     posterior = _fit(data, options)
     table = posterior.edge_probabilities()
     if as_json:
-        _print_json({"schema": "alldags.edges/1", "edges": list(table.rows()), "warnings": list(posterior.notes)})
+        _print_json({"schema": "alldags.edges/2", "edges": list(table.rows()), "notes": _notes(posterior)})
     else:
         _print_with_notes(table, posterior)
 

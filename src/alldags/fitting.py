@@ -29,6 +29,7 @@ from alldags.models.categories import check_categories
 from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
 from alldags.nodes.posterior import Engine
+from alldags.notes import Note
 from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
@@ -210,7 +211,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     _check_options(recipe.prior, n_jobs, False, progress)
     if written != version("alldags"):
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
-        recipe = replace(recipe, notes=(*recipe.notes, note))
+        recipe = replace(recipe, notes=(*recipe.notes, Note(note)))
     return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
 
 
@@ -226,23 +227,24 @@ def _missing(missing: Missing, drop_missing: bool) -> str:
     return "drop" if drop_missing else missing
 
 
-def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator[str]:
+def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator[Note]:
     """Say which regressions have another prior than asked for, or that the prior takes part in weighing directions."""
     moved = turned(graphs, prior)
     opened = [name for name in graphs[0].variables if name in moved or any(name in b for g in graphs for b in g.blocks)]
     if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
-        yield (
+        yield Note(
             f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: "
             "under this prior graphs that data cannot tell apart tie"
         )
     edges = {edge for graph in graphs for edge in graph.edges}
     if not moved and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
-        yield (
+        yield Note(
             "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights "
-            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie"
+            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie",
+            "check",
         )
     for graph in dict.fromkeys(graphs):
-        yield from graph.notes()
+        yield from (Note(text, "check" if graph.calibrate else "for the record") for text in graph.notes())
 
 
 def _listed(names: Sequence[str]) -> str:

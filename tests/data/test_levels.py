@@ -37,7 +37,7 @@ def test_two_words_are_zero_and_one_and_are_named_in_the_answer(make, numbers):
     assert (spoken.mean, spoken.sd) == (plain.mean, plain.sd)
     assert "Changing x from 'no' to 'yes' changes y" in str(spoken).replace("\n", " ")
     assert spoken.to_dict()["treatment_words"] == ["no", "yes"]
-    assert "words as numbers: x is 0 for 'no' and 1 for 'yes'" in spoken.notes
+    assert "words as numbers: x is 0 for 'no' and 1 for 'yes'" in map(str, spoken.notes)
 
 
 def test_words_in_files(tmp_path, numbers):

@@ -292,7 +292,7 @@ def test_a_fit_says_once_what_is_not_used_and_labels_the_weights():
     draws = effect.draws(20_000, rng=0)
     assert draws.mean() == pytest.approx(effect.mean, abs=5 * effect.sd / math.sqrt(20_000))
     assert draws.std() == pytest.approx(effect.sd, rel=0.03)
-    assert list(posterior.notes).count(NOT_USED) == 1
+    assert [note.text for note in posterior.notes].count(NOT_USED) == 1
     assert effect.sd_structure is None
     assert effect.probability_no_path is None
     assert "shrinkage" in posterior.edge_probabilities().columns

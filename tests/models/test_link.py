@@ -234,7 +234,7 @@ def test_a_large_shift_gets_a_note_with_the_way_to_say_what_is_known(rng):
     graph = ad.CandidateGraph.from_order(["z", "x", "y"])
     effect = ad.fit(table, graph, rng=0).effect("x", "y")
     assert abs(effect.link_check.shift) > 0.5
-    (note,) = [note for note in effect.notes if note.startswith("weak confounders or instruments")]
+    (note,) = [note for note in effect.notes if note.text.startswith("weak confounders or instruments")]
     assert "graph.instrument('z', treatment='x')" in note
     known = ad.fit(table, graph.instrument("z", treatment="x"), rng=0).effect("x", "y")
     assert known.link_check.shift == 0.0
@@ -289,7 +289,7 @@ def test_a_contradiction_with_least_squares_is_noted(rng):
     names = [*(f"c{i}" for i in range(30)), "x", "y"]
     graph = ad.CandidateGraph.from_tiers([names[:30], ["x"], ["y"]], 0.05)
     effect = ad.fit(table, graph, prior=ad.Prior.v01(), names=names, rng=0).effect("x", "y")
-    assert any(note.startswith("least squares on x and all 30 candidate covariates gives 0.") for note in effect.notes)
+    assert any("least squares on x and all 30 candidate covariates gives 0." in note for note in effect.notes)
 
 
 def test_more_candidates_than_half_the_rows_are_noted(rng):

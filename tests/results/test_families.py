@@ -181,7 +181,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     assert low < 0.0 < high
     straight = effect.straight_line.interval()
     assert not straight[0] < 0.0 < straight[1]
-    assert any(note.startswith("straight lines") for note in effect.notes)
+    assert any(note.text.startswith("straight lines") for note in effect.notes)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_dictionary_is_json_with_the_documented_keys(effect):
     record = json.loads(json.dumps(effect.to_dict(), allow_nan=False))
     documented = {
         "schema", "treatment", "outcome", "mean", "sd", "interval", "probability_positive", "probability_negative",
-        "probability_no_path", "sd_structure", "sd_coefficients", "n", "log10_graphs", "engine", "warnings",
+        "probability_no_path", "sd_structure", "sd_coefficients", "n", "log10_graphs", "engine", "notes",
     }  # fmt: skip
     assert documented <= set(record)
     assert record["interval"]["level"] == 0.95
@@ -162,7 +162,7 @@ def test_generator_as_seed_is_reproducible(study):
 def test_ignored_columns_are_said_once(study):
     table = pd.DataFrame(study.table).assign(extra=1.0, other="text")
     posterior = ad.fit(table, study.graph, rng=0)
-    assert posterior.notes == ("columns not in the graph were ignored: 'extra', 'other'",)
+    assert list(map(str, posterior.notes)) == ["columns not in the graph were ignored: 'extra', 'other'"]
     assert str(posterior.effect("smoking", "risk")).count("ignored") == 1
 
 

@@ -130,7 +130,7 @@ def test_a_name_with_a_plus_is_a_name(rng):
 
 def test_the_answer_says_what_was_left_out_and_uses_the_column_quietly(table):
     (note,) = ad.fit(table, DO_GRAPH, interventions="target").notes
-    assert note.endswith("left out of its own regression: 'm' (80), 'x' (80) of 240 rows")
+    assert note.text.endswith("left out of its own regression: 'm' (80), 'x' (80) of 240 rows")
     (note,) = ad.fit(table | {"target": [""] * 240}, DO_GRAPH, interventions="target").notes
     assert "names no variable in any row" in note
 

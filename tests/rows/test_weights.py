@@ -94,7 +94,7 @@ def test_each_childs_rows_have_their_own_effective_number(rng):
 
 def test_the_answer_says_how_many_rows_stand_for_how_many(table, counts):
     posterior = ad.fit(table | {"w": counts}, GRAPH, weights="w")
-    assert posterior.notes == (f"weights: 90 rows stand for {counts.sum()}",)
+    assert list(map(str, posterior.notes)) == [f"weights: 90 rows stand for {counts.sum()}"]
 
 
 @pytest.mark.parametrize(

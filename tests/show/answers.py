@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import alldags as ad
+from alldags.notes import Note
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.sensitivity import SensitivitySummary
@@ -68,7 +69,7 @@ def stored() -> dict[str, dict]:
 def record(entry: dict) -> EffectSummary:
     """Return the record of a stored answer."""
     fields = dict(entry["summary"])
-    fields["notes"] = tuple(fields["notes"])
+    fields["notes"] = tuple(Note(**{**item, "about": tuple(item["about"])}) for item in fields["notes"])
     fields["adjusted"] = tuple(Adjustment(**item) for item in fields["adjusted"])
     for name, kind in (
         ("least_squares", LeastSquares),

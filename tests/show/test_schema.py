@@ -98,7 +98,7 @@ def test_every_kind_of_effect_satisfies_it(name, capsys):
 
 def test_it_is_strict_enough_to_fail(capsys):
     good = printed(capsys, effect_of("default").to_dict())
-    for change in ({"mean": "large"}, {"schema": "alldags.effect/2"}, {"probability_positive": 1.5}, {"interval": {}}):
+    for change in ({"mean": "large"}, {"schema": "alldags.effect/1"}, {"probability_positive": 1.5}, {"interval": {}}):
         assert list(faults(good | change))
     assert list(faults({name: value for name, value in good.items() if name != "sd"}))
     assert list(faults({}))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from alldags.notes import Note
 from alldags.show.json import SCHEMA, effect_dict
 from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import effect_text, rows, sentence
@@ -99,7 +100,7 @@ def test_an_effect_shows_its_summary(effect):
     assert str(effect).split("\n") == shown["text"]
     assert effect._repr_html_() == shown["html"]
     assert effect.to_dict() == shown["json"]
-    assert effect.to_dict()["schema"] == SCHEMA == "alldags.effect/1"
+    assert effect.to_dict()["schema"] == SCHEMA == "alldags.effect/2"
 
 
 def test_summary_at_another_level(effect):
@@ -180,7 +181,7 @@ def test_json_has_no_infinity(plain):
 
 
 def test_names_and_notes_are_escaped_in_html(plain):
-    html = answers.shown(replace(plain, treatment="<b>", notes=("a & b",)))["html"]
+    html = answers.shown(replace(plain, treatment="<b>", notes=(Note("a & b"),)))["html"]
     assert "Raising &lt;b&gt; by one unit" in html
     assert "<p><small>note: a &amp; b</small></p>" in html
 
@@ -240,7 +241,7 @@ def test_a_fixed_slab_that_decides_on_no_effect_is_named():
     fixed = ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
     assert 0.03 < fixed.probability_no_path < 0.97
     (note,) = (text for text in fixed.notes if "leans on the slab" in text)
-    promised = float(re.search(r"up to ([\d.]+)%", note).group(1)) / 100
+    promised = float(re.search(r"up to ([\d.]+)%", note.text).group(1)) / 100
     wide = ad.fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
     assert fixed.probability_no_path < wide.effect("sex", "exercise").probability_no_path <= promised + 0.01
     learned = ad.fit(study.table, study.graph, rng=0).effect("sex", "exercise")

@@ -105,7 +105,7 @@ def in_words(study: Study, effect: Effect) -> dict[str, Any]:
         "sentence": words.sentence(summary),
         "rows": [list(row) for row in words.rows(summary)],
         "remarks": remarks(summary),
-        "notes": list(summary.notes),
+        "notes": [note.text for note in summary.notes],
         "effect": effect_svg(summary, effect.sample.draws),
         "mean": summary.mean,
     }

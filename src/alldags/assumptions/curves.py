@@ -10,28 +10,31 @@ from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
+from alldags.notes import Note
 
 LEAST_NATS = 10.0
 _HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
-def curves_note(effect: ExaminedEffect) -> Iterator[str]:
+def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say by how much the data prefer curves in a regression that the effect runs through, or that one has no noise."""
     found = curves_worth(effect)
     exact = [child for child, worth in found.items() if worth.exact]
     if exact:
-        yield (
+        yield Note(
             f"straight lines of its causes give every value of {' and of '.join(exact)}, without any noise: if the "
-            "column was computed from them, its formula says more than an average over graphs"
+            "column was computed from them, its formula says more than an average over graphs",
+            "check",
         )
     child, worth = max(found.items(), key=lambda pair: pair[1].nats, default=("", Worth(0.0)))
     if worth.nats >= LEAST_NATS:
         categories = ", ".join(effect.posterior.workings.data.categories)
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
-        yield (
+        yield Note(
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
-            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}"
+            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}",
+            "changes the answer",
         )
 
 

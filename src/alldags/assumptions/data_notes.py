@@ -14,6 +14,7 @@ import numpy as np
 from alldags.assumptions.examined import ExaminedEffect
 from alldags.data.seen import Seen
 from alldags.graph.candidate import CandidateGraph
+from alldags.notes import Note
 from alldags.show.numbers import number
 from alldags.typing import BoolArray, FloatArray
 
@@ -28,7 +29,7 @@ _NAMED = 4
 _ID = re.compile(r"(?i:(^|[_. -])(id|ids|uuid|guid|rowid|rownr))$|[a-z0-9]I[dD]$")
 
 
-def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
     """Return the notes on the columns of a table.
 
     Parameters
@@ -42,10 +43,11 @@ def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]
     return (*_dependence_notes(seen, [group for group in dict.fromkeys(causes) if len(group) > 1]), *_row_notes(seen))
 
 
-def effect_data_notes(effect: ExaminedEffect) -> Iterator[str]:
+def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
     """Return the notes on the columns that one effect is about."""
     if not effect.workings.variables:
-        yield f"no candidate path leads from {effect.treatment} to {effect.outcome}: if one is possible, add its edges"
+        none = f"no candidate path leads from {effect.treatment} to {effect.outcome}: if one is possible, add its edges"
+        yield Note(none, "changes the answer")
         return
     seen = effect.posterior.workings.data.seen
     if seen is not None:
@@ -53,7 +55,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[str]:
         yield from _outside_note(effect, seen)
 
 
-def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[str, ...]:
+def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[Note, ...]:
     """Say that a variable is set to a value outside those that were observed."""
     ends = None if seen is None else seen.ends(name)
     if ends is None:
@@ -64,16 +66,17 @@ def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[s
     if not out:
         return ()
     listed = " and ".join(f"{name} = {number(value)}" for value in out)
-    return (
+    text = (
         f"{listed} {'is' if len(out) == 1 else 'are'} outside the observed values ({number(low)} to {number(high)}): "
-        "the answer extends straight lines to where there are no data",
+        "the answer extends straight lines to where there are no data"
     )
+    return (Note(text, "changes the answer"),)
 
 
 # -- what moments show -------------------------------------------------------------------------------------------------
 
 
-def _dependence_notes(seen: Seen, causes: Sequence[frozenset[str]]) -> Iterator[str]:
+def _dependence_notes(seen: Seen, causes: Sequence[frozenset[str]]) -> Iterator[Note]:
     """Say which candidate causes are copies of each other, or determine each other together."""
     moments = seen.moments
     spread = np.sqrt(np.maximum(np.diag(moments.scatter), 0.0))
@@ -82,7 +85,7 @@ def _dependence_notes(seen: Seen, causes: Sequence[frozenset[str]]) -> Iterator[
     correlation = moments.scatter / np.outer(spread, spread)
     copies = _copies(correlation, moments.names, causes)
     if copies:
-        yield _copies_words(copies)
+        yield Note(_copies_words(copies), "check")
     if len(moments.names) < moments.n / 2:
         paired = {name for *pair, _ in copies for name in pair}
         yield from _determined_words(seen, list(_determined(seen, correlation, causes, paired)))
@@ -102,16 +105,18 @@ def _determined(
             yield members, dummies and bool(np.allclose(slopes, -1.0, atol=1e-6))
 
 
-def _determined_words(seen: Seen, found: Sequence[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
+def _determined_words(seen: Seen, found: Sequence[tuple[tuple[str, ...], bool]]) -> Iterator[Note]:
     for members in (members for members, is_category in found if is_category):
         total = sum(float(seen.moments.mean[seen.place(name)]) for name in members)
-        yield (
+        yield Note(
             f"the 0/1 columns {_listed(members)} add up to {total:.0f} in every row (dummy trap): leave one out, as "
-            "the reference"
+            "the reference",
+            "check",
         )
     others = [f"{members[-1]!r} by {_listed(members[:-1])}" for members, is_category in found if not is_category]
     if others:
-        yield f"candidate causes determine each other: {_some(others, 2)}; data cannot tell which act: leave one out"
+        who = f"candidate causes determine each other: {_some(others, 2)}"
+        yield Note(f"{who}; data cannot tell which act: leave one out", "check")
 
 
 def _copies(
@@ -180,7 +185,7 @@ def _two_values(seen: Seen, name: str) -> tuple[float, float] | None:
 # -- what rows show ----------------------------------------------------------------------------------------------------
 
 
-def _row_notes(seen: Seen) -> Iterator[str]:
+def _row_notes(seen: Seen) -> Iterator[Note]:
     """Say which columns have values that stand for missing ones, one cell that outweighs the rest, or row numbers."""
     moments, profile = seen.moments, seen.moments.profile
     if profile is None:
@@ -188,19 +193,21 @@ def _row_notes(seen: Seen) -> Iterator[str]:
     seen = Seen(moments.select(_numbers(seen)))
     moments, coded = seen.moments, _codes(seen)
     if coded:
-        yield (
+        yield Note(
             f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}; they were "
-            "used as numbers: leave those cells empty and say what to do about missing values"
+            "used as numbers: leave those cells empty and say what to do about missing values",
+            "check",
         )
     heavy = _heavy_cells(seen)
     shown = [text for name, text in heavy.items() if name not in coded]
     if shown:
-        yield f"one cell carries most of the sum of squares: {_some(shown)}; is it a typing error?"
+        yield Note(f"one cell carries most of the sum of squares: {_some(shown)}; is it a typing error?", "check")
     ids = [name for name, like in zip(moments.names, _like_ids(seen), strict=True) if like]
     if ids:
-        yield (
+        yield Note(
             f"{_listed(ids)} look{'s' if len(ids) == 1 else ''} like a row number or an identifier: leave it out of "
-            "the graph, unless the order of rows matters"
+            "the graph, unless the order of rows matters",
+            "check",
         )
 
 
@@ -264,22 +271,24 @@ def _like_ids(seen: Seen) -> BoolArray:
 # -- one effect --------------------------------------------------------------------------------------------------------
 
 
-def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[str]:
+def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     """Say that a yes/no outcome was taken for a number."""
     name, workings = effect.outcome, effect.posterior.workings
     said = any("may be yes/no" in note for note in workings.notes)
     values = None if effect.measure or said or name in workings.data.families else _two_values(seen, name)
     if values == (0.0, 1.0):
-        yield (
+        yield Note(
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
-            "differences of probability, and may leave 0 to 1; families='auto' uses risks where it can"
+            "differences of probability, and may leave 0 to 1; families='auto' uses risks where it can",
+            "changes the answer",
         )
     elif values is not None:
         low, high = map(number, values)
-        yield f"{name} has two values only, {low} and {high}: code it 0 and 1 to have risks instead of straight lines"
+        only = f"{name} has two values only, {low} and {high}"
+        yield Note(f"{only}: code it 0 and 1 to have risks instead of straight lines", "check")
 
 
-def _outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[str]:
+def _outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     """Name columns outside the graph that have to do with both treatment and outcome."""
     outside = seen.outside
     if outside is None:
@@ -295,9 +304,10 @@ def _outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[str]:
         if np.abs(both).min() >= least
     ]
     if shown:
-        yield (
+        yield Note(
             f"outside the graph, but correlated with both {effect.treatment} and {effect.outcome}: {_some(shown)}; add "
-            "what may act on both"
+            "what may act on both",
+            "check",
         )
 
 

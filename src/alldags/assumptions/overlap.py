@@ -14,6 +14,7 @@ from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.effects.regression import adjustment_set
 from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import ChildData
+from alldags.notes import Note
 from alldags.show.checks import CheckLine
 from alldags.show.numbers import percent, whole_percent
 from alldags.typing import FloatArray
@@ -156,7 +157,7 @@ def extrapolation(found: Overlap) -> str:
     )
 
 
-def extrapolation_note(effect: ExaminedEffect) -> Iterator[str]:
+def extrapolation_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
     posterior, treatment = effect.posterior, effect.treatment
     data = posterior.workings.data
@@ -172,7 +173,7 @@ def extrapolation_note(effect: ExaminedEffect) -> Iterator[str]:
     if of is not None and checked.is_yes_no(treatment):
         found = overlap(of)
         if is_extrapolated(found):
-            yield extrapolation(found)
+            yield Note(extrapolation(found), "changes the answer")
 
 
 def _may_be_yes_no(posterior: ExaminedPosterior, name: str) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags.data.columns import Column, Columns
 from alldags.errors import DataError
+from alldags.notes import Note
 from alldags.typing import FloatArray, IntArray
 
 PART_ROWS = 65_536  # looked at together; bounds the copies of columns that cannot be viewed
@@ -91,15 +92,16 @@ def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> 
     )
 
 
-def dropped_note(names: Sequence[str], tally: Tally, kept: float) -> tuple[str, ...]:
+def dropped_note(names: Sequence[str], tally: Tally, kept: float) -> tuple[Note, ...]:
     """Say how many rows were left out for missing values, and which columns have them; nothing if none was."""
     dropped = tally.rows - round(kept)
     if not dropped:
         return ()
-    return (
+    text = (
         f"{dropped:,} of {tally.rows:,} rows were dropped for missing values in {_listing(names, tally.missing)}; what "
-        "is left stands for all only if rows are missing by chance: missing='impute' assumes less",
+        "is left stands for all only if rows are missing by chance: missing='impute' assumes less"
     )
+    return (Note(text, "changes the answer"),)
 
 
 _LEAST_VARIANCE = 1e-300  # below, squares of deviations lose digits, then vanish

@@ -17,6 +17,7 @@ from alldags.data.labels import is_nothing, label_reader
 from alldags.data.rows import Keys, RowGroups
 from alldags.data.source import Source
 from alldags.errors import DataError, did_you_mean
+from alldags.notes import Note
 from alldags.typing import BoolArray
 
 _NOTHING: frozenset[str] = frozenset()
@@ -44,15 +45,13 @@ def target_keys(source: Source, given: Any, rows: int, variables: Sequence[str])
     return partial(_from_names, label_reader(source, given, rows, "interventions"), _Names(variables))
 
 
-def interventions_note(rows: RowGroups) -> tuple[str, ...]:
+def interventions_note(rows: RowGroups) -> tuple[Note, ...]:
     """Say in how many rows which variable was set."""
     if not rows.targets:
-        return ("interventions= names no variable in any row: all rows are taken as observed",)
+        return (Note("interventions= names no variable in any row: all rows are taken as observed", "check"),)
     listed = ", ".join(f"{name!r} ({rows.set_in(name):,.0f})" for name in sorted(rows.targets))
-    return (
-        f"rows in which a variable was set from outside were left out of its own regression: {listed} of "
-        f"{rows.rows:,.0f} rows",
-    )
+    text = "rows in which a variable was set from outside were left out of its own regression"
+    return (Note(f"{text}: {listed} of {rows.rows:,.0f} rows"),)
 
 
 # -- a column of names -----------------------------------------------------------------------------------------------

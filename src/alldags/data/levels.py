@@ -25,6 +25,7 @@ from alldags.data.record import MomentsRecord
 from alldags.data.source import Source
 from alldags.data.stream import StreamSource
 from alldags.errors import DataError
+from alldags.notes import Note
 from alldags.typing import FloatArray
 
 MOST_LEVELS = 20
@@ -315,11 +316,11 @@ def coded_columns(variables: Iterable[str], levels: Mapping[str, Levels]) -> tup
 # -- words about them --------------------------------------------------------------------------------------------------
 
 
-def levels_note(levels: Mapping[str, Levels]) -> tuple[str, ...]:
+def levels_note(levels: Mapping[str, Levels]) -> tuple[Note, ...]:
     """Say what words stand for."""
     pairs = [one for one in levels.values() if not one.is_category and not isinstance(one.labels[0], bool)]
-    notes = [f"words as numbers: {', '.join(map(_pair_words, pairs))}"] if pairs else []
-    return (*notes, *(_category_words(one) for one in levels.values() if one.is_category))
+    texts = [f"words as numbers: {', '.join(map(_pair_words, pairs))}"] if pairs else []
+    return tuple(map(Note, (*texts, *(_category_words(one) for one in levels.values() if one.is_category))))
 
 
 def _pair_words(levels: Levels) -> str:

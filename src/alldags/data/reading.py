@@ -24,6 +24,7 @@ from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
 from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
+from alldags.notes import Note
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
 _IMPUTATIONS = 20
@@ -115,7 +116,7 @@ class Tables:
     """
 
     parts: tuple[RowGroups, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
 
@@ -164,7 +165,7 @@ def read_tables(
     else:
         found = _as_it_is(source, columns, options, n_jobs, progress)
     used = (*columns, *options.columns)
-    first = (*source.notes, *_matrix_note(source), *ignored_columns_note(source, used))
+    first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
     return Tables(found.parts, notes, look_outside(source, columns, used), levels)
 
@@ -181,10 +182,10 @@ def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None
         raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
 
 
-def _matrix_note(source: Source) -> tuple[str, ...]:
+def _matrix_note(source: Source) -> tuple[Note, ...]:
     if not looks_like_covariance(source):
         return ()
-    return ("the table is a symmetric matrix: did you mean ad.Moments.from_covariance(table, n=...)?",)
+    return (Note("the table is a symmetric matrix: did you mean ad.Moments.from_covariance(table, n=...)?", "check"),)
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
@@ -222,8 +223,8 @@ def _grouped(source: Source, variables: Sequence[str], options: RowOptions, n_jo
     return rows
 
 
-def _row_notes(rows: RowGroups, options: RowOptions) -> tuple[str, ...]:
-    notes: tuple[str, ...] = ()
+def _row_notes(rows: RowGroups, options: RowOptions) -> tuple[Note, ...]:
+    notes: tuple[Note, ...] = ()
     if options.interventions is not None:
         notes += interventions_note(rows)
     if options.weights is not None:
@@ -242,7 +243,7 @@ def _imputed_elsewhere(
         raise DataError(f"ad.Imputed tables are complete; leave out missing={options.missing!r}")
     parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
     first = tables.sources[0]
-    note = f"answers are averaged over {len(tables)} completed tables, with equal weights"
+    note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     return Tables(
         tuple(part.parts[0] for part in parts),
         (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
@@ -261,7 +262,7 @@ def _imputed_here(
     holes, weight_notes = _weighted_rows(source, used, options)
     if not holes.counts:
         found = _as_it_is(source, variables, RowOptions(weights=options.weights), n_jobs)
-        return Tables(found.parts, (*found.notes, "missing='impute': no value is missing"))
+        return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
     parts = tuple(
         _ungrouped(_moments(holes.names, table, variables, n_jobs))
         for table in holes.completed(options.imputations, rng)
@@ -274,7 +275,7 @@ def _moments(names: Sequence[str], table: Any, variables: Sequence[str], n_jobs:
     return checked_moments(columns_of(arrays, len(table)), drop_missing=False, n_jobs=n_jobs)
 
 
-def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> tuple[Holes, tuple[str, ...]]:
+def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> tuple[Holes, tuple[Note, ...]]:
     """Read the table; a row that stands for several is several rows, whose missing values differ."""
     columns = source.numbers(used)
     if options.weights is None:
@@ -287,14 +288,15 @@ def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> 
         )
     arrays = [np.repeat(np.asarray(column, dtype=np.float64), times) for column in columns.read(0, columns.rows)]
     expanded = columns_of(dict(zip(used, arrays, strict=True)), int(times.sum()))
-    return read_holes(expanded), (f"weights: {columns.rows:,} rows stand for {expanded.rows:,}",)
+    return read_holes(expanded), (Note(f"weights: {columns.rows:,} rows stand for {expanded.rows:,}"),)
 
 
-def imputation_note(holes: Holes, count: int) -> str:
+def imputation_note(holes: Holes, count: int) -> Note:
     """Say what was imputed, and what that assumes."""
     listed = ", ".join(f"{name!r} ({number:,})" for name, number in sorted(holes.counts.items(), key=lambda x: -x[1]))
     left = f"; {holes.empty:,} rows without any value were left out" if holes.empty else ""
-    return (
+    text = (
         f"missing values of {listed} in {len(holes.values):,} rows were imputed {count} times, from a normal "
         f"distribution of all columns used{left}; that takes them for missing at random, given what was observed"
     )
+    return Note(text, "changes the answer")

@@ -17,6 +17,7 @@ from alldags.data.files import Files
 from alldags.data.frames import FrameSource
 from alldags.data.lazy import LazySource
 from alldags.data.record import MomentsRecord, MomentsSource
+from alldags.notes import Note
 
 
 class Source(Protocol):
@@ -106,18 +107,18 @@ def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
     return way(table, names)
 
 
-def ignored_columns_note(source: Source, variables: Iterable[str]) -> tuple[str, ...]:
+def ignored_columns_note(source: Source, variables: Iterable[str]) -> tuple[Note, ...]:
     """Say which columns are not among the variables used; empty if all are.
 
     Examples
     --------
     >>> from alldags.data.source import ignored_columns_note, open_source
-    >>> ignored_columns_note(open_source({"dose": [1, 2], "site": ["a", "b"]}), ["dose"])
-    ("columns not in the graph were ignored: 'site'",)
+    >>> print(*ignored_columns_note(open_source({"dose": [1, 2], "site": ["a", "b"]}), ["dose"]))
+    columns not in the graph were ignored: 'site'
     """
     used = set(variables)
     extra = [name for name in source.columns if name not in used]
     if not extra:
         return ()
     shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
-    return (f"columns not in the graph were ignored: {shown}",)
+    return (Note(f"columns not in the graph were ignored: {shown}"),)

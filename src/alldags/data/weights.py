@@ -12,6 +12,7 @@ from alldags.data.labels import label_reader, listed
 from alldags.data.rows import RowGroups
 from alldags.data.source import Source
 from alldags.errors import DataError
+from alldags.notes import Note
 
 WeightKind: TypeAlias = Literal["frequency", "sampling"]
 WEIGHT_KINDS: tuple[str, ...] = get_args(WeightKind)
@@ -49,13 +50,14 @@ def _refuse(bad: Any, values: Column, start: int, words: str) -> None:
         raise DataError(f"{words}; row {start + first} has {values[first]:g}")
 
 
-def weights_note(rows: RowGroups) -> tuple[str, ...]:
+def weights_note(rows: RowGroups) -> tuple[Note, ...]:
     """Say how many rows the weighted rows count as."""
     whole = rows.without()
     counted = 0.0 if whole is None else whole.n
     if not rows.effective:
-        return (f"weights: {rows.rows:,.0f} rows stand for {counted:,.0f}",)
-    return (
+        return (Note(f"weights: {rows.rows:,.0f} rows stand for {counted:,.0f}"),)
+    text = (
         f"sampling weights: {rows.rows:,.0f} rows count as {counted:,.1f} equally weighted ones (effective number); "
-        "intervals assume that weights have nothing to do with the size of the errors",
+        "intervals assume that weights have nothing to do with the size of the errors"
     )
+    return (Note(text),)

@@ -27,6 +27,7 @@ from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock, OrderDraws, carry_along
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
+from alldags.notes import Note
 from alldags.orders.exact import intercept_share
 from alldags.orders.problem import Start
 from alldags.typing import FloatArray
@@ -279,7 +280,7 @@ class OutcomeDistribution:
     sd: float
     centers: FloatArray
     spreads: FloatArray
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def density(self, y: float | FloatArray) -> FloatArray:
         """Return the density at `y`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
+from alldags.notes import Note
 
 
 def randomized_names(given: str | Iterable[str], graph: CandidateGraph) -> tuple[str, ...]:
@@ -60,14 +61,15 @@ def _hidden_of(graph: CandidateGraph, names: Sequence[str]) -> list[Edge]:
     return [pair for pair in graph.hidden if not set(pair).isdisjoint(names)]
 
 
-def randomized_note(names: Sequence[str], graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+def randomized_note(names: Sequence[str], graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
     """Say whose causes were left out; `graphs` as they were given."""
     if not names:
         return ()
     listed = ", ".join(map(repr, names))
-    said = (f"edges into {listed} were left out: randomised, so nothing in the table acts on it",)
+    said = (Note(f"edges into {listed} were left out: randomised, so nothing in the table acts on it"),)
     pairs = dict.fromkeys(pair for graph in graphs for pair in _hidden_of(graph, names))
     if not pairs:
         return said
     hidden = ", ".join(f"{first!r} <-> {second!r}" for first, second in pairs)
-    return (*said, f"hidden common causes were left out, too ({hidden}): nothing unmeasured acts on what lots decide")
+    text = f"hidden common causes were left out, too ({hidden}): nothing unmeasured acts on what lots decide"
+    return (*said, Note(text))

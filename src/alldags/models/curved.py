@@ -14,6 +14,7 @@ from alldags.graph.terms import read_terms
 from alldags.models.families import Opened
 from alldags.nodes.data import ChildModel, WorkingData
 from alldags.nodes.posterior import Engine
+from alldags.notes import Note
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
@@ -21,7 +22,7 @@ from alldags.priors.prior import Prior
 
 def with_terms(
     data: WorkingData, terms: Any, table: Opened, graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine
-) -> tuple[WorkingData, tuple[str, ...]]:
+) -> tuple[WorkingData, tuple[Note, ...]]:
     """Return the data with the children that may have curves and their rows, and what to tell the user.
 
     Parameters
@@ -68,14 +69,12 @@ def with_terms(
     return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand), _not_curved(clash)
 
 
-def _not_curved(names: Sequence[str]) -> tuple[str, ...]:
+def _not_curved(names: Sequence[str]) -> tuple[Note, ...]:
     """Say in which children curves were not looked for."""
     if not names:
         return ()
-    listed = ", ".join(names)
-    return (
-        f"curves were not looked for in {listed}, which is yes/no or a count: terms are for normal outcomes only yet",
-    )
+    what = f"curves were not looked for in {', '.join(names)}, which is yes/no or a count"
+    return (Note(f"{what}: terms are for normal outcomes only yet", "changes the answer"),)
 
 
 def _unsuited(prior: Prior, engine: Engine) -> AlldagsError | None:

@@ -19,6 +19,7 @@ from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildModel, WorkingData
 from alldags.nodes.posterior import Engine
+from alldags.notes import Note
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import StudentNoise, UnknownNoise
 from alldags.priors.prior import Prior
@@ -72,7 +73,7 @@ def with_families(
     prior: Prior,
     engine: Engine,
     tails: Student | None = None,
-) -> tuple[WorkingData, tuple[str, ...]]:
+) -> tuple[WorkingData, tuple[Note, ...]]:
     """Return the data with the rows of children that are not normal, and what to tell the user.
 
     Parameters
@@ -195,38 +196,18 @@ def _is_yes_no(source: Source, name: str) -> bool:
     return all(np.isin(block, (0.0, 1.0)).all() for block in RowTable(source.numbers([name])).batches([name]))
 
 
-def _no_rows_note(names: Sequence[str]) -> tuple[str, ...]:
+def _no_rows_note(names: Sequence[str]) -> tuple[Note, ...]:
     listed = ", ".join(names)
     text = (
         f"{listed} may be yes/no: risks need the rows, so straight lines were used; give the table instead of its "
         "moments, or say families='normal'"
     )
-    return (NoteAbout(text, names),)
+    return (Note(text, "changes the answer", tuple(names)),)
 
 
-class NoteAbout(str):
-    """A note that matters only to effects that run through one of some variables.
-
-    Parameters
-    ----------
-    text
-        The note.
-    about
-        The variables.
-    """
-
-    about: frozenset[str]
-    __slots__ = ("about",)
-
-    def __new__(cls, text: str, about: Iterable[str] = ()) -> NoteAbout:
-        """Make the note."""
-        note = super().__new__(cls, text)
-        note.about = frozenset(about)
-        return note
-
-
-def _lines_note(names: Sequence[str], reason: str) -> tuple[str, ...]:
-    return (NoteAbout(f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}", names),)
+def _lines_note(names: Sequence[str], reason: str) -> tuple[Note, ...]:
+    text = f"{', '.join(names)} may be yes/no, but straight lines were used: {reason}"
+    return (Note(text, "changes the answer", tuple(names)),)
 
 
 def _rows(chosen: Mapping[str, Family], source: Source, opened: Opened, data: WorkingData) -> WorkingData:

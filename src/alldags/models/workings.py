@@ -11,6 +11,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
+from alldags.notes import Note
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Workings:
     models: Mixture[FittedGraph]
     store: NodeStore
     seed: np.random.SeedSequence
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     table: Opened | None = None
     is_linked: bool = True
     _about: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)

@@ -17,6 +17,7 @@ from alldags.effects.hidden.strength import Strength
 from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.notes import Note
 from alldags.show.numbers import number
 from alldags.typing import FloatArray
 
@@ -72,14 +73,15 @@ class HiddenMixture:
         return (1 - self.probability) * self.plain.sample.atom + self.probability * none
 
     @property
-    def note(self) -> str:
+    def note(self) -> Note:
         """What the cause did to the answer, and that data do not inform it."""
         low, high = self.plain.interval(0.95)
-        return (
+        text = (
             f"a hidden common cause of {self.plain.treatment} and {self.hit} has probability {self.probability:.0%}, "
             "which is not informed by the data, nor is its strength; without it the effect is "
             f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
         )
+        return Note(text, "changes the answer")
 
     def draws(self, size: int, plain: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mixture, those without the cause from `plain`, shape (size,)."""

@@ -28,6 +28,7 @@ from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsWarning, DataError, PriorError
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData, working_rows
+from alldags.notes import Note
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -103,14 +104,15 @@ class Clusters:
                 continue  # a variable that does not vary in the clusters drawn
 
 
-def clusters_note(clusters: Clusters | None) -> tuple[str, ...]:
+def clusters_note(clusters: Clusters | None) -> tuple[Note, ...]:
     """Say what is asked of clusters, and what is not."""
     if clusters is None:
         return ()
-    return (
+    text = (
         f"{clusters.count:,} clusters: each effect is as uncertain as resampling them shows; edge probabilities and "
-        "other tables of the whole fit take rows for independent",
+        "other tables of the whole fit take rows for independent"
     )
+    return (Note(text),)
 
 
 def clustered(effect: Effect, clusters: Clusters) -> Effect:

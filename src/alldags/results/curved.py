@@ -24,6 +24,7 @@ from alldags.effects.span import Span
 from alldags.engines.curves.fit import fit_term_node
 from alldags.engines.curves.posterior import TermNode, TermSpec
 from alldags.errors import AlldagsError, DataError
+from alldags.notes import Note
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.curved_tables import influence_of_terms
 from alldags.results.effect import Effect
@@ -426,7 +427,7 @@ class CurvedEffect(Effect):
         return LinkCheck(self.mean, without, (self.mean - without) / self.sd if self.sd > 0 else 0.0, ())
 
     @cached_property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return curved_notes(self, self._curves)
 
     @property

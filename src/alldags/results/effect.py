@@ -29,6 +29,7 @@ from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.contrast import Contrast, contrast
@@ -633,11 +634,14 @@ class Effect:
         )
 
     @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the table, of how the nodes were computed, and of the checks of this effect."""
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know of the table, the computing and the checks of this effect, the worst first.
+
+        Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record".
+        """
         return effect_notes(self, self._own_notes())
 
-    def _own_notes(self) -> Iterable[str]:
+    def _own_notes(self) -> Iterable[Note]:
         """Return what this kind of effect has to say beside what all have."""
         return () if self._hidden is None else (self._hidden.note,)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.assumptions.checks import check_posterior
+from alldags.assumptions.notes import posterior_notes
 from alldags.effects.comparison import check_over
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
@@ -32,6 +33,7 @@ from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
+from alldags.notes import Note
 from alldags.results import tables
 from alldags.results.clusters import Clusters, clustered
 from alldags.results.curved_tables import with_term_edges
@@ -91,7 +93,7 @@ class Posterior:
         models: Mixture[FittedGraph],
         store: NodeStore,
         seed: np.random.SeedSequence,
-        notes: tuple[str, ...],
+        notes: tuple[Note, ...],
         clusters: Clusters | None = None,
         table: Opened | None = None,
         recipe: Recipe | None = None,
@@ -154,12 +156,9 @@ class Posterior:
         return top + math.log10(sum(10 ** (count - top) for count in counts))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user should know, such as ignored columns and warnings of the engines used so far, each once."""
-        fitted = (node for key, node in self._store.fitted() if key.engine is None)
-        engine_notes = (warning for node in fitted for warning in node.diagnostics.warnings)
-        block_notes = (warning for block in self._store.fitted_blocks() for warning in block.diagnostics.warnings)
-        return tuple(dict.fromkeys((*self.workings.notes, *engine_notes, *block_notes)))
+    def notes(self) -> tuple[Note, ...]:
+        """What a user should know, such as ignored columns and warnings of the engines used so far; the worst first."""
+        return posterior_notes(self)
 
     @property
     def converged(self) -> bool:

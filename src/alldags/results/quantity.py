@@ -8,6 +8,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.effects.outcome import check_level
+from alldags.notes import Note
 from alldags.typing import FloatArray
 
 
@@ -24,7 +25,7 @@ class Quantity:
     """
 
     draws: FloatArray
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def mean(self) -> float:

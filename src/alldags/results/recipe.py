@@ -17,6 +17,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
+from alldags.notes import Note
 from alldags.priors.prior import Prior
 from alldags.results.asked import Asked
 
@@ -57,7 +58,7 @@ class Recipe:
     engine: Engine
     parts: tuple[RowGroups, ...]
     seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     clustered: bool = False
     families: tuple[tuple[str, Family], ...] = ()
     terms: Any = None

@@ -14,6 +14,7 @@ from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
+from alldags.notes import SEVERITIES
 from alldags.priors.prior import Prior
 from alldags.results.recipe import Recipe
 
@@ -24,7 +25,9 @@ def check_recipe(recipe: Recipe) -> None:
     _require(isinstance(recipe.prior, Prior), "prior")
     _require(hasattr(recipe.engine, "takes"), "engine")
     _require(isinstance(recipe.clustered, bool), "clustered")
-    _require(all(isinstance(note, str) for note in recipe.notes), "notes")
+    for note in recipe.notes:
+        _require(all(isinstance(text, str) for text in (note.text, *note.about)), "notes")
+        _require(note.severity in SEVERITIES, "severities")
     variables = recipe.graphs[0].variables
     for name, family in recipe.families:
         _require(name in variables and isinstance(family, Bernoulli | Poisson | Student), "families")

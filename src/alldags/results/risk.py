@@ -21,6 +21,7 @@ from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.notes import Note
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.effect import Effect
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
@@ -415,7 +416,7 @@ class RiskEffect(Effect):
         """The answer with straight lines through zeros and ones, as ``families="normal"`` gives it."""
         return StraightEffect(self.posterior, self.treatment, self.outcome)
 
-    def _own_notes(self) -> Iterable[str]:
+    def _own_notes(self) -> Iterable[Note]:
         yield from straight_note(self, self.straight_line)
         yield from range_note(self.posterior._data.seen, self.treatment, self._contrast.values or ())
 

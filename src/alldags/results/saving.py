@@ -26,7 +26,7 @@ from alldags.data.seen import Seen, plain, restored
 from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.families import NoteAbout
+from alldags.notes import Note
 from alldags.results.recipe import Recipe
 from alldags.results.recipe_checks import check_recipe
 from alldags.typing import FloatArray
@@ -123,7 +123,8 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "prior": _plain(recipe.prior, "the prior"),
         "engine": _plain(recipe.engine, "the engine"),
         "seeds": [_seed(seed) for seed in recipe.seeds],
-        "notes": [[note, sorted(note.about) if isinstance(note, NoteAbout) else None] for note in recipe.notes],
+        "notes": [[note.text, list(note.about) or None] for note in recipe.notes],
+        "severities": [note.severity for note in recipe.notes],
         "clustered": recipe.clustered,
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
@@ -146,13 +147,20 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         engine=_made(header["engine"]),
         parts=parts,
         seeds=(first, second, third),
-        notes=tuple(text if about is None else NoteAbout(text, about) for text, about in header["notes"]),
+        notes=_notes(header),
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
         rows=None if table is None else RowTable(table),
         seen=_seen(header.get("seen"), arrays, parts[0].without()),
     )
+
+
+def _notes(header: Mapping[str, Any]) -> tuple[Note, ...]:
+    """Return the notes; those of version 0.2 had no severity."""
+    severities = header.get("severities") or ["for the record"] * len(header["notes"])
+    pairs = zip(header["notes"], severities, strict=True)
+    return tuple(Note(text, severity, tuple(about or ())) for (text, about), severity in pairs)
 
 
 def _seen(header: Any, arrays: Mapping[str, FloatArray], moments: MomentsRecord | None) -> Seen | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from alldags.notes import Note
 from alldags.show.sensitivity import SensitivitySummary
 from alldags.show.summary import EffectSummary
 
-SCHEMA = "alldags.effect/1"  # keys may be added; the meaning of a key never changes
+SCHEMA = "alldags.effect/2"  # keys may be added; the meaning of a key never changes
 
 
 def effect_dict(summary: EffectSummary) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "n": summary.rows,
         "log10_graphs": summary.log10_graphs,
         "engine": summary.engine,
-        "warnings": list(summary.notes),
+        "notes": notes_list(summary.notes),
         "adjusted": [{**asdict(item), "probability": _finite(item.probability)} for item in summary.adjusted],
         "least_squares": summary.least_squares and asdict(summary.least_squares),
         "mean_without_link": summary.mean_without_link,
@@ -81,6 +83,11 @@ def _rows(summary: EffectSummary) -> dict[str, Any]:
     """Return what is there only if values were imputed, or rows belong together."""
     found = {"missing": summary.missing, "clusters": summary.clusters}
     return {name: {key: _finite(value) for key, value in asdict(item).items()} for name, item in found.items() if item}
+
+
+def notes_list(notes: Iterable[Note]) -> list[dict[str, Any]]:
+    """Return notes as dictionaries of their text, their severity and the variables that they are about."""
+    return [{**asdict(note), "about": list(note.about)} for note in notes]
 
 
 def hidden_dict(summary: SensitivitySummary) -> dict[str, Any]:

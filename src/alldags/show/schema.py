@@ -14,7 +14,7 @@ def json_schema() -> dict[str, Any]:
     --------
     >>> import alldags as ad
     >>> sorted(ad.json_schema()["$defs"])
-    ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'ratio']
+    ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'note', 'ratio']
     """
     text = files("alldags.show").joinpath("schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from alldags.notes import Note
 from alldags.show.sensitivity import SensitivitySummary
 
 
@@ -249,7 +250,7 @@ class EffectSummary:
     engine
         The engine asked for and, where that says more, the engines used and for how many nodes.
     notes
-        What a user should know, each a clause without capital and full stop.
+        What a user should know, the worst first.
     adjusted
         Covariates of the outcome's regression, most probable first.
     least_squares
@@ -347,7 +348,7 @@ class EffectSummary:
     scope: str | None
     estimate: str
     engine: str
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     adjusted: tuple[Adjustment, ...] = ()
     least_squares: LeastSquares | None = None
     mean_without_link: float | None = None

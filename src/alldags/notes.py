@@ -1,0 +1,60 @@
+"""`Note`: what a reader should know, and how much it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+Severity: TypeAlias = Literal["changes the answer", "check", "for the record"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the worst first
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a reader should know; ``str(note)`` is its text, and ``"rows" in note`` looks into it.
+
+    Parameters
+    ----------
+    text
+        A clause without capital and full stop.
+    severity
+        ``"changes the answer"``: without it the number, its spread or its meaning would be another one. ``"check"``: it
+        asks for a look. ``"for the record"``: how the answer came about.
+    about
+        Variables: the note matters to effects that run through one of them; empty: to all.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> (note,) = ad.fit({**study.table, "site": [1] * 500}, study.graph).notes
+    >>> print(note), note.severity
+    columns not in the graph were ignored: 'site'
+    (None, 'for the record')
+    """
+
+    text: str
+    severity: Severity = "for the record"
+    about: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __contains__(self, words: str) -> bool:
+        return words in self.text
+
+
+def in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Return notes, each text once, the worst first, otherwise as they came.
+
+    Examples
+    --------
+    >>> from alldags.notes import Note, in_order
+    >>> [note.text for note in in_order([Note("a"), Note("b", "check"), Note("a", "check")])]
+    ['b', 'a']
+    """
+    found: dict[str, Note] = {}
+    for note in sorted(notes, key=lambda note: SEVERITIES.index(note.severity)):
+        found.setdefault(note.text, note)
+    return tuple(found.values())
