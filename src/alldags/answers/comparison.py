@@ -39,13 +39,16 @@ class Comparison:
         return self.low - values, self.high - values
 
 
+STEP = Comparison()
+
+
 def natural_comparison(levels: FloatArray) -> Comparison:
     """Return the comparison that needs no saying: the higher against the lower of two neighbouring levels, else a step.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.effects.comparison import natural_comparison
+    >>> from alldags.answers.comparison import natural_comparison
     >>> natural_comparison(np.array([0.0, 1.0]))
     Comparison(low=0.0, high=1.0)
     >>> natural_comparison(np.array([0.0, 1.0, 2.0])).is_step

@@ -6,12 +6,13 @@ coefficients, and the average effect the mean change times these: its mean is ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from alldags.answers.nodes import NodeSample, Samples
 from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
@@ -42,6 +43,11 @@ class Change:
     question: Question
     target: Target
     unit: float
+
+    @property
+    def unlinked(self) -> Change:
+        """The same with the regression as it is without link."""
+        return replace(self, node=self.node.without_link())
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -160,6 +166,7 @@ class InnerAnswer:
     """
 
     size = _DRAWS
+    bound = 0.0
 
     def __init__(
         self, question: Question, totals: Mixture[TotalEffect], target: Target, seed: np.random.SeedSequence
@@ -202,6 +209,34 @@ class InnerAnswer:
         """Posterior standard deviation."""
         return float(self.values.std(ddof=1))
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What has one coefficient a cause."""
+        lines = "effects that bend are no products along paths; fit without terms for the straight lines' answer"
+        found = dict.fromkeys(("paths", "direct", "mediators"), lines)
+        found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
+        found["sensitivity"] = "sensitivity to a hidden cause is about straight lines; fit without terms to ask for it"
+        found["log_odds"] = "the outcome is neither yes/no nor a count, so that it has no log-odds"
+        return found
+
+    @cached_property
+    def drawn(self) -> tuple[FloatArray, Samples] | None:
+        """Draws of the effect, shape (draws,), and of the outcome's regression; None with several models."""
+        if len(self.changes.items) > 1:
+            return None
+        change = self.changes.items[0]
+        over = change.node.over_columns
+        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, self._stream()))
+        return self.changes.items[0].unit * sample.coefficients @ change.weights, {self.question.outcome: sample}
+
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of the mean outcome under both values of the treatment, shape (draws,) each."""
+        low, high = self.question.comparison.values or (None, None)
+        if low is None or high is None:
+            return np.zeros(0), np.zeros(0)
+        return self.level(low, self.size, self._stream()), self.level(high, self.size, self._stream())
+
     def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""
         drawn = self.changes.draw(size, rng, lambda change, count, stream: change.of_rows(rows, count, stream)).T
@@ -221,4 +256,3 @@ def _change(total: TotalEffect, question: Question, target: Target) -> Change:
     node = total.model.node(question.outcome)
     assert isinstance(node, CurvedPosterior)
     return Change(node, question, target, total.model.data.scale_of(question.outcome))
-

@@ -25,11 +25,15 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.typing import FloatArray, IntArray
 
+MIXED = (
+    "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
+    "one of them did not respond"
+)
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST = 1000, 4000  # draws
 _PAIRS = 600  # pairs of draws behind the share of the graph in the spread
 MOST_ROWS = 20_000  # that are pushed; of more a random part
-MOST_BENT_ROWS = 2000  # the same where nodes on the way bend
+MOST_BENT_ROWS = 10_000  # the same where nodes on the way bend
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +195,8 @@ class PushedAnswer:
         Draws at most.
     """
 
+    bound = 0.0
+
     def __init__(
         self,
         question: Question,
@@ -207,6 +213,40 @@ class PushedAnswer:
 
     def _stream(self) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key))
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What has one coefficient a cause."""
+        found = {
+            "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
+            "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
+            "modifiers": "modifiers() needs an effect that is not by way of other variables, on an outcome with curves",
+            "structures": "structures are of curves in the outcome's own regression; see fit(..., terms='auto')",
+            "sensitivity": "sensitivity to a hidden cause is about straight lines; fit with families='normal' and "
+            "without terms to ask for it",
+        }
+        if self.bends:
+            lines = "effects that bend are no products along paths; see mediators() for what would be lost"
+            found |= {"paths": lines, "log_odds": lines}
+        elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
+            mixed = MIXED.format(names=", ".join(names))
+            found |= {"paths": mixed, "log_odds": mixed}
+        return found
+
+    @property
+    def bends(self) -> bool:
+        """Whether a regression on the way may bend."""
+        return any(one.model.bends(name) for one in self.responses.items for name in one.span.reached)
+
+    @property
+    def drawn(self) -> tuple[FloatArray, Samples] | None:
+        """Draws of the effect, shape (draws,), and of the nodes on the way; None with several models."""
+        return None if self.samples is None else (self.outcomes.difference, self.samples)
+
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of the mean outcome under both values of the treatment, shape (draws,) each."""
+        return self.outcomes.low, self.outcomes.high
 
     @cached_property
     def size(self) -> int:
@@ -257,8 +297,13 @@ class PushedAnswer:
     @cached_property
     def _controlled(self) -> tuple[float, float]:
         """Posterior mean and its Monte-Carlo error."""
-        worth = min(len(self.outcomes.low), self._worth)
-        mean, error = controlled_mean(self.outcomes.difference, self.samples, worth)
+        from alldags.answers.forward import forward_mean, is_linear
+
+        if self.samples is not None and is_linear(self.responses.items[0]):
+            mean, error = forward_mean(self.responses.items[0], self.samples, self.question.comparison)
+        else:
+            worth = min(len(self.outcomes.low), self._worth)
+            mean, error = controlled_mean(self.outcomes.difference, self.samples, worth)
         left_out = float(self.outcomes.spread.mean()) * self.target.left_out
         return mean, math.sqrt(error**2 + left_out)
 
@@ -281,7 +326,7 @@ class PushedAnswer:
     def structure_variance(self) -> float | None:
         """Covariance of pairs of draws that share their graph; None where columns are derived."""
         rng = self._stream()
-        if any(total.model.data.curved for total in self.responses.items):
+        if self.bends:
             return None
         if self.samples is None:
             first, second = self.responses.draw(_PAIRS, rng, self._pairs)
@@ -309,6 +354,10 @@ class PushedAnswer:
 
         drawn = self.responses.draw(size, rng, one).T
         return drawn.mean(axis=0), drawn
+
+    def level_mean(self, x: float) -> float:
+        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
+        return float(self.level(x, self.size, self._stream()).mean())
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from alldags.answers.comparison import Comparison, chosen_rows
+from alldags.answers.comparison import STEP, Comparison, chosen_rows
 from alldags.data.batches import RowTable
 from alldags.typing import BoolArray, FloatArray
 
@@ -32,15 +32,18 @@ class Question:
         Whether straight lines are drawn through all children, whatever they are.
     on_link
         Whether the effect is that on the scale of the outcome's predictor: on the log-odds, or the log rate.
+    factor
+        What a straight effect is multiplied by, to be in other units.
     """
 
     treatment: str
     outcome: str
-    comparison: Comparison = Comparison()
+    comparison: Comparison = STEP
     over: Any = "sample"
     linked: bool = True
     straight: bool = False
     on_link: bool = False
+    factor: float = 1.0
 
     @property
     def over_words(self) -> str:

@@ -78,9 +78,7 @@ def route_of(
     moved = set(variables)
     bent = {name: _bent(samples[name], moved) for name in variables[1:]}
     stops = tuple(
-        name
-        for name in variables[1:-1]
-        if samples[name].family is not None or bent[name].size or name == frozen
+        name for name in variables[1:-1] if samples[name].family is not None or bent[name].size or name == frozen
     )
     slopes: dict[tuple[str, str], FloatArray] = {}
     for start in (source, *stops):

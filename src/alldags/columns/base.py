@@ -94,6 +94,11 @@ class Columns:
         """Return the columns of some rows, shape (rows, k)."""
         return np.asarray((matrix_of(self.made, rows) - self.center) / self.scale)
 
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """All variables that they are computed from, each once."""
+        return tuple(dict.fromkeys(name for column in self.made for name in column.variables))
+
     def members(self, variable: str) -> BoolArray:
         """Return which columns contain a variable, shape (k,)."""
         return np.array([variable in column.variables for column in self.made], dtype=bool)

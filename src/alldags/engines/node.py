@@ -12,8 +12,8 @@ from alldags.nodes.spec import NodeSpec
 def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
     """Return the posterior of one child's regression, read onto its candidate causes.
 
-    Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed, or
-    derived columns are made from the rows.
+    Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed,
+    or derived columns are made from the rows.
     """
     if spec.is_plain:
         posterior = engine(spec.problem(), rng)

@@ -110,13 +110,13 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        if not self._bends(child):
+        if not self.bends(child):
             return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
         after = frozenset() if self._about is None else self.graph.descendants(self._about)
         terms = linear_terms(self.graph, child)  # derived columns are linked one by one
         return NodeKey(terms, self._prior_of(child), self.data, about=About(self._about, after))
 
-    def _bends(self, child: str) -> bool:
+    def bends(self, child: str) -> bool:
         """Whether a child's regression may bend in this model."""
         return child in self.data.curved and not (self.data.on_demand and self._about is None)
 

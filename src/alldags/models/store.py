@@ -16,7 +16,7 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.spec import About, NodeSpec
+from alldags.nodes.spec import NOTHING, About, NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.parallel import map_cluster, map_threads, on_a_cluster
@@ -46,7 +46,7 @@ class NodeKey:
     prior: Prior
     data: WorkingData
     engine: Engine | None = None
-    about: About = About()
+    about: About = NOTHING
 
     @property
     def child(self) -> str:

@@ -31,6 +31,9 @@ class About(NamedTuple):
     after: frozenset[str] = frozenset()
 
 
+NOTHING = About()
+
+
 @dataclass(frozen=True, eq=False)
 class NodeSpec:
     """What one child's regression is made of.
@@ -50,7 +53,7 @@ class NodeSpec:
     terms: NodeTerms
     prior: Prior
     data: WorkingData
-    about: About = About()
+    about: About = NOTHING
 
     @property
     def child(self) -> str:
@@ -90,7 +93,7 @@ class NodeSpec:
     def table(self) -> RowTable:
         """The rows of all variables."""
         if self.data.table is None:
-            raise DataError(f"the regression of {self.child!r} needs rows, which are not at hand; pass the table itself")
+            raise DataError(f"the regression of {self.child!r} needs rows, which are not here; pass the table itself")
         return self.data.table
 
     def rows(self, family: Family) -> NodeRows:

@@ -21,7 +21,11 @@ _LINK_RUN = Run(warm_up=60, sweeps=200, most=200)
 
 
 def raised_by_link(
-    spec: CurvedSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments, rng: np.random.Generator
+    spec: CurvedSpec,
+    columns: tuple[Column, ...],
+    arms: FloatArray | None,
+    moments: ArmMoments,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Return what is added to each base column's probability because it drives the treatment or what lies between.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -167,7 +167,7 @@ class CurvedColumns:
 
     @cached_property
     def _offset(self) -> FloatArray:
-        """What coefficients are where a structure's are all zero, shape (columns,): the difference of the arms' means."""
+        """What coefficients are where a structure's are all zero, shape (columns,): the arms' means differ."""
         out = np.zeros(len(self.columns))
         if self.found.arms is not None:
             out[0] = self.found.moments.mean[1, -1] - self.found.moments.mean[0, -1]
@@ -287,6 +287,7 @@ class CurvedPosterior(NodePosterior):
         self.problem = problem
         self.over_columns = CurvedColumns(found, scale)
         self._scale = scale
+        self.diagnostics: CurvedDiagnostics
         heavy = [fit.node.diagnostics for w, fit in zip(found.weights, found.fits, strict=True) if w > NEGLIGIBLE]
         self.diagnostics = CurvedDiagnostics(
             engine=heavy[0].engine,
@@ -306,13 +307,16 @@ class CurvedPosterior(NodePosterior):
     @property
     def noise_variance(self) -> float:
         """Posterior mean of the noise variance, averaged over the rows of both arms."""
-        rows = self.found.moments.rows
-        parts = zip(self.found.weights, self.found.fits, strict=True)
-        noise = [w * fit.node.noise_variance * float(rows @ np.array([1.0, fit.ratio])[: len(rows)]) for w, fit in parts]
-        return float(sum(noise) / rows.sum() * (self.found.unit / self._scale) ** 2)
+        rows, unit = self.found.moments.rows, self.found.unit / self._scale
+        noise = 0.0
+        for weight, fit in zip(self.found.weights, self.found.fits, strict=True):
+            share = float(rows @ np.array([1.0, fit.ratio])[: len(rows)]) / rows.sum()
+            noise += weight * fit.node.noise_variance * share
+        return float(noise * unit**2)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Refused: a bent line has no one slope."""
+        del size, rng
         raise AlldagsError(f"the regression of {self.problem.child!r} may bend, so that a cause has no one coefficient")
 
     @cached_property
@@ -349,6 +353,11 @@ class CurvedPosterior(NodePosterior):
     @property
     def set_draws(self) -> float:
         return math.inf
+
+    def without_link(self) -> CurvedPosterior:
+        """Return the regression in which no column is raised for driving the treatment."""
+        plain = replace(self.found, fits=self.found.plain, weights=self.found.shares)
+        return CurvedPosterior(plain, self.problem, self._scale)
 
     def modification(self, covariate: str) -> float:
         """Return the posterior probability that the effect of the treatment differs with a covariate."""

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from alldags.effects.comparison import Comparison
+from alldags.answers.comparison import Comparison
+from alldags.answers.nodes import NodeSample, Samples
+from alldags.answers.pushed import Response
 from alldags.effects.influence import EdgeInfluence
-from alldags.effects.push import NodeSample, Samples
-from alldags.effects.response import Response
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
@@ -68,7 +68,7 @@ def _influences(
     node = sample.node
     inclusion = np.ones(len(node.parents)) if node.inclusion is None else node.inclusion
     for place in np.flatnonzero(~node.certain):
-        there = sample.coefficients[:, place] != 0.0
+        there = (sample.coefficients[:, sample.columns.members(node.parents[place])] != 0.0).any(axis=1)
         p = float(inclusion[place])
         present, absent = means_given(values, there, mean, p)
         removed = p * (1 - p) * (present - absent) ** 2 / sd**2 if sd > 0 and not math.isnan(present - absent) else 0.0
