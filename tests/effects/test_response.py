@@ -166,7 +166,7 @@ def test_risks_ratios_and_do_go_together(simple):
     assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
     assert effect.contrast(0, 1).interval(0.9) == effect.interval(0.9)
     assert effect.log_odds.standardized().mean == pytest.approx(effect.log_odds.mean * simple._data.deviation("x"))
-    with pytest.raises(ad.AlldagsError, match="is not standardized"):
+    with pytest.raises(ad.AlldagsError, match="no one size per standard deviation"):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018

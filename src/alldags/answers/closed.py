@@ -17,6 +17,9 @@ from alldags.models.mixture import Mixture
 from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
 
+STRAIGHT_ONLY = (
+    "sensitivity to a hidden cause is about straight lines; fit with families='normal' and without terms to ask for it"
+)
 _DRAWS = 20_000  # behind intervals and probabilities
 
 
@@ -55,7 +58,7 @@ class ClosedAnswer:
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
-            found |= dict.fromkeys(("do", "curve", "plot_curve", "risks", "sensitivity"), scale)
+            found |= dict.fromkeys(("do", "curve", "plot_curve", "risks"), scale) | {"sensitivity": STRAIGHT_ONLY}
         return found
 
     @cached_property

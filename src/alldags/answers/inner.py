@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.answers.closed import STRAIGHT_ONLY
 from alldags.answers.nodes import NodeSample, Samples
 from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
@@ -215,7 +216,7 @@ class InnerAnswer:
         lines = "effects that bend are no products along paths; fit without terms for the straight lines' answer"
         found = dict.fromkeys(("paths", "direct", "mediators"), lines)
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
-        found["sensitivity"] = "sensitivity to a hidden cause is about straight lines; fit without terms to ask for it"
+        found["sensitivity"] = STRAIGHT_ONLY
         found["log_odds"] = "the outcome is neither yes/no nor a count, so that it has no log-odds"
         return found
 

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from alldags.answers.at_once import goes_at_once, sums_at_once
+from alldags.answers.closed import STRAIGHT_ONLY
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
 from alldags.answers.nodes import Samples, sample_nodes
@@ -222,8 +223,7 @@ class PushedAnswer:
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
             "modifiers": "modifiers() needs an effect that is not by way of other variables, on an outcome with curves",
             "structures": "structures are of curves in the outcome's own regression; see fit(..., terms='auto')",
-            "sensitivity": "sensitivity to a hidden cause is about straight lines; fit with families='normal' and "
-            "without terms to ask for it",
+            "sensitivity": STRAIGHT_ONLY,
         }
         if self.bends:
             lines = "effects that bend are no products along paths; see mediators() for what would be lost"
