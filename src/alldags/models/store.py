@@ -12,7 +12,6 @@ import numpy as np
 from alldags.errors import AlldagsWarning
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
-from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.orders.choose import order_engine
@@ -170,7 +169,7 @@ class NodeStore:
     def _fit_together(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         if not wanted or not isinstance(self.engine, BatchEngine):
             return []
-        return [onto_parents(node) for node in self.engine.fit_many([key.problem() for key in wanted])]
+        return list(self.engine.fit_many([key.problem() for key in wanted]))
 
     def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:
@@ -196,7 +195,7 @@ class NodeStore:
             return _fit_categories(key, engine, self.stream(key.child))
         posterior = engine(key.problem(), self.stream(key.child))
         posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
-        return onto_parents(posterior)
+        return posterior
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
