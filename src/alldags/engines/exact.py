@@ -196,7 +196,7 @@ class ExactPosterior(NodePosterior):
         masks = self.problem.touched(masks)
         free_masks = masks[:, ~self.problem.certain]
         impossible = (masks & self.problem.certain).any(axis=1)
-        listed = np.flatnonzero(free_masks.any(axis=0) & self._free.heads)
+        listed = np.flatnonzero(free_masks.any(axis=0) & self.problem.heads[~self.problem.certain])
         if len(listed) <= _LARGEST_TABLE:
             probability = self._disjoint_by_table(free_masks, listed)
         else:

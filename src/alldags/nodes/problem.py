@@ -111,6 +111,11 @@ class NodeProblem:
         return (np.diff(self.groups, prepend=-1) > 0) | self.certain
 
     @cached_property
+    def uncertain(self) -> BoolArray:
+        """The heads of the groups whose presence is uncertain, shape (k,)."""
+        return ~self.certain if self.groups is None else self.heads & ~self.certain
+
+    @cached_property
     def starts(self) -> IntArray:
         """Where that begins which engines flip as one, shape (flipped + 1,): at each head; the last is k."""
         return np.append(np.flatnonzero(self.heads), self.k)
@@ -128,7 +133,7 @@ class NodeProblem:
     @property
     def free(self) -> int:
         """Number of groups whose presence is uncertain; ``2**free`` sets are averaged over."""
-        return int((self.heads & ~self.certain).sum())
+        return int(self.uncertain.sum())
 
     def touched(self, mask: BoolArray) -> BoolArray:
         """Return all columns of the groups that `mask`, shape (..., k), has a column of; the shape stays."""
@@ -153,7 +158,7 @@ class NodeProblem:
         if self.log_size is None or self.free == 0:
             return self.probability
         odds = np.exp(self.log_odds)
-        inclusion, free = np.ones(self.k), self.heads & ~self.certain
+        inclusion, free = np.ones(self.k), self.uncertain
         for value in np.unique(odds[free]):  # terms of equal odds have equal probabilities
             alike = free & (odds == value)
             others = free & (np.arange(self.k) != np.flatnonzero(alike)[0])
@@ -176,14 +181,14 @@ class NodeProblem:
         mask = self.touched(mask)
         if self.log_size is None:
             return float(np.prod(1.0 - self.probability[mask & self.heads]))
-        others = _size_counts(np.exp(self.log_odds)[self.heads & ~self.certain & ~mask])
+        others = _size_counts(np.exp(self.log_odds)[self.uncertain & ~mask])
         return float(others @ np.exp(self.log_size[: len(others)]) / self._size_total)
 
     @cached_property
     def _size_total(self) -> float:
         """Total prior weight of all sets under the size prior."""
         log_size = np.zeros(self.free + 1) if self.log_size is None else self.log_size
-        return float(_size_counts(np.exp(self.log_odds)[self.heads & ~self.certain]) @ np.exp(log_size))
+        return float(_size_counts(np.exp(self.log_odds)[self.uncertain]) @ np.exp(log_size))
 
     def with_setting(self, setting: Setting) -> NodeProblem:
         """Return the problem with this one hyperparameter value."""
@@ -200,7 +205,7 @@ class NodeProblem:
         out[indices] = True
         keep = ~self.touched(out)
         log_size = self.log_size
-        for _ in range(int((~keep & self.heads & ~self.certain).sum())):
+        for _ in range(int((~keep & self.uncertain).sum())):
             log_size = _drop_one(log_size, present=False)
         return replace(
             self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,15 +65,20 @@ class Layout:
         return block + [(self.width + h, order[start:stop]) for h, (start, stop) in enumerate(ends)]
 
 
+@lru_cache(maxsize=64)
+def plain_layout(f: int) -> Layout:
+    """Return the order of so many uncertain columns that are all alone: their own."""
+    from alldags.kernels.subsets.enumeration import WIDTH
+
+    width = min(f, WIDTH)
+    return Layout(width, np.arange(width, f + 1))
+
+
 def layout_of(heads: BoolArray) -> Layout:
     """Return the order for uncertain columns of which these, shape (f,), are the first of their group."""
     from alldags.kernels.subsets.enumeration import WIDTH
 
-    f = len(heads)
-    if heads.all():
-        width = min(f, WIDTH)
-        return Layout(width, np.arange(width, f + 1))
-    starts = np.append(np.flatnonzero(heads), f)
+    starts = np.append(np.flatnonzero(heads), len(heads))
     sizes = np.diff(starts)
     by_size = np.argsort(sizes, kind="stable")
     width = min(int((sizes == 1).sum()), WIDTH)
@@ -101,8 +106,8 @@ class FreeSystem:
         For the compiled walks; its reference is the log weight of the empty or the full set.
     log_base
         Log weight common to all sets.
-    heads
-        Which of the uncertain columns are the first of their group, shape (f,).
+    layout
+        The order of the compiled walk.
     """
 
     a: FloatArray
@@ -113,12 +118,7 @@ class FreeSystem:
     inverse: FloatArray
     weights: Weights
     log_base: float
-    heads: BoolArray
-
-    @cached_property
-    def layout(self) -> Layout:
-        """The order of the compiled walk."""
-        return layout_of(self.heads)
+    layout: Layout
 
 
 def free_system(problem: NodeProblem, system: ConjugateSystem) -> FreeSystem:
@@ -148,7 +148,8 @@ def free_system(problem: NodeProblem, system: ConjugateSystem) -> FreeSystem:
     a, b = a * np.outer(scale, scale), b * scale
     np.fill_diagonal(a, 1.0)
     weights = _weights(problem, system, a, b, scale, explained)
-    return FreeSystem(a, b, scale, coupling, offset, inverse, weights, log_base, problem.heads[free])
+    layout = layout_of(problem.heads[free]) if problem.has_groups else plain_layout(len(free))
+    return FreeSystem(a, b, scale, coupling, offset, inverse, weights, log_base, layout)
 
 
 def _weights(

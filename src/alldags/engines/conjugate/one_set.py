@@ -129,12 +129,12 @@ class SingleSetPosterior(NodePosterior):
     @property
     def log_evidence(self) -> float:
         """Log marginal likelihood given the one parent set, without its prior probability."""
-        problem, present = self.problem, self.mask & self.problem.heads
-        prior = float(problem.log_odds[present].sum())
+        problem = self.problem
+        prior = float(problem.log_odds[self.mask & problem.heads].sum())
         if problem.log_size is None:
-            prior += float(np.log1p(-problem.probability[problem.heads & ~problem.certain]).sum())
+            prior += float(np.log1p(-problem.probability[problem.uncertain]).sum())
         else:
-            prior += float(problem.log_size[(present & ~problem.certain).sum()])
+            prior += float(problem.log_size[(self.mask & problem.uncertain).sum()])
         return self._summary.log_weight - prior
 
     @property

@@ -82,7 +82,7 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     precision, slab_factor = _precision(problem, setting, noise.precision)
     constant = setting.log_weight
     if problem.log_size is None:
-        constant += float(np.log1p(-problem.probability[problem.heads & ~problem.certain]).sum())
+        constant += float(np.log1p(-problem.probability[problem.uncertain]).sum())
     certain = int(problem.certain.sum())
     if noise.log_by_parents is not None:
         constant += float(noise.log_by_parents[certain])  # what the certain parents add to every set
@@ -90,7 +90,7 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     return ConjugateSystem(
         precision=precision,
         shift=noise.precision * problem.cross,
-        log_factor=np.where(problem.heads, problem.log_odds, 0.0) + slab_factor,
+        log_factor=_log_odds(problem) + slab_factor,
         log_size=log_size,
         log_columns=log_columns,
         log_constant=constant + noise.log_constant,
@@ -99,6 +99,11 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
         certain=problem.certain,
         heads=problem.heads,
     )
+
+
+def _log_odds(problem: NodeProblem) -> FloatArray:
+    """Return the log prior odds, shape (k,): those of a group at its head."""
+    return np.where(problem.heads, problem.log_odds, 0.0) if problem.has_groups else problem.log_odds
 
 
 def _log_sizes(problem: NodeProblem, by_parents: FloatArray | None, certain: int) -> tuple[FloatArray, FloatArray]:
