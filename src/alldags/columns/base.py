@@ -73,14 +73,11 @@ class Columns:
         How each is made of a row.
     center, scale
         Mean, and units per working unit, of each column, shape (k,).
-    groups
-        Number of the group of each column, from left to right, shape (k,); None: every column alone.
     """
 
     made: tuple[Column, ...]
     center: FloatArray
     scale: FloatArray
-    groups: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.made)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
 
@@ -18,7 +17,7 @@ def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePo
     if spec.is_plain:
         posterior = engine(spec.problem(), rng)
         posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
-        return onto_parents(posterior)
+        return posterior
     if spec.family is not None:
         from alldags.engines.weighted.fit import fit_rows
 

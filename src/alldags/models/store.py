@@ -13,7 +13,6 @@ from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
-from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import NOTHING, About, NodeSpec
@@ -180,7 +179,7 @@ class NodeStore:
     def _fit_together(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         if not wanted or not isinstance(self.engine, BatchEngine):
             return []
-        return [onto_parents(node) for node in self.engine.fit_many([key.problem() for key in wanted])]
+        return list(self.engine.fit_many([key.problem() for key in wanted]))
 
     def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:

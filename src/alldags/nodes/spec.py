@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-
-import numpy as np
 
 from alldags.columns.base import Column, Columns
 from alldags.columns.levels import Level
@@ -17,7 +15,7 @@ from alldags.data.batches import RowTable
 from alldags.errors import DataError
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
-from alldags.nodes.build import NodeTerms, build
+from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.rows import NodeRows
@@ -83,7 +81,7 @@ class NodeSpec:
     @cached_property
     def column_terms(self) -> NodeTerms:
         """The terms with one name for each column: a cause's probability is that of all its columns."""
-        return spread_out(self.terms, self.data.categories)
+        return column_terms(self.terms, self.data.categories)
 
     def problem(self) -> NodeProblem:
         """Return the regression that moments determine."""
@@ -112,22 +110,4 @@ def straight_columns(causes: Sequence[str], data: WorkingData) -> Columns:
         made += [Line(name)] if levels is None else [Level(column, name) for column in levels]
     places = [data.pooled.index[column.name] for column in made]
     scale = data.scale[places]
-    return Columns(tuple(made), data.pooled.mean[places] * scale, scale, groups_of(causes, data.categories))
-
-
-def groups_of(causes: Sequence[str], categories: Mapping[str, tuple[str, ...]]) -> tuple[int, ...] | None:
-    """Return the number of the group of each column; None if no cause has several."""
-    if categories.keys().isdisjoint(causes):
-        return None
-    return tuple(i for i, name in enumerate(causes) for _ in categories.get(name, (name,)))
-
-
-def spread_out(terms: NodeTerms, categories: Mapping[str, tuple[str, ...]]) -> NodeTerms:
-    """Return terms with one name for each column of a category."""
-    groups = groups_of(terms.names, categories)
-    if groups is None:
-        return terms
-    names = tuple(column for name in terms.names for column in categories.get(name, (name,)))
-    probability = np.array(terms.probability)[list(groups)]
-    raised = None if terms.raised is None else tuple(np.array(terms.raised)[list(groups)].tolist())
-    return replace(terms, names=names, probability=tuple(probability.tolist()), raised=raised, groups=groups)
+    return Columns(tuple(made), data.pooled.mean[places] * scale, scale)

@@ -63,6 +63,6 @@ def weigh_states(
                 work[i, j] = work[prefix + i, prefix + j]
             work[k, i] = work[k, prefix + i]
         eliminate_block(block, work, work[k], width)
-        weigh_block(block, weights, width, log_weight, q, size)
+        weigh_block(block, weights, width, log_weight, q, size, size)
         for lane in range(1 << width):
             lanes[n, lane] = block.w[width % 2, lane]

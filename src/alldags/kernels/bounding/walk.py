@@ -247,7 +247,7 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
         for j in range(i + 1):
             s.block_a[i, j] = s.a[d, prefix + i, prefix + j]
     eliminate_block(block, s.block_a, s.block_b, width)
-    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
+    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d], s.size[d])
     for i in range(width):
         sums.inclusion[i] = 0.0
     if second:
