@@ -6,13 +6,17 @@ import numpy as np
 from scipy.special import expit
 
 import alldags as ad
+from alldags.columns.base import Columns
+from alldags.columns.line import Line
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
 from alldags.engines.auto import Auto
-from alldags.engines.families.fit import fit_family
+from alldags.engines.weighted.fit import fit_rows
+from alldags.families.count import Poisson
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.build import NodeTerms
-from alldags.nodes.family import Bernoulli, Poisson
-from alldags.nodes.quadratic import FamilyRows
+from alldags.nodes.rows import NodeRows
 
 STRENGTHS = {"weak": [0.3, 0.0, -0.3, 0.0], "strong": [1.5, -1.0, 0.0, 0.8]}
 TAU = 1.5625
@@ -46,9 +50,9 @@ def yes_no(n, k, rate, signal, seed, separated=False):
 def family_rows(x, y, family=None, **extra):
     names = [f"x{i}" for i in range(x.shape[1])]
     table = dict(zip(names, x.T, strict=True)) | {"y": y} | extra
-    rows = RowTable(open_source(table).numbers(list(table)))
-    center = {name: float(x[:, i].mean()) for i, name in enumerate(names)}
-    return FamilyRows("y", family or Bernoulli(), rows, center, dict.fromkeys(names, 1.0))
+    rows = Rows(RowTable(open_source(table).numbers(list(table))))
+    lines = Columns(tuple(map(Line, names)), x.mean(axis=0), np.ones(len(names)))
+    return NodeRows("y", family or Bernoulli(), lines, rows)
 
 
 def fit_node(x, y, probability=0.5, family=None, prior=None, engine=None, seed=0, size=None, **extra):
@@ -57,7 +61,7 @@ def fit_node(x, y, probability=0.5, family=None, prior=None, engine=None, seed=0
     terms = NodeTerms("y", tuple(f"x{i}" for i in range(k)), chances)
     prior = ad.Prior(slab_variance=TAU) if prior is None else prior
     rows = family_rows(x, y, family, **extra)
-    return fit_family(rows, terms, prior, engine or Auto(), np.random.default_rng(seed), size)
+    return fit_rows(rows, terms, prior, engine or Auto(), np.random.default_rng(seed), size)
 
 
 __all__ = ["TAU", "Bernoulli", "Poisson", "columns", "family_rows", "fit_node", "yes_no"]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 import alldags as ad
+from alldags.columns.base import Columns
+from alldags.columns.line import Line
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
 from alldags.engines.auto import Auto
-from alldags.engines.families.student import fit_student
+from alldags.engines.weighted.fit import fit_rows
+from alldags.families.student import Student
 from alldags.nodes.build import NodeTerms
-from alldags.nodes.heavy import HeavyRows, Student
+from alldags.nodes.rows import NodeRows
 from family_problems import columns
 
 STRENGTHS = [0.5, -0.25, 0.12, 0.0]
@@ -31,8 +35,9 @@ def heavy(n, k, noise, seed):
 def heavy_rows(x, y, df=4.0):
     names = [f"x{i}" for i in range(x.shape[1])]
     table = dict(zip(names, x.T, strict=True)) | {"y": y}
-    rows = RowTable(open_source(table).numbers(list(table)))
-    return HeavyRows("y", Student(df), rows, dict.fromkeys(table, 0.0), dict.fromkeys(table, 1.0))
+    rows = Rows(RowTable(open_source(table).numbers(list(table))))
+    lines = Columns(tuple(map(Line, names)), np.zeros(len(names)), np.ones(len(names)))
+    return NodeRows("y", Student(df), lines, rows)
 
 
 def fit_heavy(x, y, df=4.0, probability=0.5, prior=None, engine=None, seed=0, size=None):
@@ -40,4 +45,4 @@ def fit_heavy(x, y, df=4.0, probability=0.5, prior=None, engine=None, seed=0, si
     chances = tuple(np.broadcast_to(np.asarray(probability, dtype=float), (k,)).tolist())
     terms = NodeTerms("y", tuple(f"x{i}" for i in range(k)), chances)
     prior = ad.Prior(slab_variance=1.0) if prior is None else prior
-    return fit_student(heavy_rows(x, y, df), terms, prior, engine or Auto(), np.random.default_rng(seed), size)
+    return fit_rows(heavy_rows(x, y, df), terms, prior, engine or Auto(), np.random.default_rng(seed), size)

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from alldags.data.moments import Moments, read_moments
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.families.count import Poisson
+    from alldags.families.student import Student
+    from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.graph.terms import Terms
-    from alldags.nodes.family import Bernoulli, Poisson
-    from alldags.nodes.heavy import Student
     from alldags.priors.edges import BetaBinomial, EqualEdges
     from alldags.priors.mixtures import NEG, Horseshoe, Laplace, StudentT
     from alldags.priors.noise import EquivalentNoise, KnownNoise, StudentNoise, UnknownNoise
@@ -41,7 +42,7 @@ _HOME = {
     "engines": "alldags.engines",
     "AlldagsError": "alldags.errors",
     "AlldagsWarning": "alldags.errors",
-    "Bernoulli": "alldags.nodes.family",
+    "Bernoulli": "alldags.families.yes_no",
     "BetaBinomial": "alldags.priors.edges",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
@@ -56,11 +57,11 @@ _HOME = {
     "LearnedSlab": "alldags.priors.slabs",
     "Moments": "alldags.data.moments",
     "NEG": "alldags.priors.mixtures",
-    "Poisson": "alldags.nodes.family",
+    "Poisson": "alldags.families.count",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
-    "Student": "alldags.nodes.heavy",
+    "Student": "alldags.families.student",
     "StudentNoise": "alldags.priors.noise",
     "StudentT": "alldags.priors.mixtures",
     "Terms": "alldags.graph.terms",

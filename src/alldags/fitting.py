@@ -107,7 +107,7 @@ def fit(
         of a column of truth values, one truth value per row, or row numbers). Such rows are left out of that
         variable's own regression and used in all others.
     randomized
-        Variables that were drawn by lot: edges into them are left out.
+        Variables that were drawn by lot: edges into them and hidden common causes of them are left out.
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations
@@ -153,6 +153,7 @@ def fit(
     policy = _missing(missing, drop_missing)
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
     lots = randomized_names(randomized, graphs[0])
+    lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
     made = resolve(engine)
@@ -175,11 +176,11 @@ def fit(
     family_notes = (*family_notes, *term_notes)
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
-    notes = (*tables.notes, *suspicions, *randomized_note(lots), *family_notes, *_direction_notes(graphs, prior))
+    notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
-        asked = asked.also("families", named | {name: rows.family for name, rows in data[0].heavy.items()})
+        asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
     recipe = with_rows(replace(recipe, seen=tables.seen, asked=asked), data[0], terms)
     return assemble(recipe, data, opened, n_jobs, progress)

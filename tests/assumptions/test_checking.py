@@ -18,8 +18,9 @@ from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data import batches
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
+from alldags.families.count import Poisson
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data
-from alldags.nodes.family import Bernoulli, Poisson
 
 
 def regressed(table, child, causes, family=None):

@@ -89,3 +89,84 @@ def test_truth_values_decimals_and_whole_numbers():
 def test_mistakes_are_named(given, match):
     with pytest.raises(DataError, match=match):
         ad.read_moments(given, push_down=True)
+
+
+# -- names that differ in case only ------------------------------------------------------------------------------------
+
+BOTH = {"a": np.arange(50.0), "u": np.arange(50.0) ** 2, "b": np.sqrt(np.arange(50.0))}
+EXPECTED = {"a": BOTH["a"].mean(), "A": BOTH["u"].mean(), "b": BOTH["b"].mean()}
+ONE = "the columns 'a' and 'A' differ in case only, and the engine that has the table takes the two for one"
+
+
+def duckdb_both() -> duckdb.DuckDBPyRelation:
+    return relation(BOTH).project('a, u as "A", b')
+
+
+def ibis_both(backend):
+    """Return a table in which the query itself is nested: Ibis writes names twice."""
+    import ibis
+
+    return backend.table("t").mutate(A=ibis._.u).drop("u").filter(ibis._.b >= 0)
+
+
+def sqlite_backend(folder):
+    import ibis
+
+    with closing(sqlite3.connect(folder / "case.db")) as connection:
+        pl.DataFrame(BOTH).to_pandas().to_sql("t", connection, index=False)
+    return ibis.sqlite.connect(folder / "case.db")
+
+
+def duckdb_backend(folder):
+    import ibis
+
+    with duckdb.connect(folder / "case.duckdb") as connection:
+        connection.register("given", pa.table(BOTH))
+        connection.execute("create table t as select * from given")
+    return ibis.duckdb.connect(folder / "case.duckdb")
+
+
+@pytest.mark.parametrize("asked", [["A"], ["a"], ["A", "a"], ["a", "b", "A"]])
+def test_engines_that_fold_case_refuse_names_that_differ_in_nothing_else(asked):
+    with pytest.raises(DataError, match=ONE):
+        ad.read_moments(duckdb_both(), columns=asked, push_down=True)
+    assert ad.read_moments(duckdb_both(), columns=["b"], push_down=True).mean[0] == pytest.approx(EXPECTED["b"])
+
+
+@pytest.mark.parametrize("asked", [["A"], ["a"], ["A", "a"], ["a", "b", "A"]])
+def test_where_names_are_kept_apart_the_numbers_are_right(asked):
+    want = [EXPECTED[name] for name in asked]
+    both = {"a": BOTH["a"], "A": BOTH["u"], "b": BOTH["b"]}
+    np.testing.assert_allclose(ad.read_moments(pl.LazyFrame(both), columns=asked, push_down=True).mean, want)
+    np.testing.assert_allclose(ad.read_moments(duckdb_both(), columns=asked).mean, want)  # rows, by the engine
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option", "ignore:fetch_arrow_table")  # inside Ibis
+@pytest.mark.parametrize("backend", [sqlite_backend, duckdb_backend])
+@pytest.mark.parametrize("push_down", [True, False])
+def test_ibis_tables_refuse_names_that_their_backend_takes_for_one(backend, push_down, tmp_path):
+    opened = backend(tmp_path)
+    table = ibis_both(opened)
+    for asked in (["A"], ["a"], ["A", "a"]):
+        with pytest.raises(DataError, match="differ in case only"):
+            ad.read_moments(table, columns=asked, push_down=push_down)
+    found = ad.read_moments(table, columns=["b"], push_down=push_down)
+    opened.disconnect()
+    assert found.mean[0] == pytest.approx(EXPECTED["b"])
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # inside Ibis
+@pytest.mark.parametrize("push_down", [True, False])
+def test_ibis_over_an_engine_that_keeps_case_has_the_right_numbers(push_down):
+    import ibis
+
+    table = ibis_both(ibis.polars.connect({"t": pl.DataFrame(BOTH)}))
+    found = ad.read_moments(table, columns=["A", "b", "a"], push_down=push_down)
+    np.testing.assert_allclose(found.mean, [EXPECTED[name] for name in "Aba"])
+
+
+def test_a_fit_on_a_relation_with_such_names_is_that_on_the_table():
+    graph = ad.CandidateGraph.from_order(["a", "b", "A"])
+    here = ad.fit({"a": BOTH["a"], "A": BOTH["u"], "b": BOTH["b"]}, graph, rng=0).effect("b", "A")
+    there = ad.fit(duckdb_both(), graph, rng=0).effect("b", "A")
+    assert there.mean == pytest.approx(here.mean, rel=1e-9)

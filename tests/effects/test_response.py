@@ -122,7 +122,7 @@ def test_the_mean_has_the_error_it_says(simple):
 
 
 def _table(posterior):
-    table = next(iter(posterior._data.families.values())).table
+    table = posterior._data.table
     return {name: table.column(name) for name in table.columns.names}
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.families.chains import largest_r_hat
-from alldags.engines.families.expansion import SURE
-from alldags.engines.families.pareto import smooth
-from alldags.engines.families.weighing import draws_for
-from alldags.nodes.expanded import LINK_SLAB, link_scale_prior
-from family_problems import TAU, Poisson, columns, family_rows, fit_node, yes_no
+from alldags.engines.weighted.chains import largest_r_hat
+from alldags.engines.weighted.pareto import smooth
+from alldags.engines.weighted.weighing import draws_for
+from alldags.families.base import Batch, Point
+from alldags.families.canonical import LINK_SLAB, SURE
+from family_problems import TAU, Bernoulli, Poisson, columns, family_rows, fit_node, yes_no
 from naive.logistic import enumerate_sets
 
 CELLS = [
@@ -61,13 +61,13 @@ def test_few_events_go_to_the_sampler_which_agrees_with_enumeration():
 
 
 def test_the_sampler_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(rng, monkeypatch):
-    from alldags.engines.families import fit
+    from alldags.families import canonical
 
     x = columns(120, 4, rng)
     y = (rng.random(120) < 1 / (1 + np.exp(1.0 - x[:, 1]))).astype(float)
     prior = ad.Prior(edges=ad.BetaBinomial(1, 2))
     weighted = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
-    monkeypatch.setattr(fit, "LEAST_EVENTS", 1000)
+    monkeypatch.setattr(canonical, "LEAST_EVENTS", 1000)
     sampled = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
     assert sampled.diagnostics.fallback
     assert not weighted.diagnostics.fallback
@@ -96,9 +96,9 @@ def test_counts_with_an_offset_are_what_enumeration_says(rng):
 
 @pytest.mark.parametrize("case", ["few events", "an offset"])
 def test_the_sampler_of_counts_agrees_with_enumeration(case, rng, monkeypatch):
-    from alldags.engines.families import fit
+    from alldags.families import canonical
 
-    monkeypatch.setattr(fit, "LEAST_EVENTS", 10**9)
+    monkeypatch.setattr(canonical, "LEAST_EVENTS", 10**9)
     rows = 50 if case == "few events" else 80
     x, offset = columns(rows, 4, rng), rng.uniform(-1.0, 1.0, rows)
     y = rng.poisson((0.15 if case == "few events" else 1.0) * np.exp(offset + 0.6 * x[:, 0])).astype(float)
@@ -125,13 +125,13 @@ def test_counts_that_weights_fail_for_are_sampled_without_being_asked(rng):
 
 
 def test_the_sampler_of_counts_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(rng, monkeypatch):
-    from alldags.engines.families import fit
+    from alldags.families import canonical
 
     x = columns(100, 4, rng)
     y = rng.poisson(np.exp(0.4 * x[:, 1])).astype(float)
     prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
     weighted = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
-    monkeypatch.setattr(fit, "LEAST_EVENTS", 10**9)
+    monkeypatch.setattr(canonical, "LEAST_EVENTS", 10**9)
     sampled = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
     assert sampled.diagnostics.fallback
     assert weighted.inclusion[0] == sampled.inclusion[0] == 1.0
@@ -142,7 +142,7 @@ def test_the_sampler_of_counts_takes_certain_edges_a_learned_slab_and_a_prior_of
 
 
 def test_a_bridge_finds_a_constant_that_plain_weights_miss():
-    from alldags.engines.families.chains import bridge
+    from alldags.engines.weighted.chains import bridge
 
     rng = np.random.default_rng(0)  # a wide normal seen from a narrow one: plain weights have no variance
     narrow, wide = rng.normal(0, 0.5, 4000), rng.normal(0, 1.0, 4000)
@@ -157,7 +157,7 @@ def test_a_node_with_much_information_is_weighed_in_one_pass_and_agrees_with_enu
     x, y = yes_no(1500, 4, 0.5, "strong", 0)
     reference = enumerate_sets("bernoulli", x, y, np.full(4, 0.5), TAU, draws=2000)
     found = fit_node(x, y)
-    assert 0.0 < found.statistics.spread < SURE
+    assert 0.0 < found.quadratic.spread < SURE
     assert found.diagnostics.ess > 0.9
     assert np.abs(found.inclusion - reference.inclusion).max() <= 0.01
     assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.05
@@ -172,15 +172,15 @@ def test_a_rare_cause_makes_predictors_unsure_however_many_rows_there_are(rng):
     x[:, 3] = (rare - rare.mean()) / rare.std(ddof=1)
     y = (rng.random(4000) < 1 / (1 + np.exp(1.5 - x[:, 0] - 2.0 * rare))).astype(float)
     found = fit_node(x, y, prior=ad.Prior())
-    assert found.statistics.information[0, 0] > 300
-    assert found.statistics.spread > SURE
+    assert found.quadratic.information[0, 0] > 300
+    assert found.quadratic.spread > SURE
     assert found.diagnostics.ess > 0.3
     assert found.diagnostics.converged
 
 
 @pytest.mark.parametrize("rows", [5, 8, 37])
 def test_logarithms_of_products_are_sums_of_logarithms(rows, rng):
-    from alldags.nodes.family import Bernoulli, log_product
+    from alldags.families.canonical import log_product
 
     eta = rng.normal(0, 3, (rows, 4))
     np.testing.assert_allclose(log_product(1.0 + np.exp(eta)), np.log1p(np.exp(eta)).sum(axis=0), rtol=1e-12)
@@ -253,9 +253,9 @@ def test_engines_agree_on_one_expansion(rng):
 
 
 def test_a_slab_that_was_not_given_is_the_one_for_the_link_scale():
-    assert link_scale_prior(ad.Prior()).slab == LINK_SLAB
-    assert link_scale_prior(ad.Prior(slab_variance=2.0)).slab_variance == 2.0
-    assert link_scale_prior(ad.Prior(slab=ad.LearnedSlab(median=2.0))).slab == ad.LearnedSlab(median=2.0)
+    assert Bernoulli().prior(ad.Prior()).slab == LINK_SLAB
+    assert Bernoulli().prior(ad.Prior(slab_variance=2.0)).slab_variance == 2.0
+    assert Bernoulli().prior(ad.Prior(slab=ad.LearnedSlab(median=2.0))).slab == ad.LearnedSlab(median=2.0)
 
 
 # -- Pareto smoothing --------------------------------------------------------------------------------------------------
@@ -328,8 +328,8 @@ def test_the_chain_of_counts_visits_sets_as_often_as_enumeration_says(scaled):
     rows = np.column_stack([np.ones(25), x])
     out = np.empty((steps, 3))
     run_count_chain(
-        np.random.default_rng(0), rows, y, np.zeros(25), rows.T @ rows, np.zeros(2), np.zeros(3),
-        np.zeros(2, dtype=bool), np.ones(1), np.zeros(1), np.zeros(2, dtype=bool), np.zeros(3),
+        np.random.default_rng(0), rows, y, np.zeros(25), rows.T @ rows, np.arange(3), np.zeros(2),
+        np.zeros(2, dtype=bool), np.zeros(3), np.ones(1), np.zeros(1), np.zeros(2, dtype=bool), np.zeros(3),
         np.zeros(1, dtype=np.int64), out,
     )  # fmt: skip
     tolerance = 6.0 * math.sqrt(0.25 * 5.0 / steps)
@@ -346,8 +346,8 @@ def test_the_chain_visits_sets_as_often_as_enumeration_says(scaled):
     rows = np.column_stack([np.ones(30), x])
     out = np.empty((steps, 3))
     run_chain(
-        np.random.default_rng(0), rows, y, np.zeros(2), np.zeros(3), np.zeros(2, dtype=bool), np.ones(1), np.zeros(1),
-        np.zeros(2, dtype=bool), np.zeros(3), np.zeros(1, dtype=np.int64), out,
+        np.random.default_rng(0), rows, y, np.arange(3), np.zeros(2), np.zeros(2, dtype=bool), np.zeros(3), np.ones(1),
+        np.zeros(1), np.zeros(2, dtype=bool), np.zeros(3), np.zeros(1, dtype=np.int64), out,
     )  # fmt: skip
     tolerance = 6.0 * math.sqrt(0.25 * 5.0 / steps)  # steps are correlated
     assert np.abs((out[:, 1:] != 0).mean(axis=0) - reference.inclusion).max() < tolerance
@@ -362,24 +362,21 @@ def test_r_hat_sees_chains_that_do_not_agree(rng):
 
 
 def test_rows_may_come_in_batches_of_any_size(rng):
-    from alldags.nodes.quadratic import expand
-
     x, y = columns(1000, 4, rng), (rng.random(1000) < 0.3).astype(float)
     rows = family_rows(x, y)
     names, at = tuple(f"x{i}" for i in range(4)), rng.standard_normal(5)
-    whole = expand(rows.family, names, rows.batches(names), at)
+    whole = rows.family.quadratic(names, list(rows.batches()), Point(at))
     blocks = list(rows.table.batches([*names, "y"], 137))
-    from alldags.nodes.quadratic import Batch
-
     parts = [Batch(block[:, :4] - x.mean(axis=0), block[:, 4]) for block in blocks]
-    summed = expand(rows.family, names, parts, at)
+    summed = rows.family.quadratic(names, parts, Point(at))
     assert len(parts) == 8
     for name in ("information", "gradient", "value", "rows", "events"):
         np.testing.assert_allclose(getattr(summed, name), getattr(whole, name), rtol=1e-10, atol=1e-10)
-    elsewhere = expand(rows.family, names, parts, at + 1.0)
+    elsewhere = rows.family.quadratic(names, parts, Point(at + 1.0))
     with pytest.raises(ad.AlldagsError, match="agree on it first"):
         whole + elsewhere
     # the expansion has the log-likelihood's value and slope where it was made, whatever the gradient is there
-    log_integral = whole.constant + whole.shift @ at - 0.5 * at @ whole.information @ at
+    constant = whole.value - at @ whole.gradient - 0.5 * at @ whole.information @ at
+    log_integral = constant + whole.shift @ at - 0.5 * at @ whole.information @ at
     eta = x @ at[1:] - x.mean(axis=0) @ at[1:] + at[0]
     assert log_integral == pytest.approx(float((y * eta - np.logaddexp(0, eta)).sum()), rel=1e-10)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.engines.families import student
-from alldags.engines.families.heavy_design import log_likelihoods
-from alldags.nodes.heavy import Student, best_precision, matched, residuals
-from alldags.nodes.quadratic import Batch
+from alldags.engines.weighted.weighing import WeightedDraws
+from alldags.families.base import Batch, Draws, Point
+from alldags.families.student import Student
 from heavy_problems import fit_heavy, heavy, heavy_rows
 from naive.student import enumerate_student, log_joint
 
@@ -37,7 +36,7 @@ def test_a_node_with_heavy_tails_is_what_enumeration_of_all_sets_says(compared):
 def test_the_sampler_agrees_with_enumeration(monkeypatch):
     x, y = heavy(40, 4, "outliers", 2)
     reference, variance = enumerate_student(x, y, np.full(4, 0.5), 1.0, 4.0)
-    monkeypatch.setattr(student, "trusted_weights", lambda draws, most: False)
+    monkeypatch.setattr(WeightedDraws, "can_be_trusted", lambda draws, most: False)
     found = fit_heavy(x, y)
     assert found.diagnostics.engine == "row-weights"
     assert found.diagnostics.r_hat < 1.02
@@ -52,7 +51,7 @@ def test_learned_slabs_certain_edges_and_size_priors_are_the_same_to_weights_and
     x, y = heavy(60, 4, "t3", 3)
     prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
     weighted = fit_heavy(x, y, prior=prior, probability=chances)
-    monkeypatch.setattr(student, "trusted_weights", lambda draws, most: False)
+    monkeypatch.setattr(WeightedDraws, "can_be_trusted", lambda draws, most: False)
     sampled = fit_heavy(x, y, prior=prior, probability=chances)
     assert weighted.inclusion[0] == sampled.inclusion[0] == 1.0
     assert np.abs(sampled.inclusion - weighted.inclusion).max() < 0.03
@@ -83,7 +82,7 @@ def test_the_match_of_normal_noise_is_the_normal_likelihood_wherever_it_is_made(
     left = y - y.mean()
     center = x - x.mean(axis=0)
     for at in (np.zeros(4), np.array([0.3, 0.5, -0.2, 0.1])):
-        found = matched(Student(1e12), batches, at, 1.0)
+        found = Student(1e12).quadratic(("x",) * (len(at) - 1), batches, Point(at))
         np.testing.assert_allclose(found.gram, center.T @ center, rtol=1e-9)
         np.testing.assert_allclose(found.cross, center.T @ left, atol=1e-7)
         assert found.total == pytest.approx(float(left @ left), rel=1e-8)
@@ -94,8 +93,8 @@ def test_gradient_and_curvature_of_the_match_are_those_of_the_likelihood():
     x, y = heavy(60, 2, "t3", 5)
     batches, df = [Batch(x, y)], 4.0
     at = np.array([0.1, 0.3, -0.2])
-    found = matched(Student(df), batches, at, 1.0)
-    phi = math.log(found.precision)
+    found = Student(df).quadratic(("x",) * (len(at) - 1), batches, Point(at))
+    phi = math.log(found.noise.precision)
 
     def likelihood(z, level):
         prior = -0.5 * 2 * np.log(2 * math.pi * math.exp(-level)) - 0.5 * (z[1:] ** 2).sum() * math.exp(level)
@@ -105,13 +104,13 @@ def test_gradient_and_curvature_of_the_match_are_those_of_the_likelihood():
     slope = (likelihood(at, phi + step) - likelihood(at, phi - step)) / (2 * step)
     bend = (likelihood(at, phi + step) + likelihood(at, phi - step) - 2 * likelihood(at, phi)) / step**2
     assert abs(slope) < 1e-5  # the precision is the best one
-    assert found.count == pytest.approx(-2.0 * bend, rel=1e-4)
+    assert found.noise.count == pytest.approx(-2.0 * bend, rel=1e-4)
     for i in range(3):
         move = step * np.eye(3)[i]
         first = (likelihood(at + move, phi) - likelihood(at - move, phi)) / (2 * step)
         second = (likelihood(at + move, phi) + likelihood(at - move, phi) - 2 * likelihood(at, phi)) / step**2
-        assert found.precision * found.gradient[i] == pytest.approx(first, rel=1e-5, abs=1e-5)
-        assert found.precision * found.information[i, i] == pytest.approx(-second, rel=1e-4)
+        assert found.noise.precision * found.gradient[i] == pytest.approx(first, rel=1e-5, abs=1e-5)
+        assert found.noise.precision * found.information[i, i] == pytest.approx(-second, rel=1e-4)
 
 
 def test_the_log_likelihood_of_draws_is_scipys_even_where_products_overflow():
@@ -121,7 +120,7 @@ def test_the_log_likelihood_of_draws_is_scipys_even_where_products_overflow():
     x, y = heavy(21, 2, "outliers", 0)
     y[:9] = 1e60
     intercept, theta, precision = rng.normal(size=5), rng.normal(size=(5, 2)), rng.gamma(3.0, size=5)
-    found = log_likelihoods(Student(3.0), [Batch(x, y)], intercept, theta, precision)
+    found = Student(3.0).log_likelihoods([Batch(x, y)], Draws(intercept, theta, precision))
     left = y[:, None] - intercept - x @ theta.T
     np.testing.assert_allclose(found, t.logpdf(left, 3.0, scale=precision**-0.5).sum(axis=0), rtol=1e-10)
 
@@ -141,11 +140,14 @@ def test_rows_far_out_do_not_move_the_answer():
 def test_batches_give_the_same_sums():
     x, y = heavy(90, 3, "t3", 1)
     at = np.array([0.0, 0.2, 0.1, -0.1])
-    whole = matched(Student(), [Batch(x, y)], at, 1.0)
-    parts = matched(Student(), [Batch(x[i : i + 17], y[i : i + 17]) for i in range(0, 90, 17)], at, 1.0)
-    for name in ("information", "gradient", "count", "total", "precision"):
+    whole = Student().quadratic(("x",) * (len(at) - 1), [Batch(x, y)], Point(at))
+    parts = Student().quadratic(
+        ("x",) * (len(at) - 1), [Batch(x[i : i + 17], y[i : i + 17]) for i in range(0, 90, 17)], Point(at)
+    )
+    for name in ("information", "gradient", "total", "n"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-11)
-    assert best_precision(Student(), residuals([Batch(x, y)], at), 40.0) == pytest.approx(whole.precision, rel=1e-8)
+    best = Student().best_precision([Batch(x, y)], at, 40.0)
+    assert best == pytest.approx(whole.noise.precision, rel=1e-8) == pytest.approx(parts.noise.precision, rel=1e-8)
 
 
 def test_draws_have_the_moments_and_the_noise_its_tails():
@@ -154,7 +156,7 @@ def test_draws_have_the_moments_and_the_noise_its_tails():
     spread = np.sqrt(np.diag(found.second_moment) - found.mean**2)
     assert (np.abs(theta.mean(axis=0) - found.mean) / spread).max() < 0.06
     assert np.abs((theta != 0).mean(axis=0) - found.inclusion).max() < 0.02
-    _, own = found.draw_with_precision(20_000, np.random.default_rng(0))
+    own = 1.0 / found.draw_with_intercept(20_000, np.random.default_rng(0)).precision
     ratio = own.mean() / variance[np.isfinite(variance)]
     assert (1.0 / ratio).mean() == pytest.approx(found.family.variance, rel=0.1)
     again = fit_heavy(*heavy(150, 3, "t3", 4))
@@ -210,9 +212,9 @@ def test_the_chain_visits_sets_as_often_as_enumeration_says(scaled):
     reference, variance = enumerate_student(x, y, np.full(2, 0.5), 1.0, 4.0)
     out = np.empty((steps, 4))
     run_student_chain(
-        np.random.default_rng(0), np.column_stack([np.ones(25), x]), y, np.array([4.0, 0.0, 0.0]), np.zeros(2),
-        np.zeros(3), np.zeros(2, dtype=bool), np.ones(1), np.zeros(1), np.zeros(2, dtype=bool), np.zeros(3),
-        np.zeros(1, dtype=np.int64), np.ones(1), out,
+        np.random.default_rng(0), np.column_stack([np.ones(25), x]), y, np.array([4.0, 0.0, 0.0]), np.arange(3),
+        np.zeros(2), np.zeros(2, dtype=bool), np.zeros(3), np.ones(1), np.zeros(1), np.zeros(2, dtype=bool),
+        np.zeros(3), np.zeros(1, dtype=np.int64), np.ones(1), out,
     )  # fmt: skip
     tolerance = 6.0 * math.sqrt(0.25 * 5.0 / steps)
     assert np.abs((out[:, 1:3] != 0).mean(axis=0) - reference.inclusion).max() < tolerance
@@ -222,8 +224,8 @@ def test_the_chain_visits_sets_as_often_as_enumeration_says(scaled):
 
 def test_rows_are_in_working_units():
     rows = heavy_rows(*heavy(20, 2, "t3", 0))
-    (batch,) = rows.batches(("x0", "x1"))
-    assert batch.terms.shape == (20, 2)
+    (batch,) = rows.batches()
+    assert batch.columns.shape == (20, 2)
     assert batch.child.shape == (20,)
 
 

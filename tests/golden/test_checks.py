@@ -15,8 +15,8 @@ from alldags.assumptions.overlap import overlap
 from alldags.assumptions.regression import Regressed, fit_rows, score_tests
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import working_data
-from alldags.nodes.family import Bernoulli
 
 GOLDEN = json.loads((Path(__file__).parent / "checks.json").read_text())
 CAUSES = ("age", "sex", "income", "smoking", "tar", "exercise")

@@ -99,3 +99,18 @@ def test_a_query_that_fails_half_way(filled):
 def test_text_is_refused_by_name_where_it_is(tables):
     with pytest.raises(DataError, match=r"column 'site' has dtype String, which is not a number"):
         ad.read_moments(tables(0.0), push_down=True)
+
+
+def test_names_that_differ_in_case_only_are_two_columns(filled):
+    import ibis
+    import psycopg
+
+    with psycopg.connect(filled) as connection:
+        connection.execute('create table both_cases as select i::float8 as a, (i * i)::float8 as "A" from '
+                           "generate_series(1, 9) as i")  # fmt: skip
+    backend = ibis.connect(filled)
+    for table in (backend.table("both_cases"), backend.table("both_cases").filter(ibis._.A > 0)):
+        for push_down in (True, False):
+            found = ad.read_moments(table, ["A", "a"], push_down=push_down)
+            assert found.mean.tolist() == pytest.approx([285 / 9, 5.0])
+    backend.disconnect()

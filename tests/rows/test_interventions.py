@@ -261,3 +261,22 @@ def test_groups_merge_like_moments():
     part = RowGroups(())
     assert part.without() is None
     assert part.targets == frozenset()
+
+
+def test_nothing_unmeasured_acts_on_what_was_drawn_by_lot(table):
+    table = {name: column[:60] for name, column in table.items()}
+    hidden = DO_GRAPH.with_hidden("x", "y", 0.3).with_hidden("z", "y", 0.3)
+    found = ad.fit(table, hidden, randomized="x", rng=0)
+    plain = ad.fit(table, DO_GRAPH.with_hidden("z", "y", 0.3), randomized="x", rng=0)
+    assert dict(found.graphs[0].hidden) == {("z", "y"): 0.3}
+    for ask in (lambda e: e.mean, lambda e: e.sd, lambda e: e.interval(), lambda e: e.sd_hidden):
+        assert ask(found.effect("x", "y")) == ask(plain.effect("x", "y"))
+    (said,) = (note for note in found.notes if "unmeasured" in note)
+    assert "'x' <-> 'y'" in said
+    assert "'z' <-> 'y'" not in said
+    assert not any("unmeasured" in note for note in plain.notes)
+
+
+def test_a_certain_hidden_cause_of_what_was_drawn_by_lot_is_a_contradiction(table):
+    with pytest.raises(GraphError, match=r"'x' <-> 'y' is certain, but randomized= says that nothing acts on it"):
+        ad.fit(table, DO_GRAPH.with_hidden("x", "y", 1.0), randomized="x")

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from alldags.columns.base import RowValues, matrix_of
+from alldags.columns.bends import Bend
+from alldags.columns.learned import Along, Direction
+from alldags.columns.line import Line
+from alldags.columns.products import Clipped, Given, Times
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
 from alldags.graph.terms import Terms, parse_term
-from alldags.models.terms.columns import Along, Bend, Clipped, Direction, Given, Line, RowValues, Times, matrix_of
 from alldags.models.terms.learned import index_coefficients, logistic_coefficients, sparse_coefficients
-from alldags.models.terms.make import Rows, base_columns
+from alldags.models.terms.make import base_columns
 from alldags.models.terms.moments import arm_moments
-from alldags.models.terms.worth import worth_of_curves
+from alldags.models.terms.worth import Worth, worth_of_curves
 
 
 def batch(n=300, seed=0):
@@ -105,7 +110,7 @@ def test_cross_fitting_keeps_noise_from_looking_like_signal():
 
 def test_rows_are_the_same_on_every_pass():
     data = {"a": np.arange(20_000.0), "y": np.arange(20_000.0)}
-    rows = Rows(RowTable(open_source(data).numbers(["a", "y"])), ("a", "y"), (3,))
+    rows = Rows(RowTable(open_source(data).numbers(["a", "y"])), (3,))
     first, second = rows.batches(), rows.batches()
     assert sum(part.count for part in first) == 20_000
     assert all(np.array_equal(one.fold, other.fold) for one, other in zip(first, second, strict=True))
@@ -120,10 +125,22 @@ def test_worth_of_curves():
     data["straight"] = data["a"] + data["t"] + rng.standard_normal(n)
     data["bent"] = data["a"] ** 2 + rng.standard_normal(n)
     data["varying"] = data["t"] * data["b"] + rng.standard_normal(n)
-    rows = Rows(RowTable(open_source(data).numbers(list(data))), tuple(data))
+    rows = Rows(RowTable(open_source(data).numbers(list(data))), (0,))
     causes = ("a", "b", "t")
     assert worth_of_curves(rows, "straight", causes, "t").nats < 5
     bent = worth_of_curves(rows, "bent", causes, "t")
     assert bent.nats > 50
     assert bent.columns[0].startswith("a above")
     assert worth_of_curves(rows, "varying", causes, "t").columns[0] == "t x b"
+
+
+def test_curves_are_not_charged_with_rounding():
+    rng = np.random.default_rng(0)
+    data = {"a": rng.standard_normal(300), "b": rng.standard_normal(300)}
+    data["sum"] = 2.0 * data["a"] - data["b"] + 3.0
+    data["product"] = data["a"] * data["b"]  # a column of `worth` but for the means
+    rows = Rows(RowTable(open_source(data).numbers(list(data))), tuple(data))
+    assert worth_of_curves(rows, "sum", ("a", "b"), "a") == Worth(0.0, exact=True)
+    found = worth_of_curves(rows, "product", ("a", "b"), "a")
+    assert found.columns[0] == "a x b"
+    assert not found.exact

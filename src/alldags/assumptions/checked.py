@@ -14,6 +14,7 @@ from alldags.assumptions.misfit import Residuals, check_residuals
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
+from alldags.families.canonical import Canonical
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
 
@@ -39,7 +40,7 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    offsets = {rows.family.offset for rows in posterior.workings.data.families.values()} - {None}
+    offsets = {family.offset for family in posterior.workings.data.families.values()} - {None}
     wanted = (*posterior.workings.data.pooled.names, *(name for name in offsets if name is not None))
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
@@ -96,8 +97,9 @@ class Checked:
         """Return what a regression is checked on; None without rows."""
         if self.table is None:
             return None
-        rows = self.data.families.get(child)
-        family = None if rows is None else rows.family
+        family = self.data.families.get(child)
+        if not isinstance(family, Canonical):
+            family = None
         return Regressed(child, tuple(causes), self.table, *self._units, family)
 
     @cached_property
@@ -110,7 +112,7 @@ class Checked:
     @property
     def curved(self) -> frozenset[str]:
         """The children that may have curves, whose residuals are not those of straight lines."""
-        return frozenset() if self.data.curved is None else frozenset(self.data.curved.terms)
+        return frozenset(self.data.curved)
 
     @cached_property
     def fits(self) -> dict[str, Fitted | None]:

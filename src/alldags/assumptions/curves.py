@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from alldags.assumptions.examined import ExaminedEffect
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
-from alldags.models.terms.make import Rows
 from alldags.models.terms.worth import Worth, worth_of_curves
 from alldags.notes import Note
 
@@ -18,11 +18,16 @@ _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
 def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
-    """Say by how much the data prefer curves in a regression that the effect runs through."""
+    """Say by how much the data prefer curves in a regression that the effect runs through, or that one has no noise."""
     found = curves_worth(effect)
-    if found is None:
-        return
-    child, worth = found
+    exact = [child for child, worth in found.items() if worth.exact]
+    if exact:
+        yield Note(
+            f"straight lines of its causes give every value of {' and of '.join(exact)}, without any noise: if the "
+            "column was computed from them, its formula says more than an average over graphs",
+            "check",
+        )
+    child, worth = max(found.items(), key=lambda pair: pair[1].nats, default=("", Worth(0.0)))
     if worth.nats >= LEAST_NATS:
         categories = ", ".join(effect.posterior.workings.data.categories)
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
@@ -33,8 +38,8 @@ def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
         )
 
 
-def curves_worth(effect: ExaminedEffect) -> tuple[str, Worth] | None:
-    """Return the regression on the way that gains most from curves; None if rows are not at hand or not plain."""
+def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
+    """Return what each regression on the way gains from curves; nothing if rows are not at hand or not plain."""
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
     not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
@@ -45,23 +50,22 @@ def curves_worth(effect: ExaminedEffect) -> tuple[str, Worth] | None:
         or len(posterior.graphs) > 1
         or effect.clusters is not None
     ):
-        return None
+        return {}
     graph = posterior.graphs[0]
     others = {*data.families, *data.heavy, *(name for block in graph.blocks for name in block)}
     children = set(effect.workings.reached) - others
     source = table.source() if children else None
     if source is None or isinstance(source, MomentsSource):
-        return None
+        return {}
     names = data.pooled.names
     rows = RowTable(source.numbers(names))
     if rows.columns.rows * len(names) > _MOST_VALUES:
-        return None
-    found = [
-        (child, worth_of_curves(Rows(rows, names), child, _columns(effect, graph.parents(child)), effect.treatment))
+        return {}
+    return {
+        child: worth_of_curves(Rows(rows), child, _columns(effect, graph.parents(child)), effect.treatment)
         for child in sorted(children)
         if graph.parents(child)
-    ]
-    return max(found, key=lambda pair: pair[1].nats, default=None)
+    }
 
 
 def _columns(effect: ExaminedEffect, causes: tuple[str, ...]) -> tuple[str, ...]:

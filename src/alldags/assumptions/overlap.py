@@ -12,8 +12,8 @@ from alldags.assumptions.checked import Checked, rows_of
 from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.effects.regression import adjustment_set
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.data import ChildData
-from alldags.nodes.family import Bernoulli
 from alldags.notes import Note
 from alldags.show.checks import CheckLine
 from alldags.show.numbers import percent, whole_percent

@@ -97,8 +97,7 @@ def _rows(posterior: ExaminedPosterior) -> RowTable:
         raise DataError("a placebo needs rows to deal the treatment's values out among; give fit the table itself")
     if table.options:
         raise DataError(f"a placebo and {', '.join(table.options)} do not go together yet; leave one of them out")
-    kept = posterior.workings.data.tables
-    return kept[0] if kept else RowTable(source.numbers(posterior.variables))
+    return posterior.workings.data.table or RowTable(source.numbers(posterior.variables))
 
 
 def _on(posterior: ExaminedPosterior, data: WorkingData) -> ExaminedPosterior:
@@ -116,7 +115,4 @@ def _dealt(data: WorkingData, arrays: dict[str, FloatArray], name: str, order: I
         if other != name:
             scatter[i, place] = scatter[place, i] = value @ (changed[other] / data.scale[i] - pooled.mean[i])
     table = RowTable(columns_of(changed, len(order)))
-    families = {child: replace(rows, table=table) for child, rows in data.families.items()}
-    heavy = {child: replace(rows, table=table) for child, rows in data.heavy.items()}
-    curved = data.curved and replace(data.curved, table=table)
-    return replace(data, pooled=replace(pooled, scatter=scatter), families=families, heavy=heavy, curved=curved)
+    return replace(data, pooled=replace(pooled, scatter=scatter), table=table if data.children else None)

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from alldags.data.batches import RowTable
-from alldags.nodes.family import AnyFamily
+from alldags.families.canonical import Canonical
 from alldags.typing import FloatArray
 
 _RIDGE = 1e-2  # prior precision in units of one row: enough to keep separated rows finite, too little to show
@@ -49,7 +49,7 @@ class Regressed:
     table: RowTable
     center: Mapping[str, float]
     deviation: Mapping[str, float]
-    family: AnyFamily | None = None
+    family: Canonical | None = None
 
     def batches(self, others: Sequence[str] = ()) -> Iterator[RegressedBatch]:
         """Yield the rows; with those of other variables, in the same units as the causes."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,28 @@ BATCH_ROWS = 8192  # rows of a batch: what is computed from one stays in the cac
 _KEPT_VALUES = 2**24  # a table with so many values or fewer is converted once and kept (128 MB)
 
 
+@dataclass(frozen=True)
+class Marks:
+    """Which columns of a table say something of its rows instead of being variables.
+
+    Parameters
+    ----------
+    weight
+        How much each row counts; None: all the same.
+    effective
+        Whether weights are those of a sample: rows then count as their effective number.
+    was_set
+        For each variable that was ever set from outside, a column that is 1 in the rows in which it was.
+    cluster
+        Number of each row's cluster; None: rows are independent.
+    """
+
+    weight: str | None = None
+    effective: bool = False
+    was_set: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class RowTable:
     """Complete rows of named columns, the same and in the same order on every pass.
@@ -23,6 +45,8 @@ class RowTable:
     ----------
     columns
         All columns that will be asked for; a row with a missing value in any of them is left out.
+    marks
+        Those of them that are about the rows.
 
     Examples
     --------
@@ -35,12 +59,18 @@ class RowTable:
     """
 
     columns: Columns
+    marks: Marks = Marks()
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[FloatArray]:
         """Yield the rows of some columns, shape (at most `size`, len(names)) each."""
         places = [self.columns.names.index(name) for name in names]
         for block in self._blocks(size):
             yield block[:, places]
+
+    def values(self, size: int = BATCH_ROWS) -> Iterator[dict[str, FloatArray]]:
+        """Yield all columns by name, shape (at most `size`,) each."""
+        for block in self._blocks(size):
+            yield dict(zip(self.columns.names, block.T, strict=True))
 
     def column(self, name: str) -> FloatArray:
         """Return one column, shape (rows,)."""

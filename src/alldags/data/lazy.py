@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakSet
 
 from alldags.data.accumulate import PART_ROWS
 from alldags.data.arrow import pyarrow
+from alldags.data.case import asked_alike, check_case
 from alldags.data.columns import check_names, refuse_names
 from alldags.data.stream import Batches, Stream, StreamSource
 from alldags.errors import DataError
@@ -103,13 +105,16 @@ def _tells_of_errors() -> bool:
 def _duckdb(relation: Any) -> Stream:
     pyarrow()
     check_names(relation.columns)  # the engine would rename what is there twice
-    schema = relation.limit(0).to_arrow_table().schema
+    types = relation.limit(0).to_arrow_table().schema.types
+    schema = pyarrow().schema(list(zip(relation.columns, types, strict=True)))
     return Stream(schema, partial(_duckdb_pieces, relation), "the DuckDB relation")
 
 
 def _duckdb_pieces(relation: Any, names: Sequence[str]) -> list[Batches]:
     import duckdb
 
+    if asked_alike(relation.columns, names):
+        return [partial(relation.to_arrow_reader, _BATCH_ROWS)]  # asked by name, it would take the two for one
     chosen = relation.select(*(duckdb.ColumnExpression(name) for name in names))
     return [partial(chosen.to_arrow_reader, _BATCH_ROWS)]
 
@@ -118,8 +123,16 @@ def _ibis(table: Any) -> Stream:
     pyarrow()
     backend = table.get_backend()
     if backend.name == "duckdb":  # whose batches Ibis asks for by a method that newer versions do not have
-        return _duckdb(backend.con.sql(backend.compile(table)))
-    return Stream(table.schema().to_pyarrow(), partial(_ibis_pieces, table), "the Ibis table")
+        inner = _duckdb(backend.con.sql(backend.compile(table)))
+        return replace(inner, pieces=partial(_ibis_checked, table, inner.pieces))
+    pieces = partial(_ibis_checked, table, partial(_ibis_pieces, table))
+    return Stream(table.schema().to_pyarrow(), pieces, "the Ibis table")
+
+
+def _ibis_checked(table: Any, pieces: Any, names: Sequence[str]) -> Any:
+    """Return the pieces of some columns, unless the query that Ibis writes would take two of them for one."""
+    check_case(table, table.columns, names)
+    return pieces(names)
 
 
 def _ibis_pieces(table: Any, names: Sequence[str]) -> list[Batches]:

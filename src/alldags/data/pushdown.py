@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags.data.accumulate import check_work
 from alldags.data.bad_values import Tally
+from alldags.data.case import check_case
 from alldags.data.columns import check_names, choose_names, not_numbers
 from alldags.data.record import MomentsRecord
 from alldags.data.sums import Sums, checked
@@ -53,6 +54,7 @@ def pushed_down(table: Any, columns: Iterable[str] | None, *, drop_missing: bool
     try:
         schema = frame.collect_schema()
         names = choose_names(check_names(schema.names()), columns)
+        check_case(frame, schema.names(), names)
         check_work(len(names), 1)
         truth = {name for name in names if _is_truth(name, schema[name])}
         numbers = _numbers(frame, names, truth)

@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.columns.base import RowValues
+from alldags.columns.products import Times
 from alldags.effects.comparison import Comparison
-from alldags.models.terms.columns import RowValues, Times
 from alldags.models.terms.node import TermNode
 from alldags.models.terms.structures import Draws, StructureFit
 from alldags.typing import BoolArray, FloatArray

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.columns.base import RowValues
 from alldags.effects.comparison import Comparison
-from alldags.engines.families.posterior import FamilyPosterior
-from alldags.nodes.family import AnyFamily, Bernoulli
+from alldags.engines.weighted.posterior import WeightedPosterior
+from alldags.families.yes_no import Bernoulli
 from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.spec import straight_columns
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -55,11 +57,11 @@ class NodeSample:
         size = len(self.coefficients)
         variance = np.full(size, np.nan) if self.variance is None else self.variance
         other = draw_partners(self.node.problem, self.coefficients, variance, rng)
-        if not isinstance(self.node, FamilyPosterior):
+        if self.intercept is None or not isinstance(self.node, WeightedPosterior):
             return NodeSample(self.node, other, None, variance)
-        statistics = self.node.statistics
-        spread = rng.standard_normal(size) / np.sqrt(statistics.information[0, 0])
-        return NodeSample(self.node, other, statistics.intercept(other) + spread)
+        quadratic = self.node.quadratic
+        spread = rng.standard_normal(size) * quadratic.intercept_spread(np.ones(size))
+        return NodeSample(self.node, other, quadratic.intercept(other) + spread)
 
 
 Samples = Mapping[str, NodeSample]
@@ -115,15 +117,10 @@ class Rows:
     @classmethod
     def of(cls, response: Response, values: dict[str, FloatArray], start: int) -> Rows:
         """Put the columns into working units."""
-        families = response.model.data.families
         designs = {}
         for name, family in response.families.items():
-            rows = families[name]
-            parents = response.model.node(name).parents
-            columns = [(values[p] - rows.center[p]) / rows.scale[p] for p in parents]
-            offset = None if family.offset is None else values[family.offset]
-            count = len(next(iter(values.values())))
-            designs[name] = (np.column_stack(columns) if columns else np.empty((count, 0)), offset)
+            columns = straight_columns(response.model.node(name).parents, response.model.data)
+            designs[name] = (columns.of(RowValues(values)), None if family.offset is None else values[family.offset])
         scale = {name: response.model.data.scale_of(name) for name in response.span.variables}
         streams = np.random.default_rng([response.seed, start])
         uniforms = {name: streams.random(len(next(iter(values.values())))) for name in response.mediators}
@@ -201,7 +198,7 @@ class Push:
                 found[name] = fixed[name]
             elif name in self._response.families:
                 family = self._response.families[name]
-                value = _at_level(family, family.mean(self._moved(name, found)), self._rows.uniforms[name][:, None])
+                value = family.draw(family.mean(self._moved(name, found)), self._rows.uniforms[name][:, None])
                 found[name] = self._move_to(name, value)
             else:
                 found[name] = self._add(np.zeros((self._rows.count, self._size)), name, found)
@@ -231,20 +228,3 @@ class Push:
     def _move_to(self, name: str, value: float | FloatArray) -> FloatArray:
         """Return by how much a stop moves to get to this value, in working units."""
         return np.asarray((value - self._rows.values[name][:, None]) / self._rows.scale[name])
-
-
-def _at_level(family: AnyFamily, mean: FloatArray, uniform: FloatArray) -> FloatArray:
-    """Return the value of a yes/no or count variable at a level of its distribution, shape (rows, draws)."""
-    if isinstance(family, Bernoulli):
-        return np.asarray(uniform < mean, dtype=float)
-    mass = np.exp(-mean)
-    below, value = mass.copy(), np.zeros_like(mean)
-    count = 0
-    open_ = uniform > below
-    while open_.any() and count < 10_000:
-        count += 1
-        mass = mass * mean / count
-        value[open_] += 1.0
-        below += mass
-        open_ &= uniform > below
-    return value

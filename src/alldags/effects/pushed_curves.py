@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.columns.base import RowValues
 from alldags.effects.comparison import Comparison
-from alldags.models.terms.columns import RowValues
 from alldags.models.terms.node import TermNode
 from alldags.models.terms.structures import Draws, StructureFit
 from alldags.typing import BoolArray, FloatArray
@@ -86,7 +86,7 @@ class PushedCurves:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for node in self.nodes.values() for name in node.spec.rows.names))
+        return tuple(dict.fromkeys(name for node in self.nodes.values() for name in node.spec.rows.table.columns.names))
 
     @property
     def _left_out(self) -> float:

@@ -25,10 +25,9 @@ from alldags.effects.push import NodeSample, Push, Route, Rows, Samples
 from alldags.effects.push_once import goes_at_once, sums_at_once
 from alldags.effects.span import Span
 from alldags.effects.total import variable_streams
-from alldags.engines.families.posterior import FamilyPosterior
-from alldags.engines.families.student_posterior import StudentPosterior
+from alldags.engines.weighted.posterior import WeightedPosterior
+from alldags.families.base import Family
 from alldags.models.fitted import FittedGraph
-from alldags.nodes.family import AnyFamily
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import BoolArray, FloatArray
 
@@ -86,10 +85,10 @@ class Response:
     seed: int = 0
 
     @cached_property
-    def families(self) -> dict[str, AnyFamily]:
+    def families(self) -> dict[str, Family]:
         """The nodes of the span that are not normal, in order."""
         found = self.model.data.families
-        return {name: found[name].family for name in self.span.reached if name in found}
+        return {name: found[name] for name in self.span.reached if name in found}
 
     @property
     def mediators(self) -> tuple[str, ...]:
@@ -173,9 +172,10 @@ def _slope(sample: NodeSample, reached: Mapping[str, FloatArray]) -> FloatArray 
 
 
 def _draw(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
-    if isinstance(node, FamilyPosterior):
-        intercept, coefficients = node.draw_with_intercept(size, rng)
-        return NodeSample(node, coefficients, intercept)
-    draw = node.draw_with_precision if isinstance(node, StudentPosterior) else node.draw
-    coefficients, variance = draw(size, rng)
+    if isinstance(node, WeightedPosterior):
+        drawn = node.draw_with_intercept(size, rng)
+        if node.family.has_noise:
+            return NodeSample(node, drawn.coefficients, None, 1.0 / drawn.precision)
+        return NodeSample(node, drawn.coefficients, drawn.intercept)
+    coefficients, variance = node.draw(size, rng)
     return NodeSample(node, coefficients, None, variance)

@@ -103,35 +103,88 @@ def _set_out(
 
 
 @inner
+def _proposed(rng: np.random.Generator, mode: float, spread: float) -> float:
+    """Draw a distance along the line."""
+    return mode + spread * rng.standard_normal() / math.sqrt(rng.standard_gamma(0.5 * _DEGREES) / (0.5 * _DEGREES))
+
+
+@inner
+def _go(z: FloatArray, eta: FloatArray, line: FloatArray, base: FloatArray, slope: FloatArray, d: float) -> None:
+    """Put the chain at a distance along the line; `eta` is the predictor at distance zero before."""
+    for i in range(z.shape[0]):
+        z[i] = base[i] + d * slope[i]
+    for r in range(eta.shape[0]):
+        eta[r] += d * line[r]
+
+
+@inner
 def _move(
     rng: np.random.Generator, child: FloatArray, eta: FloatArray, line: FloatArray, base: FloatArray,
-    slope: FloatArray, tau: float, now: float, here: bool, certain: bool, odds: float,
-) -> tuple[float, bool]:  # fmt: skip
-    """Return where on the line to go on, and whether the edge is present there.
-
-    `eta` is the predictor at distance zero, `now` the present distance, `odds` the log prior odds of the edge with the
-    constant of its slab. First the edge is flipped, or not; if it is then present, its coefficient is moved.
-    """
+    slope: FloatArray, tau: float, now: float,
+) -> float:  # fmt: skip
+    """Return where on the line to go on; `eta` is the predictor at distance zero, `now` the present distance."""
     mode, spread = _mode(child, eta, line, base, slope, tau)
-    if not certain:
-        there = (
-            now
-            if here
-            else mode
-            + spread * rng.standard_normal() / math.sqrt(rng.standard_gamma(0.5 * _DEGREES) / (0.5 * _DEGREES))
-        )
-        gain = _along(child, eta, line, there, base, slope, tau)[0] - _along(child, eta, line, 0.0, base, slope, tau)[0]
-        ratio = odds + gain - _log_proposal(there, mode, spread) - _log_constant()
-        if here and math.log(rng.random()) < -ratio:
-            return 0.0, False
-        if not here:
-            if math.log(rng.random()) >= ratio:
-                return 0.0, False
-            return there, True
-    there = mode + spread * rng.standard_normal() / math.sqrt(rng.standard_gamma(0.5 * _DEGREES) / (0.5 * _DEGREES))
+    there = _proposed(rng, mode, spread)
     ratio = _along(child, eta, line, there, base, slope, tau)[0] - _log_proposal(there, mode, spread)
     ratio -= _along(child, eta, line, now, base, slope, tau)[0] - _log_proposal(now, mode, spread)
-    return (there if math.log(rng.random()) < ratio else now), True
+    return there if math.log(rng.random()) < ratio else now
+
+
+@inner
+def _step(
+    rng: np.random.Generator, rows: FloatArray, child: FloatArray, t: FloatArray, present: BoolArray, v: int,
+    z: FloatArray, eta: FloatArray, line: FloatArray, base: FloatArray, slope: FloatArray, tau: float, here: bool,
+) -> float:  # fmt: skip
+    """Put coefficient `v` to zero if it is `here`, else to a value that is proposed; return what having it adds.
+
+    That is the log posterior with it over that without, less the log density of the proposal: what a reversible jump
+    is weighed by. The matrix `t` is swept on all that is present but `v`.
+    """
+    _set_out(rows, t, present, v, z, eta, line, base, slope)
+    mode, spread = _mode(child, eta, line, base, slope, tau)
+    there = z[v] if here else _proposed(rng, mode, spread)
+    gain = _along(child, eta, line, there, base, slope, tau)[0] - _along(child, eta, line, 0.0, base, slope, tau)[0]
+    _go(z, eta, line, base, slope, 0.0 if here else there)
+    return gain - _log_proposal(there, mode, spread) - _log_constant() - 0.5 * math.log(2.0 * math.pi * tau)
+
+
+@inner
+def _flip(
+    rng: np.random.Generator, rows: FloatArray, child: FloatArray, t: FloatArray, present: BoolArray, first: int,
+    last: int, z: FloatArray, eta: FloatArray, line: FloatArray, base: FloatArray, slope: FloatArray,
+    kept_z: FloatArray, kept_eta: FloatArray, tau: float, odds: float,
+) -> bool:  # fmt: skip
+    """Flip the group of columns `first` to `last` - 1, or not; return whether it is present then.
+
+    Its columns are put in one after the other, each along its own line, or taken out in reverse order: one jump, which
+    is weighed as a whole.
+    """
+    here = present[first]
+    for i in range(z.shape[0]):
+        kept_z[i] = z[i]
+    for r in range(eta.shape[0]):
+        kept_eta[r] = eta[r]
+    ratio = odds
+    for i in range(first, last):
+        v = last - 1 - (i - first) if here else i
+        if here:
+            exchange(t, v + 1, -1.0)
+            present[v] = False
+        ratio += _step(rng, rows, child, t, present, v + 1, z, eta, line, base, slope, tau, here)
+        if not here:
+            exchange(t, v + 1, 1.0)
+            present[v] = True
+    if math.log(rng.random()) < (-ratio if here else ratio):
+        return not here
+    for i in range(z.shape[0]):
+        z[i] = kept_z[i]
+    for r in range(eta.shape[0]):
+        eta[r] = kept_eta[r]
+    for i in range(first, last):
+        v = i if here else last - 1 - (i - first)
+        exchange(t, v + 1, 1.0 if here else -1.0)
+        present[v] = here
+    return here
 
 
 @inner
@@ -156,9 +209,10 @@ def run_count_chain(
     child: FloatArray,
     offset: FloatArray,
     information: FloatArray,
+    starts: IntArray,
     log_odds: FloatArray,
-    log_size: FloatArray,
     certain: BoolArray,
+    log_size: FloatArray,
     slabs: FloatArray,
     log_slabs: FloatArray,
     present: BoolArray,
@@ -173,13 +227,15 @@ def run_count_chain(
     rng
         Generator.
     rows
-        Ones and terms, shape (n, k + 1).
+        Ones and columns, shape (n, k + 1).
     child, offset
         Counts, and what is added to the predictor, shape (n,) each.
     information
         Of the expansion, shape (k + 1, k + 1): how the others follow a coefficient. Any positive definite one is right.
-    log_odds, log_size, certain
-        Prior of the edges: log odds (k,), log weight of the number of uncertain ones (free + 1,), certain ones (k,).
+    starts
+        Where each group of columns begins, and k: shape (groups + 1,).
+    log_odds, certain, log_size
+        Prior of the groups: log odds and certainty, of each column's (k,), log weight of the number of uncertain ones.
     slabs, log_slabs
         Slab variances and their log prior weights.
     present, z, place
@@ -190,38 +246,35 @@ def run_count_chain(
     n, size = rows.shape
     t, eta, line = np.empty((size, size)), np.empty(n), np.empty(n)
     base, slope, levels = np.empty(size), np.empty(size), np.empty(slabs.shape[0])
+    kept_z, kept_eta = np.empty(size), np.empty(n)
     for step in range(out.shape[0]):
         tau = slabs[place[0]]
         _fill(t, information, present, tau)
         count = 0
-        for i in range(size - 1):
-            if present[i] and not certain[i]:
+        for g in range(starts.shape[0] - 1):
+            if present[starts[g]] and not certain[starts[g]]:
                 count += 1
         for r in range(n):
             eta[r] = offset[r]
             for i in range(size):
                 eta[r] += rows[r, i] * z[i]
+        for g in range(starts.shape[0] - 1):
+            first, last = starts[g], starts[g + 1]
+            if certain[first]:
+                continue
+            others = count - 1 if present[first] else count
+            odds = log_odds[first] + log_size[others + 1] - log_size[others]
+            there = _flip(
+                rng, rows, child, t, present, first, last, z, eta, line, base, slope, kept_z, kept_eta, tau, odds
+            )
+            count = others + 1 if there else others
         for v in range(size):
-            here = v == 0 or present[v - 1]
-            fixed = v == 0 or certain[v - 1]
-            if here:
-                exchange(t, v, -1.0)
+            if v > 0 and not present[v - 1]:
+                continue
+            exchange(t, v, -1.0)
             _set_out(rows, t, present, v, z, eta, line, base, slope)
-            others = count - 1 if here and not fixed else count
-            odds = 0.0
-            if not fixed:
-                odds = log_odds[v - 1] + log_size[others + 1] - log_size[others] - 0.5 * math.log(2.0 * math.pi * tau)
-            d, there = _move(rng, child, eta, line, base, slope, tau, z[v], here, fixed, odds)
-            for i in range(size):
-                z[i] = base[i] + d * slope[i]
-            for r in range(n):
-                eta[r] += d * line[r]
-            if there:
-                exchange(t, v, 1.0)
-            if v > 0:
-                present[v - 1] = there
-            if not fixed:
-                count = others + 1 if there else others
+            _go(z, eta, line, base, slope, _move(rng, child, eta, line, base, slope, tau, z[v]))
+            exchange(t, v, 1.0)
         place[0] = draw_slab(rng, z, present, slabs, log_slabs, levels)
         for i in range(size):
             out[step, i] = z[i]

@@ -111,9 +111,10 @@ def run_chain(
     rng: np.random.Generator,
     rows: FloatArray,
     child: FloatArray,
+    starts: IntArray,
     log_odds: FloatArray,
-    log_size: FloatArray,
     certain: BoolArray,
+    log_size: FloatArray,
     slabs: FloatArray,
     log_slabs: FloatArray,
     present: BoolArray,
@@ -128,11 +129,13 @@ def run_chain(
     rng
         Generator.
     rows
-        Ones and terms, shape (n, k + 1).
+        Ones and columns, shape (n, k + 1).
     child
         Zeros and ones, shape (n,).
-    log_odds, log_size, certain
-        Prior of the edges: log odds (k,), log weight of the number of uncertain ones (free + 1,), certain ones (k,).
+    starts
+        Where each group of columns begins, and k: shape (groups + 1,).
+    log_odds, certain, log_size
+        Prior of the groups: log odds and certainty, of each column's (k,), log weight of the number of uncertain ones.
     slabs, log_slabs
         Slab variances and their log prior weights.
     present, z, place
@@ -155,7 +158,7 @@ def run_chain(
         for v in range(k):
             if present[v]:
                 exchange(t, v, 1.0)
-        flip_edges(rng, t, present, certain, log_odds, log_size, tau)
+        flip_edges(rng, t, starts, present, certain, log_odds, log_size, tau)
         draw_present(rng, t, present, work, z)
         rest = shift[0]
         for i in range(1, size):

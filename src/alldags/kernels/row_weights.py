@@ -12,7 +12,7 @@ import numpy as np
 
 from alldags.kernels.jit import inner
 from alldags.kernels.sweep import exchange
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @inner
@@ -30,34 +30,61 @@ def fill(t: FloatArray, information: FloatArray, shift: FloatArray, tau: float) 
 
 
 @inner
+def _gain(t: FloatArray, v: int, here: bool, tau: float) -> float:
+    """Return the log of the evidence with column `v` over that without, from the swept matrix in either state.
+
+    The pivot is the Schur complement without the column.
+    """
+    k = t.shape[0] - 1
+    pivot = -1.0 / t[v, v] if here else t[v, v]
+    gain = 0.5 * (t[v, k] * t[v, k] * pivot if here else t[v, k] * t[v, k] / pivot)
+    return gain - 0.5 * math.log(tau * pivot)
+
+
+@inner
+def _flip_group(t: FloatArray, first: int, last: int, here: bool, tau: float) -> float:
+    """Sweep the columns `first` to `last` - 1 in, or out if they are `here`; return what they add to the evidence."""
+    gain = 0.0
+    for i in range(first, last):
+        v = last - 1 - (i - first) if here else i  # the last in is the first out
+        gain += _gain(t, v, here, tau)
+        exchange(t, v, -1.0 if here else 1.0)
+    return gain
+
+
+@inner
 def flip_edges(
     rng: np.random.Generator,
     t: FloatArray,
+    starts: IntArray,
     present: BoolArray,
     certain: BoolArray,
     log_odds: FloatArray,
     log_size: FloatArray,
     tau: float,
 ) -> None:
-    """Go once over the uncertain edges, each drawn given the others; `t` is swept on what is present."""
-    k = present.shape[0]
+    """Go once over the uncertain groups, each drawn given the others; `t` is swept on what is present.
+
+    A single column tells what it adds without being swept; several are swept, and swept back if nothing changes.
+    """
     size = 0
-    for v in range(k):
-        if present[v] and not certain[v]:
+    for g in range(starts.shape[0] - 1):
+        if present[starts[g]] and not certain[starts[g]]:
             size += 1
-    for v in range(k):
-        if certain[v]:
+    for g in range(starts.shape[0] - 1):
+        first, last = starts[g], starts[g + 1]
+        if certain[first]:
             continue
-        others = size - 1 if present[v] else size
-        # what v adds: from the swept matrix in either state, pivot = Schur complement without v
-        pivot = -1.0 / t[v, v] if present[v] else t[v, v]
-        gain = 0.5 * (t[v, k] * t[v, k] * pivot if present[v] else t[v, k] * t[v, k] / pivot)
-        odds = log_odds[v] + log_size[others + 1] - log_size[others] - 0.5 * math.log(tau * pivot) + gain
+        here, alone = present[first], last - first == 1
+        others = size - 1 if here else size
+        gain = _gain(t, first, here, tau) if alone else _flip_group(t, first, last, here, tau)
+        odds = log_odds[first] + log_size[others + 1] - log_size[others] + gain
         wanted = rng.random() * (1.0 + math.exp(-odds)) < 1.0 if odds > -700.0 else False
-        if wanted != present[v]:
-            exchange(t, v, 1.0 if wanted else -1.0)
+        if alone == (wanted != here):
+            _flip_group(t, first, last, here if alone else not here, tau)
+        for v in range(first, last):
             present[v] = wanted
-            size = others + 1 if wanted else others
+        size = others + 1 if wanted else others
 
 
 @inner

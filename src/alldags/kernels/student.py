@@ -83,9 +83,10 @@ def run_student_chain(
     rows: FloatArray,
     child: FloatArray,
     noise: FloatArray,
+    starts: IntArray,
     log_odds: FloatArray,
-    log_size: FloatArray,
     certain: BoolArray,
+    log_size: FloatArray,
     slabs: FloatArray,
     log_slabs: FloatArray,
     present: BoolArray,
@@ -101,13 +102,15 @@ def run_student_chain(
     rng
         Generator.
     rows
-        Ones and terms, shape (n, k + 1).
+        Ones and columns, shape (n, k + 1).
     child
         Shape (n,).
     noise
         Degrees of freedom, and shape and rate of the precision's gamma prior.
-    log_odds, log_size, certain
-        Prior of the edges: log odds (k,), log weight of the number of uncertain ones (free + 1,), certain ones (k,).
+    starts
+        Where each group of columns begins, and k: shape (groups + 1,).
+    log_odds, certain, log_size
+        Prior of the groups: log odds and certainty, of each column's (k,), log weight of the number of uncertain ones.
     slabs, log_slabs
         Slab variances, in units of 1/s, and their log prior weights.
     present, z, place, precision
@@ -128,7 +131,7 @@ def run_student_chain(
         for v in range(k):
             if present[v]:
                 exchange(t, v, 1.0)
-        flip_edges(rng, t, present, certain, log_odds, log_size, tau / s)
+        flip_edges(rng, t, starts, present, certain, log_odds, log_size, tau / s)
         draw_present(rng, t, present, work, z)
         rest = shift[0]
         for i in range(1, size):

@@ -36,6 +36,20 @@ def check_categories(names: Collection[str], graphs: Sequence[CandidateGraph], e
                 raise AlldagsError(
                     f"{name!r} is a category, and its place in the order is open: give every edge at it a direction"
                 )
+        _check_outside_blocks(names, graph)
+
+
+def _check_outside_blocks(names: Collection[str], graph: CandidateGraph) -> None:
+    """Refuse a category that may act on a variable whose place in the order is open."""
+    for block in graph.blocks:
+        for child in block:
+            for name in names:
+                if (name, child) in graph.edges:
+                    raise AlldagsError(
+                        f"{name!r} is a category and may act on {child!r}, whose place in the order is open: give "
+                        f"{', '.join(map(repr, block))} an order, or make 0/1 columns of the levels of {name!r}, with "
+                        "a gap in every one of them where the level is not known"
+                    )
 
 
 def category_question(name: str, role: str, levels: int) -> AlldagsError:

@@ -12,21 +12,21 @@ from alldags.data.batches import RowTable
 from alldags.data.record import MomentsRecord, MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, EngineError, GraphError, PriorError, did_you_mean
+from alldags.families.base import Family
+from alldags.families.count import Poisson
+from alldags.families.student import Student
+from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
-from alldags.nodes.data import WorkingData
-from alldags.nodes.family import AnyFamily, Bernoulli, Poisson
-from alldags.nodes.heavy import HeavyRows, Student
+from alldags.nodes.data import ChildModel, WorkingData
 from alldags.nodes.posterior import Engine
-from alldags.nodes.quadratic import FamilyRows
 from alldags.notes import Note
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import StudentNoise, UnknownNoise
 from alldags.priors.prior import Prior
 
 FamilyName: TypeAlias = Literal["normal", "bernoulli", "poisson", "student"]
-ChildFamily: TypeAlias = AnyFamily | Student
-Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | ChildFamily]
-_NAMES: dict[str, ChildFamily | None] = {
+Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | Family]
+_NAMES: dict[str, Family | None] = {
     "normal": None,
     "bernoulli": Bernoulli(),
     "poisson": Poisson(),
@@ -113,7 +113,7 @@ def with_families(
     return (_rows(chosen, source, table, data) if chosen else data), ()
 
 
-def _kinds(families: Iterable[ChildFamily]) -> str:
+def _kinds(families: Iterable[Family]) -> str:
     """Name what was asked for, for messages."""
     heavy = {isinstance(family, Student) for family in families}
     if heavy == {True}:
@@ -134,7 +134,7 @@ def _unsuited_rows(
     return None
 
 
-def _named(families: Any, variables: Sequence[str]) -> dict[str, ChildFamily | None]:
+def _named(families: Any, variables: Sequence[str]) -> dict[str, Family | None]:
     """Return the families that were named, None for a normal one."""
     if isinstance(families, str) and families in ("auto", "normal"):
         return {}
@@ -148,7 +148,7 @@ def _named(families: Any, variables: Sequence[str]) -> dict[str, ChildFamily | N
     return {name: _family(name, family) for name, family in families.items()}
 
 
-def _family(name: str, family: Any) -> ChildFamily | None:
+def _family(name: str, family: Any) -> Family | None:
     if isinstance(family, str) and family in _NAMES:
         return _NAMES[family]
     if isinstance(family, Bernoulli | Poisson | Student):
@@ -210,7 +210,7 @@ def _lines_note(names: Sequence[str], reason: str) -> tuple[Note, ...]:
     return (Note(text, "changes the answer", tuple(names)),)
 
 
-def _rows(chosen: Mapping[str, ChildFamily], source: Source, opened: Opened, data: WorkingData) -> WorkingData:
+def _rows(chosen: Mapping[str, Family], source: Source, opened: Opened, data: WorkingData) -> WorkingData:
     """Open the rows once for all children, and check the values of each."""
     if isinstance(source, MomentsSource):
         first, family = next(iter(chosen.items()))
@@ -227,28 +227,10 @@ def _rows(chosen: Mapping[str, ChildFamily], source: Source, opened: Opened, dat
     return with_family_rows(chosen, table, data)
 
 
-def with_family_rows(families: Mapping[str, ChildFamily], table: RowTable, data: WorkingData) -> WorkingData:
-    """Return the data with the rows of children that are not normal.
-
-    Parameters
-    ----------
-    families
-        By child.
-    table
-        Rows of all variables, and of offsets.
-    data
-        Moments of the same rows in working units.
-    """
-    names = data.pooled.names
-    center = dict(zip(names, (data.pooled.mean * data.scale).tolist(), strict=True))
-    scale = dict(zip(names, data.scale.tolist(), strict=True))
-    others, heavy = {}, {}
-    for name, family in families.items():
-        if isinstance(family, Student):
-            heavy[name] = HeavyRows(name, family, table, center, scale)
-        else:
-            others[name] = FamilyRows(name, family, table, center, scale)
-    return replace(data, families=others, heavy=heavy)
+def with_family_rows(families: Mapping[str, Family], table: RowTable, data: WorkingData) -> WorkingData:
+    """Return the data with children that are not normal, and the rows of all variables and offsets."""
+    children = {name: ChildModel(family) for name, family in families.items()}
+    return replace(data, children={**data.children, **children}, table=table)
 
 
 def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:

@@ -9,12 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
 from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
+from alldags.nodes.spec import NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.parallel import map_cluster, map_threads, on_a_cluster
@@ -51,11 +53,16 @@ class NodeKey:
     @property
     def is_plain(self) -> bool:
         """Whether the node is determined by moments."""
-        return self.child not in self.data.families and self.child not in self.data.heavy
+        return self.spec.family is None
+
+    @property
+    def spec(self) -> NodeSpec:
+        """What the node's regression is made of."""
+        return NodeSpec(self.terms, self.prior, self.data)
 
     def problem(self) -> NodeProblem:
         """Return the node's problem."""
-        return build(self.data.of(self.child), self.terms, self.prior)
+        return self.spec.problem()
 
 
 @dataclass(frozen=True)
@@ -182,21 +189,15 @@ class NodeStore:
 
             if self._n_jobs == 1 or not on_a_cluster():
                 return list(map_threads(job, wanted, self._n_jobs))
-            away = [key for key in wanted if not (key.data.families or key.data.heavy)]  # rows stay here
+            away = [key for key in wanted if key.data.table is None]  # rows stay here
             found = dict(zip(away, map_cluster(partial(_fit_there, self.empty()), away), strict=True))
             return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
         engine = key.engine or self.engine
-        if key.child in key.data.families:
-            return _fit_family(key, engine, self.stream(key.child))
-        if key.child in key.data.heavy:
-            return _fit_heavy(key, engine, self.stream(key.child))
         if not key.data.categories.keys().isdisjoint((key.child, *key.terms.names)):
             return _fit_categories(key, engine, self.stream(key.child))
-        posterior = engine(key.problem(), self.stream(key.child))
-        posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
-        return onto_parents(posterior)
+        return fit_node(key.spec, engine, self.stream(key.child))
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
@@ -216,17 +217,3 @@ def _fit_categories(key: NodeKey, engine: Engine, rng: np.random.Generator) -> N
 def _fit_there(store: NodeStore, key: NodeKey) -> NodePosterior:
     """Fit a node on another machine."""
     return store._fit(key)
-
-
-def _fit_family(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
-    """Fit a node that is not normal."""
-    from alldags.engines.families.fit import fit_family
-
-    return fit_family(key.data.families[key.child], key.terms, key.prior, engine, rng)
-
-
-def _fit_heavy(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
-    """Fit a node whose noise has heavy tails."""
-    from alldags.engines.families.student import fit_student
-
-    return fit_student(key.data.heavy[key.child], key.terms, key.prior, engine, rng)

@@ -66,6 +66,8 @@ class NodeTerms:
         What a link to another node adds to each probability: p becomes ``1 - (1 - p) (1 - raised)``; None for nothing.
     cleared
         Terms that are replaced by what others do not explain of them.
+    groups
+        Number of the group of each term, from left to right; None: every term alone.
     """
 
     child: str
@@ -74,6 +76,7 @@ class NodeTerms:
     loadings: Loadings | None = None
     raised: tuple[float, ...] | None = None
     cleared: tuple[Cleared, ...] = ()
+    groups: tuple[int, ...] | None = None
 
 
 def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:
@@ -121,23 +124,53 @@ def node_problem(working: WorkingData, graph: CandidateGraph, prior: Prior, chil
     return build(working.of(child), linear_terms(graph, child), prior)
 
 
+class Sums(NamedTuple):
+    """Cross-products of a child and its k columns: gram (k, k), cross (k,), total, rows less the intercept, rows.
+
+    Where means matter, `origin` has them.
+    """
+
+    gram: FloatArray
+    cross: FloatArray
+    total: float
+    n: float
+    rows: float
+    origin: Origin | None = None
+
+
 def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
     """Cut one child's problem out of the moments of its rows."""
+    return assembled(terms, _sums(data, terms), prior)
+
+
+def _sums(data: ChildData, terms: NodeTerms) -> Sums:
     rows = [data.index[name] for name in terms.names]
     column = data.index[terms.child]
-    stated, log_size = prior.edges_of(np.array(terms.probability), terms.child)
-    problem = NodeProblem(
-        child=terms.child,
-        terms=terms.names,
+    return Sums(
         gram=np.ascontiguousarray(data.scatter[np.ix_(rows, rows)]),
         cross=np.ascontiguousarray(data.scatter[rows, column]),
         total=float(data.scatter[column, column]),
         n=data.n,
+        rows=data.rows,
+        origin=Origin(float(data.mean[column]), data.mean[rows]),
+    )
+
+
+def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
+    """Return the problem of a regression with these cross-products, under a prior."""
+    stated, log_size = prior.edges_of(np.array(terms.probability), terms.child)
+    problem = NodeProblem(
+        child=terms.child,
+        terms=terms.names,
+        gram=sums.gram,
+        cross=sums.cross,
+        total=sums.total,
+        n=sums.n,
         probability=stated if terms.raised is None else raised_probability(stated, np.array(terms.raised)),
         settings=(),
         log_size=log_size,
-        rows=data.rows,
-        origin=Origin(float(data.mean[column]), data.mean[rows]),
+        rows=sums.rows,
+        origin=sums.origin,
         loadings=terms.loadings,
         linked=None if terms.raised is None else LinkedPrior(stated, np.array(terms.raised)),
     )

@@ -14,9 +14,8 @@ from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
-from alldags.nodes.curved import CurvedRows
-from alldags.nodes.heavy import HeavyRows
-from alldags.nodes.quadratic import FamilyRows
+from alldags.families.base import Family
+from alldags.graph.terms import ChildTerms
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
@@ -58,6 +57,22 @@ class ChildData:
         return replace(self, scatter=self.scatter * factor, rows=self.rows * factor, n=self.rows * factor - taken)
 
 
+@dataclass(frozen=True)
+class ChildModel:
+    """How one child is regressed on its causes, where that is not a straight line with normal noise.
+
+    Parameters
+    ----------
+    family
+        How it depends on its predictor; None: normal noise around it.
+    terms
+        What the predictor may be made of beside straight lines; None for nothing.
+    """
+
+    family: Family | None = None
+    terms: ChildTerms | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class WorkingData:
     """What the regressions of one fit are made of: units common to all, and each child's own rows.
@@ -72,12 +87,12 @@ class WorkingData:
         Moments of the children whose regression has other rows than all of them; None where there is no such row.
     unset
         Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
-    families
-        Rows of the children that are not normal.
-    heavy
-        Rows of the children whose noise has heavy tails; their regressions are straight lines as all others.
-    curved
-        Children that may have curves; None if there is none.
+    children
+        The children that are not straight lines with normal noise.
+    table
+        The rows that they are made from; None if there is none.
+    on_demand
+        Whether curves are looked for only on the way of an effect that is asked for (``terms="auto"``).
     categories
         The columns, among those of `pooled`, that stand for each variable that is a category.
     seen
@@ -88,9 +103,9 @@ class WorkingData:
     scale: FloatArray
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
-    families: Mapping[str, FamilyRows] = field(default_factory=dict)
-    heavy: Mapping[str, HeavyRows] = field(default_factory=dict)
-    curved: CurvedRows | None = None
+    children: Mapping[str, ChildModel] = field(default_factory=dict)
+    table: RowTable | None = None
+    on_demand: bool = False
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
 
@@ -124,14 +139,32 @@ class WorkingData:
 
     @cached_property
     def straight(self) -> WorkingData:
-        """The same data with straight lines through all children."""
-        return replace(self, families={}) if self.families else self
+        """The same data with straight lines through all children; tails stay as heavy as they are."""
+        if not self.families:
+            return self
+        return replace(self, children={name: one for name, one in self.children.items() if name not in self.families})
 
-    @property
-    def tables(self) -> list[RowTable]:
-        """The rows themselves, for each child that moments do not determine."""
-        families = [rows.table for rows in self.families.values()]
-        return families + [rows.table for rows in self.heavy.values()]
+    def model(self, child: str) -> ChildModel:
+        """Return how a child is regressed on its causes."""
+        return self.children.get(child, _STRAIGHT)
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The children that have another scale than their predictor: yes/no, counts."""
+        found = {name: one.family for name, one in self.children.items()}
+        return {name: family for name, family in found.items() if family is not None and not family.has_noise}
+
+    @cached_property
+    def heavy(self) -> dict[str, Family]:
+        """The children whose noise has heavy tails; their regressions are straight lines as all others."""
+        found = {name: one.family for name, one in self.children.items()}
+        return {name: family for name, family in found.items() if family is not None and family.has_noise}
+
+    @cached_property
+    def curved(self) -> dict[str, ChildTerms]:
+        """The children that may have curves."""
+        found = {name: one.terms for name, one in self.children.items()}
+        return {name: terms for name, terms in found.items() if terms is not None}
 
     @property
     def rows(self) -> float:
@@ -155,6 +188,9 @@ class WorkingData:
     def scale_of(self, name: str) -> float:
         """Return the user's units per working unit of a variable; not a number for a category, which has none."""
         return math.nan if name in self.categories else float(self.scale[self.pooled.index[name]])
+
+
+_STRAIGHT = ChildModel()
 
 
 def working_data(

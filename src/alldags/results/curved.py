@@ -11,6 +11,9 @@ import numpy as np
 
 from alldags import checks
 from alldags.assumptions.notes import curved_notes
+from alldags.columns.base import RowValues
+from alldags.columns.rows import Rows
+from alldags.data.batches import RowTable
 from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
 from alldags.effects.comparison import Comparison, chosen_rows, some_levels
@@ -19,9 +22,7 @@ from alldags.effects.link_check import LinkCheck
 from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.span import Span
 from alldags.errors import AlldagsError, DataError
-from alldags.models.terms.columns import RowValues
 from alldags.models.terms.fit import fit_term_node
-from alldags.models.terms.make import Rows
 from alldags.models.terms.node import TermNode, TermSpec
 from alldags.notes import Note
 from alldags.results.contrast import Contrast, contrast_of_rows
@@ -94,11 +95,15 @@ class CurvedEffect(Effect):
         self.outcome = outcome
         self.clusters = None
         self._over = over
-        curved = posterior._data.curved
-        assert curved is not None
-        self._chosen = chosen_rows(over, treatment, curved.table)
-        self._levels = some_levels(curved.table, treatment)
+        self._chosen = chosen_rows(over, treatment, self._table)
+        self._levels = some_levels(self._table, treatment)
         self._comparison = self._checked(comparison) if comparison is not None else self._two_levels()
+
+    @property
+    def _table(self) -> RowTable:
+        table = self.posterior._data.table
+        assert table is not None
+        return table
 
     def _two_levels(self) -> Comparison:
         """Return the comparison that needs no saying."""
@@ -273,9 +278,7 @@ class CurvedEffect(Effect):
 
     def _fitted_rows(self) -> dict[str, FloatArray]:
         """Return the rows of the fit."""
-        curved = self.posterior._data.curved
-        assert curved is not None
-        return {name: curved.table.column(name) for name in self.posterior.variables}
+        return {name: self._table.column(name) for name in self.posterior.variables}
 
     def _given(self, rows: Any) -> RowValues:
         """Return given rows with the columns that are needed."""
@@ -488,30 +491,26 @@ class CurvedEffect(Effect):
         """Return values of the treatment for a picture: its two, or evenly spread ones inside its range."""
         if len(self._levels) == 2:
             return [float(x) for x in self._levels]
-        curved = self.posterior._data.curved
-        assert curved is not None
-        low, high = np.quantile(curved.table.column(self.treatment), [0.01, 0.99]).tolist()
+        low, high = np.quantile(self._table.column(self.treatment), [0.01, 0.99]).tolist()
         return [float(x) for x in np.linspace(low, high, 25)]
 
 
 def term_node(posterior: Posterior, treatment: str | None, child: str) -> TermNode:
     """Return the regression of a child on derived columns, for questions about one treatment."""
     model = posterior._models.items[0]
-    curved = model.data.curved
-    assert curved is not None
-    graph = model.graph
+    graph, table = model.graph, model.data.table
+    assert table is not None
     causes = {name: graph.edges[name, child] for name in graph.parents(child)}
     stream = posterior._store.stream(child)
     after = frozenset(graph.descendants(treatment)) if treatment is not None else frozenset()
     seed = tuple(int(x) for x in stream.integers(2**31, size=2))
-    names = tuple(dict.fromkeys((*graph.variables,)))
     spec = TermSpec(
         child=child,
-        terms=curved.terms.get(child, ()),
+        terms=model.data.curved.get(child, ()),
         causes=causes,
         treatment=treatment,
         after=after,
-        rows=Rows(curved.table, names, seed),
+        rows=Rows(table, seed),
         prior=model.prior,
     )
     return fit_term_node(spec, stream)

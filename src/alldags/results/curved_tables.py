@@ -20,12 +20,12 @@ _DRAWS = 4000
 
 def with_term_edges(posterior: Posterior, table: Table) -> Table:
     """Return the table of edges, those into children with terms of their own: present iff one of their terms is."""
-    curved = posterior.workings.data.curved
-    if curved is None or curved.on_demand or "posterior" not in table.columns:
+    data = posterior.workings.data
+    if not data.curved or data.on_demand or "posterior" not in table.columns:
         return table
     found = list(table["posterior"])
     for place, (cause, child) in enumerate(zip(table["cause"], table["effect"], strict=True)):
-        if child in curved.terms:
+        if child in data.curved:
             found[place] = posterior._term_node(None, child).edge_probability(cause)
     return Table({name: found if name == "posterior" else list(table[name]) for name in table.columns})
 

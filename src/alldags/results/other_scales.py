@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.total import TotalEffect
-from alldags.engines.families.posterior import FamilyDiagnostics
+from alldags.engines.weighted.posterior import FamilyDiagnostics
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -49,7 +49,7 @@ class LinkEffect(Effect):
     @property
     def measure(self) -> str:  # type: ignore[override]
         """``"log-odds"`` or ``"log rate"``."""
-        return self.posterior.workings.data.families[self.outcome].family.link_words
+        return self.posterior.workings.data.families[self.outcome].link_words
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
         del level

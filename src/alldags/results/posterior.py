@@ -230,9 +230,7 @@ class Posterior:
     def _is_curved(self, treatment: str, outcome: str) -> bool:
         """Whether a node on the way from treatment to outcome may have curves."""
         curved = self._data.curved
-        if curved is None:
-            return False
-        return any(name in curved.terms for name in Span.between(self.graphs[0], treatment, outcome).reached)
+        return any(name in curved for name in Span.between(self.graphs[0], treatment, outcome).reached)
 
     def _term_node(self, treatment: str | None, child: str) -> TermNode:
         """Return the regression of a child on derived columns, for questions about one treatment."""
@@ -284,7 +282,7 @@ class Posterior:
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
         self._check_link(link)
-        if self._data.curved is not None:
+        if self._data.curved:
             raise AlldagsError(
                 "effects() is a table of straight lines, which effects with terms are not; use effects_on(outcome), or "
                 "fit without terms"

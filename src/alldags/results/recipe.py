@@ -12,8 +12,9 @@ from alldags.data.batches import RowTable
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.data.source import open_source
+from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.families import ChildFamily, Opened
+from alldags.models.families import Opened
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
@@ -59,7 +60,7 @@ class Recipe:
     seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence]
     notes: tuple[Note, ...] = ()
     clustered: bool = False
-    families: tuple[tuple[str, ChildFamily], ...] = ()
+    families: tuple[tuple[str, Family], ...] = ()
     terms: Any = None
     rows: RowTable | None = None
     seen: Seen | None = None
@@ -76,7 +77,5 @@ class Recipe:
 
 def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:
     """Return the recipe with the children that are not normal, or not straight, as they were found in the data."""
-    families: dict[str, ChildFamily] = {name: rows.family for name, rows in data.families.items()}
-    families |= {name: rows.family for name, rows in data.heavy.items()}
-    tables = data.tables + ([] if data.curved is None else [data.curved.table])
-    return replace(recipe, families=tuple(families.items()), terms=terms, rows=tables[0] if tables else None)
+    families = {**data.families, **data.heavy}
+    return replace(recipe, families=tuple(families.items()), terms=terms, rows=data.table)

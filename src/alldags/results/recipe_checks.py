@@ -9,10 +9,11 @@ import numpy as np
 from alldags import checks
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
+from alldags.families.count import Poisson
+from alldags.families.student import Student
+from alldags.families.yes_no import Bernoulli
 from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
-from alldags.nodes.family import Bernoulli, Poisson
-from alldags.nodes.heavy import Student
 from alldags.notes import SEVERITIES
 from alldags.priors.prior import Prior
 from alldags.results.recipe import Recipe

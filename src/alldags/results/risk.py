@@ -108,13 +108,15 @@ class RiskEffect(Effect):
 
     @cached_property
     def _table(self) -> RowTable:
-        return next(iter(self.posterior._data.families.values())).table
+        table = self.posterior._data.table
+        assert table is not None
+        return table
 
     @property
     def measure(self) -> str:  # type: ignore[override]
         """What the effect is a difference of: ``"risk"``, ``"rate"`` (mean counts) or ``"mean"``."""
-        rows = self.posterior._data.families.get(self.outcome)
-        return "mean" if rows is None else rows.family.measure
+        family = self.posterior._data.families.get(self.outcome)
+        return "mean" if family is None else family.measure
 
     @property
     def over(self) -> str:

@@ -41,8 +41,9 @@ _HOMES = {
     "alldags.priors.slabs": ("GPrior", "HyperG", "LearnedSlab", "ZellnerSiow"),
     "alldags.priors.edges": ("BetaBinomial", "EqualEdges"),
     "alldags.priors.mixtures": ("NEG", "Horseshoe", "Laplace", "StudentT"),
-    "alldags.nodes.family": ("Bernoulli", "Poisson"),
-    "alldags.nodes.heavy": ("Student",),
+    "alldags.families.yes_no": ("Bernoulli",),
+    "alldags.families.count": ("Poisson",),
+    "alldags.families.student": ("Student",),
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }

@@ -9,27 +9,32 @@ from typing import Any
 
 import numpy as np
 
+from alldags.columns.base import Columns
+from alldags.columns.line import Line
+from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.moments import Moments
 from alldags.data.source import open_source
 from alldags.engines import resolve
-from alldags.engines.families.expansion import Design
-from alldags.engines.families.fit import fit_sums
-from alldags.engines.families.posterior import FamilyPosterior
-from alldags.engines.families.sites import Reply, SharedDesign, Site, reply_to
+from alldags.engines.weighted.design import Design
+from alldags.engines.weighted.fit import fit_sums
+from alldags.engines.weighted.posterior import WeightedPosterior
+from alldags.engines.weighted.sites import Reply, SharedDesign, Site, reply_to
 from alldags.errors import DataError, GraphError, did_you_mean
+from alldags.families.base import Family
+from alldags.families.count import Poisson
+from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
-from alldags.nodes.family import AnyFamily, Bernoulli, Poisson
 from alldags.nodes.posterior import Engine
-from alldags.nodes.quadratic import FamilyRows
+from alldags.nodes.rows import NodeRows
 from alldags.priors.prior import Prior
 from alldags.show.table import Table
 from alldags.typing import RandomSource
 
-_NAMES: dict[str, AnyFamily] = {"bernoulli": Bernoulli(), "poisson": Poisson()}
+_NAMES: dict[str, Family] = {"bernoulli": Bernoulli(), "poisson": Poisson()}
 _ASKS = ("totals", "statistics", "log_likelihoods", "squared_residuals")
 
 
@@ -50,7 +55,7 @@ class SiteRegression:
     """
 
     child: str
-    node: FamilyPosterior
+    node: WeightedPosterior
     scale: Mapping[str, float]
     rounds: int
 
@@ -88,7 +93,7 @@ def fit_sites(
     graph: Any,
     child: str,
     *,
-    family: str | AnyFamily = "bernoulli",
+    family: str | Family = "bernoulli",
     prior: Prior | None = None,
     engine: str | Engine = "auto",
     rng: RandomSource = None,
@@ -163,11 +168,12 @@ def site_reply(table: Any, request: Mapping[str, Any], names: Sequence[str] | No
     rows = RowTable(open_source(table, names).numbers(wanted))
     if request["ask"] == "totals":
         _check_values(rows, request["child"], family)
-    child = FamilyRows(request["child"], family, rows, dict(request["center"]), dict(request["scale"]))
-    return reply_to(Design.of(child, tuple(request["terms"])), request)
+    center, scale = (np.array([request[what][name] for name in request["terms"]]) for what in ("center", "scale"))
+    columns = Columns(tuple(map(Line, request["terms"])), center, scale)
+    return reply_to(Design.of(NodeRows(request["child"], family, columns, Rows(rows))), request)
 
 
-def _check_values(rows: RowTable, child: str, family: AnyFamily) -> None:
+def _check_values(rows: RowTable, child: str, family: Family) -> None:
     values = [block[:, 0] for block in rows.batches([child])]
     if sum(map(len, values)) < rows.columns.rows:
         raise DataError("this site's table has missing values; leave those rows out before moments are made")
@@ -179,7 +185,7 @@ def _check_child(graph: CandidateGraph, child: str) -> None:
         raise GraphError(f"the child {child!r} is not in the graph{did_you_mean(child, graph.variables)}")
 
 
-def _family(family: Any) -> AnyFamily:
+def _family(family: Any) -> Family:
     if isinstance(family, Bernoulli | Poisson):
         return family
     if family not in _NAMES:

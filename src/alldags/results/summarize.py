@@ -12,8 +12,7 @@ from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
-from alldags.engines.families.posterior import FamilyDiagnostics
-from alldags.engines.families.student_posterior import StudentDiagnostics
+from alldags.engines.weighted.posterior import FamilyDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData, WorkingData
@@ -109,7 +108,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
     for total in effect.workings.totals.items if effect.posterior.workings.data.heavy else ():
         for node in total.nodes():
             its = node.diagnostics
-            if isinstance(its, StudentDiagnostics):
+            if isinstance(its, FamilyDiagnostics) and math.isfinite(its.df):
                 name = node.problem.child
                 found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight)
     return tuple(found.values())

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.columns.base import Column
+from alldags.columns.bends import Bend
+from alldags.columns.line import Line
 from alldags.engines.sampling.asked import Run, sample_asked
 from alldags.models.link import link_prior
-from alldags.models.terms.columns import Bend, Column, Line
 from alldags.models.terms.moments import ArmMoments
 from alldags.models.terms.node import TermSpec
 from alldags.nodes import NodeProblem

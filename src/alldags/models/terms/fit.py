@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.columns.base import Column, RowValues, matrix_of
+from alldags.columns.learned import Along
+from alldags.columns.line import Line
+from alldags.columns.products import Times
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
-from alldags.models.terms.columns import Along, Column, Line, RowValues, Times, matrix_of
 from alldags.models.terms.drives import raised_by_link
 from alldags.models.terms.make import base_columns, bends_of, given_columns
 from alldags.models.terms.moments import ArmMoments, arm_moments

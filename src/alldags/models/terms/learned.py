@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from alldags.columns.base import Column
+from alldags.columns.learned import Along, Direction
 from alldags.engines.vb import VB
-from alldags.models.terms.columns import Along, Column, Direction
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import UnknownNoise

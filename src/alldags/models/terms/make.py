@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.data.batches import BATCH_ROWS, RowTable
+from alldags.columns.base import Column, RowValues
+from alldags.columns.bends import Bend
+from alldags.columns.line import Line
+from alldags.columns.products import Clipped, Given
 from alldags.errors import DataError
 from alldags.graph.terms import GivenTerm, Terms
-from alldags.models.terms.columns import Bend, Clipped, Column, Given, Line, RowValues
 from alldags.models.terms.learned import index_columns, propensity_columns, sparse_coefficients
 from alldags.typing import BoolArray, FloatArray
 
-FOLDS = 5
-_LOOKED_AT = 20_000  # rows, at most, from which knots and directions are learned
 _WIDE = 2.5  # standard deviations beyond which a factor of a product is held
 _TAIL = 0.01  # quantile, likewise
 _FEW_ROWS = 40  # in an arm: with less nothing is learned from it
 _LEVELS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a child and its causes, in batches that are the same on every pass.
-
-    Parameters
-    ----------
-    table
-        The rows.
-    names
-        What is read.
-    seed
-        Of the parts for cross-fitting.
-    """
-
-    table: RowTable
-    names: tuple[str, ...]
-    seed: tuple[int, ...] = (0,)
-
-    def batches(self, every: int = 1) -> list[RowValues]:
-        """Return the rows, or every so-many-th of them, in batches."""
-        rng = np.random.default_rng(self.seed)
-        found, start = [], 0
-        for block in self.table.batches(self.names, BATCH_ROWS):
-            fold = rng.integers(FOLDS, size=len(block))
-            kept = slice(-start % every, None, every)
-            found.append(RowValues(dict(zip(self.names, block[kept].T, strict=True)), fold[kept]))
-            start += len(block)
-        return found
-
-    def sample(self) -> RowValues:
-        """Return all rows, or an even part of them if there are many, as one batch."""
-        every = max(1, -(-self.table.columns.rows // _LOOKED_AT))
-        parts = self.batches(every)
-        values = {name: np.concatenate([part.values[name] for part in parts]) for name in self.names}
-        folds = [part.fold for part in parts if part.fold is not None]
-        return RowValues(values, np.concatenate(folds))
 
 
 def is_two_valued(values: FloatArray) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.models.terms.columns import Column, RowValues, matrix_of
+from alldags.columns.base import Column, RowValues, matrix_of
 from alldags.typing import FloatArray, IntArray
 
 _ALIKE = 1.0 - 1e-9  # correlation of columns of which one is enough

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.columns.base import Column, RowValues, matrix_of
+from alldags.columns.rows import Rows
 from alldags.graph.terms import ChildTerms
-from alldags.models.terms.columns import Column, RowValues, matrix_of
-from alldags.models.terms.make import Rows
 from alldags.models.terms.moments import ArmMoments
 from alldags.models.terms.structures import Draws, StructureFit
 from alldags.priors.prior import Prior

@@ -12,8 +12,7 @@ from alldags.errors import AlldagsError, DataError, EngineError, PriorError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.terms import read_terms
 from alldags.models.families import Opened
-from alldags.nodes.curved import CurvedRows
-from alldags.nodes.data import WorkingData
+from alldags.nodes.data import ChildModel, WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.priors.mixtures import ScaleMixture
@@ -65,9 +64,9 @@ def with_terms(
     source = table.source()
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")
-    rows = RowTable(source.numbers(data.pooled.names))
-    kept = {name: item for name, item in found.items() if name not in data.families and name not in data.heavy}
-    return replace(data, curved=CurvedRows(kept, rows, on_demand)), _not_curved(clash)
+    kept = {name: ChildModel(None, terms) for name, terms in found.items() if name not in clash}
+    rows = RowTable(source.numbers(data.pooled.names)) if data.table is None else data.table
+    return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand), _not_curved(clash)
 
 
 def _not_curved(names: Sequence[str]) -> tuple[Note, ...]:

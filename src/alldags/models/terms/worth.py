@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.models.terms.columns import Column, Line, RowValues, Times
-from alldags.models.terms.make import Rows, bends_of
+from alldags.columns.base import Column, RowValues
+from alldags.columns.line import Line
+from alldags.columns.products import Times
+from alldags.columns.rows import Rows
+from alldags.models.terms.make import bends_of
 from alldags.models.terms.moments import arm_moments
 from alldags.typing import FloatArray
 
@@ -21,7 +24,8 @@ _MOST_ADDED = 6
 _MOST_COLUMNS = 400
 _SPARE_ROWS = 10  # beyond those that straight lines use up
 _KNOTS = 3
-_ROUNDING = 1e-8
+_ROUNDING = 1e-8  # share of a column that is left of it, below which it is taken for rounding
+_NOTHING = 1e-12  # share of what straight lines leave, at which curves have explained all
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,13 @@ class Worth:
         Log evidence ratio of some curves against straight lines, roughly; 0 if none is worth it.
     columns
         Names of the columns added, most useful first.
+    exact
+        Whether straight lines leave nothing of the child but rounding.
     """
 
     nats: float
     columns: tuple[str, ...] = ()
+    exact: bool = False
 
 
 def worth_of_curves(rows: Rows, child: str, causes: tuple[str, ...], treatment: str) -> Worth:
@@ -74,15 +81,19 @@ def _greedy(scatter: FloatArray, lines: int, rows: float, names: tuple[str, ...]
     left = _swept(scatter, list(range(lines)))
     start = rest = float(left[-1, -1])
     original = np.diag(scatter)
+    if start <= _ROUNDING * original[-1]:
+        return Worth(0.0, exact=True)
     price = 0.5 * math.log(rows) + math.log(max(len(names) - lines, 1))
     added: list[int] = []
     gain = 0.0
     for _ in range(_MOST_ADDED):
+        if rest <= _NOTHING * start:
+            break
         size = np.diag(left)[:-1]
         usable = size > _ROUNDING * original[:-1]
         drop = np.where(usable, left[:-1, -1] ** 2 / np.where(usable, size, 1.0), 0.0)
         best = int(np.argmax(drop))
-        worth = 0.5 * rows * math.log(rest / max(rest - float(drop[best]), 1e-12 * start)) - price
+        worth = 0.5 * rows * math.log(rest / max(rest - float(drop[best]), _NOTHING * start)) - price
         if worth <= 0.0:
             break
         gain += worth

@@ -1,4 +1,4 @@
-"""`FamilyPosterior`: a node that is not normal, as an engine's posterior of its expansion and weighted draws."""
+"""`WeightedPosterior`: a node that is not normal, as an engine's posterior of its quadratic and weighted draws."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.engines.families.expansion import Expanded
-from alldags.engines.families.weighing import WeightedDraws
-from alldags.nodes.family import AnyFamily
+from alldags.engines.weighted.expansion import Expanded
+from alldags.engines.weighted.weighing import WeightedDraws
+from alldags.families.base import Draws, Family
+from alldags.families.student import Student
 from alldags.nodes.posterior import Diagnostics, NodePosterior, ParentSet
+from alldags.nodes.problem import Origin
 from alldags.typing import BoolArray, FloatArray
 
 _LEAST_IN_SET = 30  # draws of a parent set, or with an edge, from which its own correction is estimated
@@ -36,11 +38,17 @@ class FamilyDiagnostics(Diagnostics):
     total_variation
         About how far any probability under the expansion alone may be off.
     fallback
-        Whether the node was sampled by Polya-Gamma Gibbs because the weights could not be used.
+        Whether the node was sampled because the weights could not be used.
     r_hat
         Largest split R-hat of the fallback's chains; nan without fallback.
     converged
         False if neither weights nor chains can be trusted.
+    df
+        Degrees of freedom of heavy-tailed noise; nan for other families.
+    light
+        Number of rows that heavy tails give a weight below a quarter.
+    least_weight, largest_weight
+        Of the rows under heavy tails, where a normal node gives each the weight one.
     """
 
     family: str = "bernoulli"
@@ -53,6 +61,10 @@ class FamilyDiagnostics(Diagnostics):
     fallback: bool = False
     r_hat: float = math.nan
     converged: bool = True
+    df: float = math.nan
+    light: int = 0
+    least_weight: float = 1.0
+    largest_weight: float = 1.0
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -68,19 +80,33 @@ class WeightedPosterior(NodePosterior):
 
     Parameters
     ----------
-    base
-        The posterior of the approximation.
+    family
+        Of the child.
+    expanded
+        The quadratic, and the posterior under it.
     draws
         From it, weighted.
     diagnostics
         How it was computed.
+    center
+        Means of child and columns over all rows, in working units; None where the child has none.
     """
 
-    def __init__(self, base: NodePosterior, draws: WeightedDraws, diagnostics: FamilyDiagnostics) -> None:
-        self.problem = base.problem
+    def __init__(
+        self,
+        family: Family,
+        expanded: Expanded,
+        draws: WeightedDraws,
+        diagnostics: FamilyDiagnostics,
+        center: Origin | None = None,
+    ) -> None:
+        self.family = family
+        self.problem = expanded.posterior.problem
         self.diagnostics = diagnostics
-        self.base = base
+        self.base = expanded.posterior
+        self.quadratic = expanded.quadratic
         self.weighted = draws
+        self._center = center
 
     def _corrected(self, exact: FloatArray, values: FloatArray) -> FloatArray:
         """Return `exact` plus the weighted less the plain mean of `values`, shape (draws, ...)."""
@@ -157,7 +183,57 @@ class WeightedPosterior(NodePosterior):
         count = int(same.sum())
         return 1.0 if count < _LEAST_IN_SET else float(self.weighted.weights[same].mean()) * self.weighted.size
 
+    # -- noise and intercept -----------------------------------------------------------------------------------------
+
+    @property
+    def noise_variance(self) -> float:
+        """Posterior mean of the variance of the noise, tails and all; nan where there is none."""
+        return self._mean_variance * self.family.variance if isinstance(self.family, Student) else math.nan
+
+    @cached_property
+    def _mean_variance(self) -> float:
+        """Posterior mean of one over the precision."""
+        exact = np.array(self.base.noise_variance)
+        return max(float(self._corrected(exact, self.weighted.variance)), 0.0)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """A point that the line passes through, whatever its coefficients, in working units."""
+        if self._center is None:
+            return super().origin
+        information = self.quadratic.information
+        place = information[0, 1:] / information[0, 0]
+        height = self.weighted.weights @ (self.weighted.intercept + self.weighted.coefficients @ place)
+        return Origin(self._center.child + float(height), self._center.terms + place)
+
+    @property
+    def intercept_share(self) -> float:
+        """Variance of the intercept at the origin over the noise variance."""
+        if not isinstance(self.family, Student):
+            return super().intercept_share
+        return 1.0 / (float(self.quadratic.information[0, 0]) * self.family.variance)
+
     # -- draws -------------------------------------------------------------------------------------------------------
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients (size, k), resampled by weight, and the noise variance of a row of its own for each.
+
+        Under heavy tails a row's weight is drawn with it, so that normal noise of this variance has them; nan where the
+        child has no noise.
+        """
+        if not isinstance(self.family, Student):
+            return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
+        place_rng, weight_rng = rng.spawn(2)
+        places = self.places(size, place_rng)
+        half = 0.5 * self.family.df
+        rows = half / weight_rng.gamma(half, 1.0, size)
+        return self.weighted.coefficients[places], self.weighted.variance[places] * rows
+
+    def draw_with_intercept(self, size: int, rng: np.random.Generator) -> Draws:
+        """Return intercepts (size,) at the means of the columns, coefficients (size, k) and precisions (size,)."""
+        places = self.places(size, rng)
+        found = self.weighted
+        return Draws(found.intercept[places], found.coefficients[places], 1.0 / found.variance[places])
 
     def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""
@@ -182,28 +258,3 @@ class WeightedPosterior(NodePosterior):
     @property
     def set_draws(self) -> float:
         return min(self.weighted.size * self.weighted.effective_share, self.base.set_draws)
-
-
-class FamilyPosterior(WeightedPosterior):
-    """A node that is not normal: no noise, and an intercept on the scale of its linear predictor."""
-
-    def __init__(
-        self, family: AnyFamily, expanded: Expanded, draws: WeightedDraws, diagnostics: FamilyDiagnostics
-    ) -> None:
-        super().__init__(expanded.posterior, draws, diagnostics)
-        self.family = family
-        self.statistics = expanded.statistics
-
-    @property
-    def noise_variance(self) -> float:
-        """There is none: nan."""
-        return math.nan
-
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients (size, k), resampled by weight, and nan for the noise."""
-        return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
-
-    def draw_with_intercept(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return intercepts (size,), at the means of the terms, and coefficients (size, k)."""
-        places = self.places(size, rng)
-        return self.weighted.intercept[places], self.weighted.coefficients[places]

@@ -24,7 +24,7 @@ def smooth(log_weights: FloatArray) -> tuple[FloatArray, float, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.engines.families.pareto import smooth
+    >>> from alldags.engines.weighted.pareto import smooth
     >>> weights, shape, log_mean = smooth(np.zeros(100))
     >>> round(float(weights.sum()), 6), shape, log_mean
     (1.0, 0.0, 0.0)

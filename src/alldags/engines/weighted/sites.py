@@ -12,10 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from alldags.engines.families.expansion import RowSums
 from alldags.errors import DataError
-from alldags.nodes.family import AnyFamily
-from alldags.nodes.quadratic import QuadraticStatistics
+from alldags.families.base import Batch, Draws, Family, Point, RowSums
+from alldags.families.quadratic import Quadratic
 from alldags.typing import FloatArray
 
 Request: TypeAlias = Mapping[str, Any]
@@ -29,8 +28,8 @@ class SharedDesign:
 
     Parameters
     ----------
-    child, family, terms
-        Of the node.
+    child, family, names
+        Of the node, and of its columns.
     count
         Number of rows of all sites.
     sites
@@ -42,12 +41,16 @@ class SharedDesign:
     """
 
     child: str
-    family: AnyFamily
-    terms: tuple[str, ...]
+    family: Family
+    names: tuple[str, ...]
     count: float
     sites: Sequence[Site]
     about: dict[str, Any]
     rounds: int = field(default=0)
+
+    def batches(self) -> Sequence[Batch]:
+        """Refused: rows stay where they are."""
+        raise DataError(f"the rows of {self.child!r} stay at their sites; only sums over them are seen here")
 
     def _ask(self, what: str, **numbers: Any) -> list[Reply]:
         self.rounds += 1
@@ -63,28 +66,30 @@ class SharedDesign:
             )
         return sum(float(reply["total"]) for reply in replies), sum(float(reply["weight"]) for reply in replies)
 
-    def statistics(self, at: FloatArray, root: FloatArray | None = None) -> QuadraticStatistics:
+    def quadratic(self, point: Point, root: FloatArray | None = None) -> Quadratic:
         """Return the expansion at one point, or around it: the sum over sites."""
-        told = {"at": at.tolist(), "root": None if root is None else root.tolist()}
-        parts = [self._statistics(at, reply) for reply in self._ask("statistics", **told)]
+        told = {"at": point.at.tolist(), "root": None if root is None else root.tolist()}
+        parts = [self._quadratic(point.at, reply) for reply in self._ask("statistics", **told)]
         total = parts[0]
         for part in parts[1:]:
             total = total + part
         return total
 
-    def _statistics(self, at: FloatArray, reply: Reply) -> QuadraticStatistics:
+    def _quadratic(self, at: FloatArray, reply: Reply) -> Quadratic:
         information, gradient = np.array(reply["information"], dtype=float), np.array(reply["gradient"], dtype=float)
-        numbers = [float(reply[name]) for name in ("value", "rows", "events", "spread")]
-        return QuadraticStatistics(self.family.name, self.terms, at, information, gradient, *numbers)
+        numbers = {name: float(reply[name]) for name in ("value", "rows", "events", "spread")}
+        return Quadratic(self.family.name, self.names, at, information, gradient, **numbers)  # type: ignore[arg-type]
 
-    def log_likelihoods(self, intercept: FloatArray, coefficients: FloatArray) -> FloatArray:
+    def log_likelihoods(self, draws: Draws) -> FloatArray:
         """Return the log-likelihood of draws, shape (draws,): the sum over sites."""
-        replies = self._ask("log_likelihoods", intercept=intercept.tolist(), coefficients=coefficients.tolist())
+        told = {"intercept": draws.intercept.tolist(), "coefficients": draws.coefficients.tolist()}
+        replies = self._ask("log_likelihoods", **told)
         return np.asarray(np.sum([np.array(reply["values"], dtype=float) for reply in replies], axis=0))
 
-    def squared_residuals(self, intercept: float, coefficients: FloatArray) -> float:
+    def squared_residuals(self, draws: Draws) -> float:
         """Return the sum of squared residuals over their variance: the sum over sites."""
-        replies = self._ask("squared_residuals", intercept=intercept, coefficients=coefficients.tolist())
+        told = {"intercept": float(draws.intercept[0]), "coefficients": draws.coefficients[0].tolist()}
+        replies = self._ask("squared_residuals", **told)
         return sum(float(reply["value"]) for reply in replies)
 
 
@@ -96,7 +101,7 @@ def reply_to(sums: RowSums, request: Request) -> dict[str, Any]:
         return {"total": total, "weight": weight, "rows": sums.count}
     if what == "statistics":
         root = request["root"]
-        found = sums.statistics(np.array(request["at"]), None if root is None else np.array(root))
+        found = sums.quadratic(Point(np.array(request["at"])), None if root is None else np.array(root))
         return {
             "information": found.information.tolist(),
             "gradient": found.gradient.tolist(),
@@ -105,8 +110,8 @@ def reply_to(sums: RowSums, request: Request) -> dict[str, Any]:
             "events": found.events,
             "spread": found.spread,
         }
-    coefficients = np.array(request["coefficients"], dtype=float)
+    coefficients = np.array(request["coefficients"], dtype=float).reshape(-1, len(sums.names))
+    draws = Draws(np.atleast_1d(request["intercept"]), coefficients, np.ones(len(coefficients)))
     if what == "log_likelihoods":
-        coefficients = coefficients.reshape(-1, len(sums.terms))
-        return {"values": sums.log_likelihoods(np.array(request["intercept"]), coefficients).tolist()}
-    return {"value": sums.squared_residuals(float(request["intercept"]), coefficients)}
+        return {"values": sums.log_likelihoods(draws).tolist()}
+    return {"value": sums.squared_residuals(draws)}

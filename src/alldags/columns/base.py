@@ -1,0 +1,107 @@
+"""Columns of a regression: functions of a row's causes, in groups that enter and leave together.
+
+Each column knows its variables and in which of them it is a straight line; `values` takes a batch of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class RowValues:
+    """A batch of rows.
+
+    Parameters
+    ----------
+    values
+        Each variable's values, shape (rows,).
+    fold
+        To which part of the data each row belongs, shape (rows,); None for rows that were not fitted to.
+    """
+
+    values: Mapping[str, FloatArray]
+    fold: IntArray | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.values.values())))
+
+    def taken(self, kept: BoolArray) -> RowValues:
+        """Return some of the rows; `kept` has shape (rows,)."""
+        values = {name: column[kept] for name, column in self.values.items()}
+        return RowValues(values, None if self.fold is None else self.fold[kept])
+
+    def put(self, values: Mapping[str, FloatArray]) -> RowValues:
+        """Return the rows with some variables set to other values."""
+        return RowValues({**self.values, **values}, self.fold)
+
+
+class Column(Protocol):
+    """A column that is computed from some variables of a row."""
+
+    @property
+    def name(self) -> str:
+        """What is printed."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What it is computed from."""
+
+    def is_straight_in(self, variable: str) -> bool:
+        """Whether it is a straight line in this variable, all others fixed."""
+
+    def values(self, rows: RowValues) -> FloatArray:
+        """Return its values, shape (rows,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of one regression, k of them, in working units about their means.
+
+    Parameters
+    ----------
+    made
+        How each is made of a row.
+    center, scale
+        Mean, and units per working unit, of each column, shape (k,).
+    groups
+        Number of the group of each column, from left to right, shape (k,); None: every column alone.
+    """
+
+    made: tuple[Column, ...]
+    center: FloatArray
+    scale: FloatArray
+    groups: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What is printed for each."""
+        return tuple(column.name for column in self.made)
+
+    def of(self, rows: RowValues) -> FloatArray:
+        """Return the columns of some rows, shape (rows, k)."""
+        return np.asarray((matrix_of(self.made, rows) - self.center) / self.scale)
+
+    def members(self, variable: str) -> BoolArray:
+        """Return which columns contain a variable, shape (k,)."""
+        return np.array([variable in column.variables for column in self.made], dtype=bool)
+
+
+def matrix_of(columns: Sequence[Column], rows: RowValues) -> FloatArray:
+    """Return the values of several columns, shape (rows, k)."""
+    out = np.empty((rows.count, len(columns)))
+    for place, column in enumerate(columns):
+        out[:, place] = column.values(rows)
+    return out

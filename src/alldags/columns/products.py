@@ -1,0 +1,105 @@
+"""Products: of two variables, of functions that were written down, of a column and what it modifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.columns.base import Column, RowValues
+from alldags.graph.terms import GivenTerm
+from alldags.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The product of two variables, each about its centre and held inside limits, so that no row carries it alone."""
+
+    first: str
+    second: str
+    center: tuple[float, float]
+    low: tuple[float, float]
+    high: tuple[float, float]
+
+    @property
+    def name(self) -> str:
+        return f"{self.first}^2" if self.first == self.second else f"{self.first}*{self.second}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.first, self.second)))
+
+    def is_straight_in(self, variable: str) -> bool:
+        del variable
+        return False
+
+    def values(self, rows: RowValues) -> FloatArray:
+        parts = [
+            np.clip(rows.values[name], low, high) - center
+            for name, center, low, high in zip((self.first, self.second), self.center, self.low, self.high, strict=True)
+        ]
+        return np.asarray(parts[0] * parts[1])
+
+
+@dataclass(frozen=True)
+class Given:
+    """A product of functions of variables that was written down."""
+
+    term: GivenTerm
+
+    @property
+    def name(self) -> str:
+        return str(self.term)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.term.variables
+
+    def is_straight_in(self, variable: str) -> bool:
+        inside = [factor for factor in self.term.factors if factor.variable == variable]
+        return len(inside) == 1 and not inside[0].function
+
+    def values(self, rows: RowValues) -> FloatArray:
+        product = np.ones(rows.count)
+        for factor in self.term.factors:
+            product = product * _FUNCTIONS[factor.function](np.asarray(rows.values[factor.variable], dtype=float))
+        return product
+
+
+def _itself(values: FloatArray) -> FloatArray:
+    return values
+
+
+_FUNCTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "": _itself,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "square": np.square,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Another column times a variable about its mean: how the effect of the variable differs."""
+
+    column: Column
+    variable: str
+    center: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.variable} x {self.column.name}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.variable, *self.column.variables)))
+
+    def is_straight_in(self, variable: str) -> bool:
+        if variable == self.variable:
+            return variable not in self.column.variables
+        return self.column.is_straight_in(variable)
+
+    def values(self, rows: RowValues) -> FloatArray:
+        return np.asarray((rows.values[self.variable] - self.center) * self.column.values(rows))

@@ -1,0 +1,92 @@
+"""Fit a node that is not normal: expand, weigh, and where that is not good enough, sample."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from alldags.engines.weighted.design import Design
+from alldags.engines.weighted.expansion import Expanded, expanded_posterior
+from alldags.engines.weighted.posterior import FamilyDiagnostics, WeightedPosterior
+from alldags.engines.weighted.weighing import WeightedDraws, draws_for, weigh
+from alldags.families.base import Draws, RowSums
+from alldags.nodes.build import NodeTerms
+from alldags.nodes.posterior import Engine
+from alldags.nodes.rows import NodeRows
+from alldags.priors.prior import Prior
+
+
+def fit_rows(
+    rows: NodeRows, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, size: int | None = None
+) -> WeightedPosterior:
+    """Return the posterior of one node that is not normal, over its columns.
+
+    Parameters
+    ----------
+    rows
+        Of the child.
+    terms
+        Its columns with their prior probabilities.
+    prior
+        As given to `fit`; the family makes that of the predictor's scale from it.
+    engine
+        Computes the posterior under the quadratic.
+    rng
+        Generator.
+    size
+        Number of weighted draws; by the number of rows if not given.
+    """
+    return fit_sums(Design.of(rows), terms, prior, engine, rng, size)
+
+
+def fit_sums(
+    rows: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, size: int | None = None
+) -> WeightedPosterior:
+    """Return the same from sums over rows that may be elsewhere; where weights fail, only rows at hand are sampled."""
+    expand_rng, weigh_rng, sample_rng = rng.spawn(3)
+    expanded = expanded_posterior(rows, terms, prior, engine, expand_rng)
+    draws = weigh(rows, expanded, draws_for(expanded.quadratic.rows) if size is None else size, weigh_rng)
+    return _gate(rows, expanded, draws, sample_rng, samples=engine.scope is None)
+
+
+def _gate(
+    rows: RowSums, expanded: Expanded, draws: WeightedDraws, rng: np.random.Generator, samples: bool
+) -> WeightedPosterior:
+    """Return the weighted posterior if it can be trusted, else the sampled one, else it with a warning."""
+    from alldags.engines.weighted.chains import sampled_posterior, sampler_of
+
+    trusted = draws.can_be_trusted(rows.family.most_k_hat)
+    if isinstance(rows, Design) and samples and (rows.family.is_rare(expanded.quadratic) or not trusted):
+        sampler = sampler_of(rows, expanded.posterior.problem)
+        if sampler is not None:
+            return sampled_posterior(rows, sampler, expanded, draws, _diagnostics(rows, expanded, draws, True), rng)
+    center = rows.rows.center if isinstance(rows, Design) else None
+    return WeightedPosterior(rows.family, expanded, draws, _diagnostics(rows, expanded, draws, trusted), center)
+
+
+def _diagnostics(rows: RowSums, expanded: Expanded, draws: WeightedDraws, trusted: bool) -> FamilyDiagnostics:
+    base, quadratic = expanded.posterior.diagnostics, expanded.quadratic
+    mean = expanded.posterior.mean
+    middle = Draws(np.atleast_1d(quadratic.intercept(mean)), mean[None], np.ones(1))
+    warning = (
+        f"the regression of {rows.child!r} is far from its expansion (k-hat {draws.k_hat:.2f}, "
+        f"{100 * draws.effective_share:.0f}% of the draws count) and could not be sampled: numbers may be off; leave "
+        "out causes that you can rule out"
+    )
+    return FamilyDiagnostics(
+        engine=base.engine,
+        warnings=(*base.warnings, *rows.family.remarks(rows, middle), *(() if trusted else (warning,))),
+        family=rows.family.name,
+        rows=quadratic.rows,
+        events=quadratic.events,
+        draws=draws.size,
+        ess=draws.effective_share,
+        k_hat=draws.k_hat,
+        total_variation=draws.total_variation,
+        converged=trusted and base.is_reliable,
+        df=getattr(rows.family, "df", math.nan),
+        light=quadratic.light,
+        least_weight=quadratic.weights[0],
+        largest_weight=quadratic.weights[1],
+    )

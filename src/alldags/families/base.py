@@ -1,0 +1,235 @@
+"""What every family does, and the rows and points it does it with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from alldags.families.quadratic import Quadratic
+from alldags.priors.grid import Setting
+from alldags.priors.prior import Prior
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of one child.
+
+    Parameters
+    ----------
+    columns
+        What it is regressed on, in working units about their means, shape (rows, k).
+    child
+        Shape (rows,).
+    offset
+        What is added to the predictor, shape (rows,); None for nothing.
+    weight
+        How many rows each counts as, shape (rows,); None for one.
+    """
+
+    columns: FloatArray
+    child: FloatArray
+    offset: FloatArray | None = None
+    weight: FloatArray | None = None
+
+    def predictor(self, coefficients: FloatArray) -> FloatArray:
+        """Return the predictor without intercept, shape (rows, draws), of coefficients (draws, k)."""
+        eta = self.columns @ coefficients.T
+        return eta if self.offset is None else eta + self.offset[:, None]
+
+    @property
+    def count(self) -> float:
+        """How many rows they count as."""
+        return float(len(self.child)) if self.weight is None else float(self.weight.sum())
+
+    def weighted(self, values: FloatArray) -> FloatArray:
+        """Return numbers of the rows, shape (rows,), times the rows' weights."""
+        return values if self.weight is None else values * self.weight
+
+    def products(self, values: FloatArray | None = None) -> FloatArray:
+        """Return the sum of ``v z z'``, a one before the columns, shape (k + 1, k + 1); `values` v are 1 if None."""
+        factor = values
+        if self.weight is not None:
+            factor = self.weight if values is None else self.weight * values
+        scaled = self.columns if factor is None else self.columns * factor[:, None]
+        found = np.empty((scaled.shape[1] + 1,) * 2)
+        found[0, 0] = len(self.child) if factor is None else factor.sum()
+        found[0, 1:] = found[1:, 0] = scaled.sum(axis=0)
+        found[1:, 1:] = scaled.T @ self.columns
+        return found
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``v z``, a one before the columns, shape (k + 1,)."""
+        own = self.weighted(values)
+        return np.concatenate([[own.sum()], self.columns.T @ own])
+
+
+class Point(NamedTuple):
+    """Where a log-likelihood is expanded: intercept and coefficients (k + 1,), and the noise precision."""
+
+    at: FloatArray
+    precision: float = 1.0
+
+
+class Draws(NamedTuple):
+    """Draws of a regression: intercept (draws,), coefficients (draws, k) and noise precision (draws,).
+
+    The intercept is that at the means of the columns; the precision is one where the family has no noise of its own.
+    """
+
+    intercept: FloatArray
+    coefficients: FloatArray
+    precision: FloatArray
+
+
+class ChainRows(NamedTuple):
+    """The rows as samplers take them: a one before the columns (n, k + 1), child and offset (n,) each."""
+
+    rows: FloatArray
+    child: FloatArray
+    offset: FloatArray
+
+
+class ChainPrior(NamedTuple):
+    """The prior as samplers take it: of columns, which come and go in groups, and of the slab.
+
+    Parameters
+    ----------
+    starts
+        Where each group begins, and k: shape (groups + 1,).
+    log_odds, certain
+        Of the group of each column, shape (k,).
+    log_size
+        Log weight of the number of uncertain groups present, shape (free + 1,).
+    slabs, log_slabs
+        Slab variances and their log prior weights.
+    """
+
+    starts: IntArray
+    log_odds: FloatArray
+    certain: BoolArray
+    log_size: FloatArray
+    slabs: FloatArray
+    log_slabs: FloatArray
+
+
+class ChainState(NamedTuple):
+    """Where a chain is, changed in place: columns present (k,), intercept and coefficients (k + 1,), slab, noise."""
+
+    present: BoolArray
+    z: FloatArray
+    place: IntArray
+    precision: FloatArray
+
+
+Advance = Callable[[np.random.Generator, ChainRows, ChainPrior, FloatArray, ChainState, FloatArray], None]
+"""Goes on with a chain: generator, rows, prior, information of the quadratic, state, and where steps are written."""
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler of one family's regressions.
+
+    Parameters
+    ----------
+    name
+        What is printed.
+    advance
+        Goes on with a chain; it writes intercept, coefficients and one over the precision of every step.
+    work
+        Of one step, relative to summing cross-products of all rows once.
+    """
+
+    name: str
+    advance: Advance
+    work: float = 1.0
+
+
+class Family(Protocol):
+    """How a child's distribution depends on its predictor."""
+
+    name: ClassVar[str]
+    measure: ClassVar[str]
+    link_words: ClassVar[str]
+    has_noise: ClassVar[bool]
+    most_k_hat: ClassVar[float]
+
+    @property
+    def offset(self) -> str | None:
+        """Column that is added to the predictor, in its own units; None for none."""
+
+    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+        """Refuse values that this family cannot have, or that say nothing about it."""
+
+    def prior(self, prior: Prior) -> Prior:
+        """Return the prior of the coefficients on the scale of the predictor."""
+
+    def mode(self, rows: RowSums, slab_variance: float) -> Point:
+        """Return about where the regression with all columns has its mode."""
+
+    def quadratic(
+        self, names: tuple[str, ...], batches: Sequence[Batch], point: Point, root: FloatArray | None = None
+    ) -> Quadratic:
+        """Return the log-likelihood of some rows around a point; `root` see `alldags.families.canonical`."""
+
+    def flatness(self, quadratic: Quadratic) -> float:
+        """Return the factor of the last quadratic's information: below one draws reach as far as the posterior does."""
+
+    def log_likelihoods(self, batches: Iterable[Batch], draws: Draws) -> FloatArray:
+        """Return the log-likelihood of draws, shape (draws,)."""
+
+    def log_likelihood_by_row(self, batch: Batch, draws: Draws) -> FloatArray:
+        """Return the log-likelihood of each row, weights and all, shape (rows, draws)."""
+
+    def mean(self, eta: FloatArray) -> FloatArray:
+        """Return the mean of the child at a predictor, any shape."""
+
+    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+        """Return the value at a level of the distribution with this mean, any shape; 0 and 1 for yes/no."""
+
+    def is_rare(self, quadratic: Quadratic) -> bool:
+        """Tell whether so few rows say anything that weights cannot be judged by themselves."""
+
+    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
+        """Return what a reader should know of how the family fits; `draws` is one draw, the mean."""
+
+    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
+        """Return the sampler for regressions with these hyperparameters, if there is one."""
+
+
+class RowSums(Protocol):
+    """What a node that is not normal needs of its rows: sums over them, wherever they are."""
+
+    @property
+    def child(self) -> str:
+        """Name of the child."""
+
+    @property
+    def family(self) -> Family:
+        """The child's family."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, k of them."""
+
+    @property
+    def count(self) -> float:
+        """Number of rows."""
+
+    def batches(self) -> Sequence[Batch]:
+        """Return the rows, batch by batch; refused where they are elsewhere."""
+
+    def totals(self) -> tuple[float, float]:
+        """Return the sum of the child, and of what its mean is in proportion to without causes."""
+
+    def quadratic(self, point: Point, root: FloatArray | None = None) -> Quadratic:
+        """Return the log-likelihood around a point."""
+
+    def log_likelihoods(self, draws: Draws) -> FloatArray:
+        """Return the log-likelihood of draws, shape (draws,)."""
+
+    def squared_residuals(self, draws: Draws) -> float:
+        """Return the sum of squared residuals of one draw over their variance (Pearson)."""

@@ -1,0 +1,295 @@
+"""`Student`: a child with heavy tails, whose log-likelihood is matched by that of weighted normal rows.
+
+The noise of a row is ``e = z / sqrt(s w)`` with z standard normal and a weight ``w ~ Gamma(df/2, df/2)`` of its own, so
+that s is the noise precision of a row of weight one. With the weights integrated out, ``u = s e^2`` and
+``phi = log s``, a row has the log-likelihood ``l = constant + phi/2 - (df + 1)/2 log(1 + u/df)`` and::
+
+    dl/d eta = s w e,   w = (df + 1)/(df + u)          -d2l/d eta2 = s (df + 1)(df - u)/(df + u)^2
+    dl/d phi = (1 - w u)/2                             -d2l/d phi2 = (df + 1) df u / (2 (df + u)^2)
+
+The log-likelihood of N normal rows can have the same gradient and curvature in the coefficients and in phi at one
+point: that fixes the quadratic. As df grows it becomes the normal node itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from alldags import checks
+from alldags.errors import DataError
+from alldags.families.base import Batch, ChainPrior, ChainRows, ChainState, Draws, Point, RowSums, Sampler
+from alldags.families.canonical import log_product, row_blocks
+from alldags.families.quadratic import MatchedNoise, Quadratic
+from alldags.priors.grid import Setting
+from alldags.priors.noise import UnknownNoise
+from alldags.priors.prior import Prior
+from alldags.typing import FloatArray
+
+LIGHT = 0.25  # a row of less weight hardly counts
+_LEAST_CURVATURE = 0.3  # of that expected: rows far out curve the other way, and must not turn the sum around
+_LEAST_LEFT = 0.3  # of the sum of squares at the point that the best coefficients must leave
+_FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
+_NEWTON_STEPS = 50
+_STEPS = 200
+_STOP = 1e-3  # standard errors: the start need not be the mode itself
+
+
+@dataclass(frozen=True, slots=True)
+class Student:
+    """A number whose noise has heavy tails: Student's t instead of a normal distribution.
+
+    The regression stays a straight line, and effects stay sums of products along paths; rows far from it count less.
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom, above 2. Few make tails heavy; above about 30 the noise is all but normal.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> ad.Student()
+    Student(df=4.0)
+    """
+
+    name: ClassVar[str] = "student"
+    measure: ClassVar[str] = "mean"
+    link_words: ClassVar[str] = "mean"
+    has_noise: ClassVar[bool] = True
+    most_k_hat: ClassVar[float] = 0.9  # above, weights miss the tails of coefficients that few rows say anything about
+
+    df: float = 4.0
+
+    def __post_init__(self) -> None:
+        checks.above("Student df", self.df, 2, DataError)
+
+    @property
+    def offset(self) -> None:
+        """There is none."""
+        return None
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise of precision one."""
+        return self.df / (self.df - 2.0)
+
+    @property
+    def constant(self) -> float:
+        """What the log-density of a row has apart from its residual and the precision."""
+        half = 0.5 * self.df
+        return math.lgamma(half + 0.5) - math.lgamma(half) - 0.5 * math.log(self.df * math.pi)
+
+    def weight(self, square: FloatArray) -> FloatArray:
+        """Return the mean weight of rows with these squared residuals in units of 1/s, any shape."""
+        return np.asarray((self.df + 1.0) / (self.df + square))
+
+    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+        """Refuse a child of which so many values are the same that the noise would vanish."""
+        values = np.concatenate(list(batches))
+        _, counts = np.unique(values, return_counts=True)
+        share = float(counts.max()) / len(values)
+        if share >= self.df / (self.df + 1.0):
+            raise DataError(
+                f"{child!r} has the same value in {100 * share:.0f}% of the rows, which is no noise with heavy tails; "
+                "leave it out of families=, or ask whether it is that value (0/1)"
+            )
+
+    # -- prior and point ---------------------------------------------------------------------------------------------
+
+    def prior(self, prior: Prior) -> Prior:
+        """Return the prior of a normal node; its noise precision is that of a row of weight one."""
+        return prior
+
+    def mode(self, rows: RowSums, slab_variance: float) -> Point:
+        """Return about the mode with all columns, and the precision there.
+
+        Weighted least squares with the rows' mean weights, from the median of the child on: rows far out count little
+        from the start.
+        """
+        batches = rows.batches()
+        point = np.zeros(len(rows.names) + 1)
+        point[0], spread = _middle(batches)
+        s = self.best_precision(batches, point, 1.0 / spread**2)
+        penalty = np.full(len(point), 1.0 / slab_variance)
+        penalty[0] = 0.0
+        for _ in range(_STEPS):
+            system, shift = np.diag(penalty), np.zeros(len(point))
+            for batch, e in zip(batches, residuals(batches, point), strict=True):
+                weight = self.weight(s * e**2)
+                system += batch.products(weight)
+                shift += batch.sums(weight * batch.child)
+            moved = np.asarray(np.linalg.solve(system, shift), dtype=float)
+            step = float((moved - point) @ system @ (moved - point)) * s
+            point, s = moved, self.best_precision(batches, moved, s)
+            if step < _STOP**2 * len(point):
+                break
+        return Point(point, s)
+
+    def best_precision(self, batches: Sequence[Batch], at: FloatArray, start: float) -> float:
+        """Return the precision under which residuals are most probable; the log-likelihood is concave in its log."""
+        square = np.concatenate([each**2 for each in residuals(batches, at)])
+        counts = np.concatenate([batch.weighted(np.ones(len(batch.child))) for batch in batches])
+        phi = math.log(start)
+        for _ in range(_NEWTON_STEPS):
+            u = square * math.exp(phi)
+            total = self.df + u
+            slope = 0.5 * float((counts * (1.0 - (self.df + 1.0) * u / total)).sum())
+            curvature = 0.5 * (self.df + 1.0) * self.df * float((counts * u / total**2).sum())
+            step = min(max(slope / max(curvature, 1e-300), -2.0), 2.0)
+            phi += step
+            if abs(step) < 1e-9:
+                break
+        return math.exp(phi)
+
+    # -- the quadratic -----------------------------------------------------------------------------------------------
+
+    def quadratic(
+        self, names: tuple[str, ...], batches: Sequence[Batch], point: Point, root: FloatArray | None = None
+    ) -> Quadratic:
+        """Return the normal log-likelihood that matches that of heavy tails at one point.
+
+        The precision of the point is where to start looking for the one that suits it best; `root` is not used.
+        """
+        del root
+        s, df, size = self.best_precision(batches, point.at, point.precision), self.df, len(point.at)
+        observed, expected, gradient = np.zeros((size, size)), np.zeros((size, size)), np.zeros(size)
+        count, slope, light, least, largest = 0.0, 0.0, 0, math.inf, 0.0
+        for batch, e in zip(batches, residuals(batches, point.at), strict=True):
+            u = s * e**2
+            weight = self.weight(u)
+            observed += batch.products(weight * (df - u) / (df + u))
+            expected += batch.products()
+            gradient += batch.sums(weight * e)
+            count += float(batch.weighted(weight * df * u / (df + u)).sum())
+            slope += 0.5 * float(batch.weighted(1.0 - weight * u).sum())
+            light += int((weight < LIGHT).sum())
+            least, largest = min(least, float(weight.min())), max(largest, float(weight.max()))
+        information = _curved_enough(observed, (df + 1.0) / (df + 3.0) * expected)
+        return Quadratic(
+            family=self.name,
+            names=names,
+            at=point.at,
+            information=information,
+            gradient=_leaving(information, gradient, count / s),
+            value=math.nan,
+            rows=sum(batch.count for batch in batches),
+            spread=math.nan,
+            noise=MatchedNoise(s, count, slope),
+            light=light,
+            weights=(least, largest),
+        )
+
+    def flatness(self, quadratic: Quadratic) -> float:
+        """Return the last match's factor."""
+        del quadratic
+        return _FLATTER
+
+    # -- how probable rows are ---------------------------------------------------------------------------------------
+
+    def log_likelihoods(self, batches: Iterable[Batch], draws: Draws) -> FloatArray:
+        """Return the log-likelihood of each draw, shape (draws,)."""
+        value = np.zeros(len(draws.intercept))
+        slopes = self._slopes(draws)
+        for batch in batches:
+            value += batch.count * (self.constant + 0.5 * np.log(draws.precision))
+            rows = np.column_stack([batch.columns, np.ones(len(batch.child)), -batch.child])
+            for part in row_blocks(len(rows), len(value)):
+                left = rows[part] @ slopes
+                np.multiply(left, left, out=left)
+                left += 1.0
+                logs = log_product(left) if batch.weight is None else batch.weight[part] @ np.log(left)
+                value -= 0.5 * (self.df + 1.0) * logs
+        return value
+
+    def _slopes(self, draws: Draws) -> FloatArray:
+        """Return draws in units in which one plus a squared residual is what is multiplied, shape (k + 2, draws)."""
+        root = np.sqrt(draws.precision / self.df)
+        return np.vstack([(draws.coefficients * root[:, None]).T, draws.intercept * root, root])
+
+    def log_likelihood_by_row(self, batch: Batch, draws: Draws) -> FloatArray:
+        """Return the log-likelihood of each row, weights and all, shape (rows, draws)."""
+        left = np.column_stack([batch.columns, np.ones(len(batch.child)), -batch.child]) @ self._slopes(draws)
+        value = self.constant + 0.5 * np.log(draws.precision) - 0.5 * (self.df + 1.0) * np.log1p(left**2)
+        return value if batch.weight is None else value * batch.weight[:, None]
+
+    def mean(self, eta: FloatArray) -> FloatArray:
+        """Return the predictor itself."""
+        return eta
+
+    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+        """Return the value at a level of the distribution with this mean and precision one, any shape."""
+        from scipy.special import stdtrit
+
+        return np.asarray(mean + stdtrit(self.df, uniform))
+
+    def is_rare(self, quadratic: Quadratic) -> bool:
+        """Tell that weights can be judged by themselves."""
+        del quadratic
+        return False
+
+    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
+        """Return nothing."""
+        del rows, draws
+        return ()
+
+    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
+        """Return the sampler with weights of rows; it takes slabs that follow the noise."""
+        noise = settings[0].noise
+        suits = all(one.slab == "independent" and isinstance(one.noise, UnknownNoise) for one in settings)
+        if weighted or not suits or not isinstance(noise, UnknownNoise):
+            return None
+        gamma = np.array([self.df, noise.shape, noise.rate])
+        return Sampler("row-weights", lambda *chain: _advance(gamma, *chain))
+
+
+def residuals(batches: Sequence[Batch], at: FloatArray) -> list[FloatArray]:
+    """Return the child less its line in each batch, shape (rows,) each; `at` is intercept and coefficients."""
+    return [batch.child - (batch.columns @ at[1:] + at[0]) for batch in batches]
+
+
+def _middle(batches: Sequence[Batch]) -> tuple[float, float]:
+    """Return median and spread of the child, about."""
+    child = np.concatenate([batch.child for batch in batches])
+    median = float(np.median(child))
+    return median, float(np.median(np.abs(child - median))) or float(child.std()) or 1.0
+
+
+def _curved_enough(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return the observed information, mixed with the expected one where some direction has too little of it."""
+    scale = np.sqrt(np.diag(expected))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(expected / np.outer(scale, scale))
+    kept = values > 1e-9 * values[-1]
+    root = (vectors[:, kept] / np.sqrt(values[kept])) / scale[:, None]
+    lowest = float(np.linalg.eigvalsh(root.T @ observed @ root)[0])
+    if lowest >= _LEAST_CURVATURE:
+        return observed
+    share = min((_LEAST_CURVATURE - lowest) / (1.0 - lowest), 1.0)
+    return np.asarray((1.0 - share) * observed + share * expected)
+
+
+def _leaving(information: FloatArray, gradient: FloatArray, there: float) -> FloatArray:
+    """Return the gradient, shortened where the best coefficients would leave next to no sum of squares."""
+    taken = float(gradient @ np.linalg.lstsq(information, gradient, rcond=1e-12)[0])
+    most = (1.0 - _LEAST_LEFT) * there
+    return gradient if taken <= most else gradient * math.sqrt(most / taken)
+
+
+def _advance(
+    noise: FloatArray,
+    rng: np.random.Generator,
+    rows: ChainRows,
+    prior: ChainPrior,
+    information: FloatArray,
+    state: ChainState,
+    out: FloatArray,
+) -> None:
+    from alldags.kernels.student import run_student_chain
+
+    del information
+    run_student_chain(rng, rows.rows, rows.child, noise, *prior, *state, out)

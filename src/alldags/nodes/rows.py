@@ -1,0 +1,90 @@
+"""`NodeRows`: which rows a child's regression is made of, how much each counts, and its columns in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.columns.base import Columns, RowValues
+from alldags.columns.rows import Rows
+from alldags.data.batches import RowTable
+from alldags.families.base import Batch, Family
+from alldags.nodes.problem import Origin
+from alldags.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """Rows of one child: those in which it was not set from outside, each with its weight.
+
+    Parameters
+    ----------
+    child, family
+        Its name, and how it depends on its predictor.
+    columns
+        What it is regressed on.
+    rows
+        Of the table.
+    origin, unit
+        Mean of the child, and user's units per working unit; used by families with noise, others have the child as it
+        is.
+    """
+
+    child: str
+    family: Family
+    columns: Columns
+    rows: Rows
+    origin: float = 0.0
+    unit: float = 1.0
+
+    @property
+    def table(self) -> RowTable:
+        """The rows of all variables."""
+        return self.rows.table
+
+    @property
+    def center(self) -> Origin | None:
+        """Means of child and columns in working units; None for a family without noise."""
+        if not self.family.has_noise:
+            return None
+        return Origin(self.origin / self.unit, self.columns.center / self.columns.scale)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows."""
+        for rows in self.rows.batches():
+            kept = self._kept(rows)
+            batch = self._batch(rows if kept is None else rows.taken(kept))
+            if len(batch.child):
+                yield batch
+
+    def _kept(self, rows: RowValues) -> BoolArray | None:
+        """Return in which rows the child was not set; None for all."""
+        mark = self.table.marks.was_set.get(self.child)
+        return None if mark is None else np.asarray(rows.values[mark] == 0.0)
+
+    def _batch(self, rows: RowValues) -> Batch:
+        child = np.ascontiguousarray(rows.values[self.child])
+        if self.family.has_noise:
+            child = (child - self.origin) / self.unit
+        offset = None if self.family.offset is None else rows.values[self.family.offset]
+        return Batch(self.columns.of(rows), child, offset, self._weight(rows))
+
+    def _weight(self, rows: RowValues) -> FloatArray | None:
+        name = self.table.marks.weight
+        return None if name is None else np.asarray(rows.values[name] * self._factor)
+
+    @cached_property
+    def _factor(self) -> float:
+        """What weights are multiplied by: rows of a sample count as their effective number."""
+        marks = self.table.marks
+        if marks.weight is None or not marks.effective:
+            return 1.0
+        total, squares = 0.0, 0.0
+        for rows in self.rows.batches():
+            kept = self._kept(rows)
+            weight = rows.values[marks.weight] if kept is None else rows.values[marks.weight][kept]
+            total, squares = total + float(weight.sum()), squares + float(weight @ weight)
+        return total / squares
