@@ -69,7 +69,7 @@ def fit(
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
-    """Average a linear structural causal model over every candidate graph.
+    """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
 
     Parameters
     ----------
