@@ -15,8 +15,9 @@ from alldags.columns.base import RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.levels import with_levels
+from alldags.data.look import look_at_rows
 from alldags.data.source import Source, open_source
-from alldags.effects.comparison import Comparison, chosen_rows, some_levels
+from alldags.effects.comparison import Comparison, chosen_rows
 from alldags.effects.curves import DirectCurves
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.pushed_curves import PushedCurves
@@ -96,7 +97,7 @@ class CurvedEffect(Effect):
         self.clusters = None
         self._over = over
         self._chosen = chosen_rows(over, treatment, self._table)
-        self._levels = some_levels(self._table, treatment)
+        self._levels = look_at_rows(self._table, [treatment])[treatment].values or ()
         self._comparison = self._checked(comparison) if comparison is not None else self._two_levels()
 
     @property

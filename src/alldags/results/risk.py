@@ -12,7 +12,8 @@ import numpy as np
 from alldags import checks
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.notes import straight_note
-from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison, some_levels
+from alldags.data.look import look_at_rows
+from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison
 from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.push import Samples
@@ -100,7 +101,8 @@ class RiskEffect(Effect):
         self._linked = linked
         super().__init__(posterior, treatment, outcome)
         self._chosen = chosen_rows(over, treatment, self._table)
-        self._contrast = natural_comparison(some_levels(self._table, treatment)) if contrast is None else contrast
+        levels = look_at_rows(self._table, [treatment])[treatment].values or ()
+        self._contrast = natural_comparison(levels) if contrast is None else contrast
 
     @property
     def _models(self) -> Mixture[FittedGraph]:

@@ -11,6 +11,7 @@ from alldags.columns.base import Column, RowValues, matrix_of
 from alldags.columns.learned import Along
 from alldags.columns.line import Line
 from alldags.columns.products import Times
+from alldags.data.look import look_at_values
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
 from alldags.models.terms.drives import raised_by_link
@@ -81,8 +82,8 @@ def _arms(spec: TermSpec, sample: RowValues) -> FloatArray | None:
     if spec.treatment is None or spec.treatment not in spec.causes or not isinstance(spec.terms, Terms):
         return None
     values = sample.values[spec.treatment]
-    levels = np.unique(values)
-    if len(levels) != 2:
+    levels = look_at_values(values).two_values
+    if levels is None:
         return None
     counts = np.array([(values == level).sum() for level in levels])
     if counts.min() < _LEAST_ROWS:
