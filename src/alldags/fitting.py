@@ -69,7 +69,7 @@ def fit(
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
-    """Average a linear structural causal model over every candidate graph.
+    """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def fit(
     data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
     data[0] = replace(data[0], seen=tables.seen)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
-    opened = Opened(partial(_opened, table, names, variables), parts[0].without(), policy == "drop", said)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
     data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
     family_notes = (*family_notes, *term_notes)

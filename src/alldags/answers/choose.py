@@ -8,11 +8,12 @@ from typing import Any
 
 from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison, some_levels
+from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.pushed import MIXED, MOST_BENT_ROWS, MOST_ROWS, PushedAnswer
 from alldags.answers.question import Question, Target
 from alldags.data.batches import RowTable
+from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
@@ -34,7 +35,7 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     table = workings.data.table
     if table is None or reached.isdisjoint(workings.data.children):
         return question
-    levels = some_levels(table, treatment)
+    levels = look_at_rows(table, [treatment])[treatment].values or ()
     if not reached.isdisjoint(workings.data.families):
         return replace(question, comparison=natural_comparison(levels))
     two = len(levels) == 2 and not reached.isdisjoint(workings.data.curved)

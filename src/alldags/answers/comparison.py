@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from alldags.data.batches import RowTable
+from alldags.data.look import look_at_rows
 from alldags.errors import AlldagsError
 from alldags.typing import BoolArray, FloatArray
 
@@ -42,30 +44,19 @@ class Comparison:
 STEP = Comparison()
 
 
-def natural_comparison(levels: FloatArray) -> Comparison:
+def natural_comparison(levels: Sequence[float]) -> Comparison:
     """Return the comparison that needs no saying: the higher against the lower of two neighbouring levels, else a step.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from alldags.answers.comparison import natural_comparison
-    >>> natural_comparison(np.array([0.0, 1.0]))
+    >>> natural_comparison([0.0, 1.0])
     Comparison(low=0.0, high=1.0)
-    >>> natural_comparison(np.array([0.0, 1.0, 2.0])).is_step
+    >>> natural_comparison([0.0, 1.0, 2.0]).is_step
     True
     """
     two = len(levels) == 2 and levels[1] - levels[0] == 1.0
-    return Comparison(float(levels[0]), float(levels[1])) if two else Comparison()
-
-
-def some_levels(table: RowTable, name: str, most: int = 3) -> FloatArray:
-    """Return the distinct values of a column, sorted; not more than `most`."""
-    found: set[float] = set()
-    for block in table.batches([name]):
-        found.update(np.unique(block[:, 0]).tolist())
-        if len(found) >= most:
-            break
-    return np.array(sorted(found))[:most]
+    return Comparison(levels[0], levels[1]) if two else Comparison()
 
 
 def check_over(over: Any) -> None:
@@ -83,8 +74,8 @@ def chosen_rows(over: Any, treatment: str, table: RowTable) -> BoolArray | None:
         return None
     values = table.column(treatment)
     if isinstance(over, str):
-        levels = some_levels(table, treatment)
-        if len(levels) != 2:
+        levels = look_at_rows(table, [treatment])[treatment].two_values
+        if levels is None:
             raise AlldagsError(
                 f"over={over!r} needs a treatment with two values, {treatment!r} has more; give one truth value per row"
             )

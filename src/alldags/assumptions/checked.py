@@ -13,6 +13,7 @@ from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.misfit import Residuals, check_residuals
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
+from alldags.data.look import look_at_rows
 from alldags.data.record import MomentsSource
 from alldags.families.canonical import Canonical
 from alldags.graph.candidate import CandidateGraph
@@ -144,12 +145,8 @@ class Checked:
 
     def is_yes_no(self, name: str) -> bool:
         """Tell whether a variable has the values 0 and 1 only, from rows or, without them, from moments."""
-        if self.table is not None:
-            return all(np.isin(block, (0.0, 1.0)).all() for block in self.table.batches([name]))
-        rows, place = self.data.pooled, self.data.pooled.index[name]
-        mean, scale = rows.mean[place] * self.data.scale_of(name), self.data.scale_of(name)
-        square = rows.scatter[place, place] * scale**2 / rows.rows + mean**2
-        return bool(0.0 < mean < 1.0 and abs(square - mean) < 1e-9)
+        look = self.data.look(name) if self.table is None else look_at_rows(self.table, [name])[name]
+        return look.is_yes_no
 
 
 def _together(rows: ChildData, child: str, name: str) -> float:

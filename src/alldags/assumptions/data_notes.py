@@ -6,27 +6,24 @@ Each is one line. What moments show is noted whatever the data came from; the re
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from alldags.assumptions.examined import ExaminedEffect
+from alldags.data.look import ColumnLook
 from alldags.data.seen import Seen
 from alldags.graph.candidate import CandidateGraph
 from alldags.notes import Note
 from alldags.show.numbers import number
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import FloatArray
 
 COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
 _MEMBER = 1e-6  # of a weight, in standard deviations
-_TWO_VALUES = 1e-9
 _HEAVY = 0.5  # share of the sum of squares of one cell
-_FEW_ROWS = 20  # below, one cell may weigh much, and rows may happen to rise
 _CORRELATED = 0.3
 _NAMED = 4
-_ID = re.compile(r"(?i:(^|[_. -])(id|ids|uuid|guid|rowid|rownr))$|[a-z0-9]I[dD]$")
 
 
 def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
@@ -57,7 +54,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[Note, ...]:
     """Say that a variable is set to a value outside those that were observed."""
-    ends = None if seen is None else seen.ends(name)
+    ends = None if seen is None else seen.look(name).ends
     if ends is None:
         return ()
     low, high = ends
@@ -101,13 +98,13 @@ def _determined(
         members = tuple(names[i] for i in (*others.tolist(), place))
         if len(members) > 2 and names[place] not in paired and any(group.issuperset(members) for group in causes):
             slopes = weights[others] * spread[place] / spread[others]
-            dummies = all(_two_values(seen, name) == (0.0, 1.0) for name in members)
+            dummies = all(seen.look(name).is_yes_no for name in members)
             yield members, dummies and bool(np.allclose(slopes, -1.0, atol=1e-6))
 
 
 def _determined_words(seen: Seen, found: Sequence[tuple[tuple[str, ...], bool]]) -> Iterator[Note]:
     for members in (members for members, is_category in found if is_category):
-        total = sum(float(seen.moments.mean[seen.place(name)]) for name in members)
+        total = sum(float(seen.moments.mean[seen.moments.index[name]]) for name in members)
         yield Note(
             f"the 0/1 columns {_listed(members)} add up to {total:.0f} in every row (dummy trap): leave one out, as "
             "the reference",
@@ -171,38 +168,25 @@ def _dependencies(correlation: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         yield place, np.where(np.abs(weights) > _MEMBER, weights, 0.0)
 
 
-def _two_values(seen: Seen, name: str) -> tuple[float, float] | None:
-    """Return the two values of a column, None if there are more: then the variance is (mean - low) (high - mean)."""
-    place, moments = seen.place(name), seen.moments
-    mean, variance = float(moments.mean[place]), float(moments.scatter[place, place] / moments.n)
-    ends = seen.ends(name)
-    for low, high in ((0.0, 1.0), (1.0, 2.0)) if ends is None else (ends,):
-        if low < mean < high and math.isclose(variance, (mean - low) * (high - mean), rel_tol=_TWO_VALUES):
-            return low, high
-    return None
-
-
 # -- what rows show ----------------------------------------------------------------------------------------------------
 
 
 def _row_notes(seen: Seen) -> Iterator[Note]:
     """Say which columns have values that stand for missing ones, one cell that outweighs the rest, or row numbers."""
-    moments, profile = seen.moments, seen.moments.profile
-    if profile is None:
-        return
-    seen = Seen(moments.select(_numbers(seen)))
-    moments, coded = seen.moments, _codes(seen)
+    looks = seen.numbers()
+    coded = [look for look in looks if look.codes]
     if coded:
+        listed = _some(map(_coded, coded))
         yield Note(
-            f"values that look like codes for missing ones, far outside the rest: {_some(coded.values())}; they were "
-            "used as numbers: leave those cells empty and say what to do about missing values",
+            f"values that look like codes for missing ones, far outside the rest: {listed}; they were used as numbers: "
+            "leave those cells empty and say what to do about missing values",
             "check",
         )
-    heavy = _heavy_cells(seen)
-    shown = [text for name, text in heavy.items() if name not in coded]
-    if shown:
-        yield Note(f"one cell carries most of the sum of squares: {_some(shown)}; is it a typing error?", "check")
-    ids = [name for name, like in zip(moments.names, _like_ids(seen), strict=True) if like]
+    heavy = [look for look in looks if not look.codes and look.heaviest[1] > _HEAVY]
+    if heavy:
+        cells = _some(map(_heavy_cell, heavy))
+        yield Note(f"one cell carries most of the sum of squares: {cells}; is it a typing error?", "check")
+    ids = [look.name for look in looks if look.is_identifier]
     if ids:
         yield Note(
             f"{_listed(ids)} look{'s' if len(ids) == 1 else ''} like a row number or an identifier: leave it out of "
@@ -211,61 +195,14 @@ def _row_notes(seen: Seen) -> Iterator[Note]:
         )
 
 
-def _numbers(seen: Seen) -> list[str]:
-    """Return the columns that are numbers in the table, too."""
-    made = {column for one in seen.levels.values() for column in one.columns}
-    return [name for name in seen.moments.names if name not in made]
+def _coded(look: ColumnLook) -> str:
+    value, count = look.codes[-1]
+    return f"{number(value)} in {look.name!r} ({count:,} row{'s' * (count > 1)})"
 
 
-def _codes(seen: Seen) -> dict[str, str]:
-    """Return the columns with a value such as -99 apart from the others, in words."""
-    profile = seen.moments.profile
-    if profile is None:
-        return {}
-    found: dict[str, str] = {}
-    for place, name in enumerate(seen.moments.names):
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            end, rest, other = profile.ends[side, place], profile.rest[side, place], -profile.ends[1 - side, place]
-            count = int(profile.counts[side, place])
-            if count and _is_apart(sign * end, end, rest, other, side):
-                found[name] = f"{number(float(sign * end))} in {name!r} ({count:,} row{'s' * (count > 1)})"
-    return found
-
-
-def _is_apart(code: float, end: float, rest: float, other: float, side: int) -> bool:
-    """Tell whether a code is away from the other values, which go from `rest` to `other`."""
-    if not math.isfinite(rest) or rest >= other:
-        return False  # two values, or one
-    if side == 0 and code < 0 <= rest:
-        return code <= -9 or rest - end > other - rest
-    return abs(code) >= 77 and rest - end > other - rest
-
-
-def _heavy_cells(seen: Seen) -> dict[str, str]:
-    """Return the columns in which one cell carries most of the sum of squares, in words."""
-    moments, profile = seen.moments, seen.moments.profile
-    if profile is None or moments.n < _FEW_ROWS:
-        return {}
-    found = {}
-    for place, name in enumerate(moments.names):
-        ends = float(profile.low[place]), float(profile.high[place])
-        value = max(ends, key=lambda end: abs(end - moments.mean[place]))
-        share = (value - moments.mean[place]) ** 2 / moments.scatter[place, place]
-        if share > _HEAVY and _two_values(seen, name) is None:
-            found[name] = f"{number(value)} in {name!r} ({100 * min(share, 1.0):.0f}%)"
-    return found
-
-
-def _like_ids(seen: Seen) -> BoolArray:
-    """Tell which columns are row numbers, rise with them, or are whole numbers called an identifier, shape (m,)."""
-    moments, profile = seen.moments, seen.moments.profile
-    if profile is None or moments.n < _FEW_ROWS:
-        return np.zeros(len(moments.names), dtype=bool)
-    n, variance = moments.n, np.diag(moments.scatter) / moments.n
-    # a permutation of n whole numbers in a row has this variance, and nothing else between the same ends has by chance
-    counted = np.isclose(variance, (n**2 - 1) / 12, rtol=1e-9) & (profile.high - profile.low == n - 1)
-    named = np.array([_ID.search(name) is not None for name in moments.names]) & (profile.high - profile.low > 1)
-    return np.asarray(profile.whole & (counted | profile.rising | named))
+def _heavy_cell(look: ColumnLook) -> str:
+    value, share = look.heaviest
+    return f"{number(value)} in {look.name!r} ({100 * min(share, 1.0):.0f}%)"
 
 
 # -- one effect --------------------------------------------------------------------------------------------------------
@@ -275,7 +212,7 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     """Say that a yes/no outcome was taken for a number."""
     name, workings = effect.outcome, effect.posterior.workings
     said = any("may be yes/no" in note for note in workings.notes)
-    values = None if effect.measure or said or name in workings.data.families else _two_values(seen, name)
+    values = None if effect.measure or said or name in workings.data.families else seen.look(name).two_values
     if values == (0.0, 1.0):
         yield Note(
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.assumptions.regression import Fitted, RegressedBatch, score_tests
+from alldags.data.look import look_at_rows
 from alldags.typing import FloatArray
 
 _BINS = 10
 _KEPT = 5  # rows that stand out most
-_TWO_VALUES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,11 @@ def _curvature(fitted: Fitted) -> tuple[Curvature, ...]:
     names = ("fitted values", *fitted.of.causes)
     found = score_tests(fitted, lambda batch, eta: _squares(fitted, batch, eta))
     p, share = p_values(found.statistic), found.share
-    many = _many_values(fitted)
+    looks = look_at_rows(fitted.of.table, fitted.of.causes)
     return tuple(
         Curvature(name, float(p[i]), float(share[i]))
         for i, name in enumerate(names)
-        if math.isfinite(p[i]) and (i == 0 or many[i - 1])
+        if math.isfinite(p[i]) and (i == 0 or looks[name].can_bend)
     )
 
 
@@ -124,16 +124,6 @@ def _squares(fitted: Fitted, batch: RegressedBatch, eta: FloatArray) -> FloatArr
     own = eta if batch.offset is None else eta - batch.offset
     size = math.sqrt(max(float(np.square(fitted.coefficients[1:]).sum()), 1e-300))
     return np.column_stack([((own - fitted.coefficients[0]) / size) ** 2, batch.design[:, 1:] ** 2])
-
-
-def _many_values(fitted: Fitted) -> list[bool]:
-    """Tell which causes have more than two values: the square of one with two is a line."""
-    seen: list[set[float]] = [set() for _ in fitted.of.causes]
-    for batch in fitted.of.batches():
-        for values, column in zip(seen, batch.design[:, 1:].T, strict=True):
-            if len(values) <= _TWO_VALUES:
-                values.update(np.unique(column)[: _TWO_VALUES + 1].tolist())
-    return [len(values) > _TWO_VALUES for values in seen]
 
 
 def _spread(fitted: Fitted) -> tuple[float, float]:

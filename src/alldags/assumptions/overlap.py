@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.assumptions.checked import Checked, rows_of
-from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
+from alldags.assumptions.examined import ExaminedEffect
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.effects.regression import adjustment_set
 from alldags.families.yes_no import Bernoulli
@@ -163,7 +163,7 @@ def extrapolation_note(effect: ExaminedEffect) -> Iterator[Note]:
     data = posterior.workings.data
     covariates = data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
     work = posterior.rows * (1 + len(covariates)) ** 2
-    if not covariates or work > _MOST_WORK or not _may_be_yes_no(posterior, treatment):
+    if not covariates or work > _MOST_WORK or not data.look(treatment).is_yes_no:
         return
     table, _ = rows_of(posterior, (treatment, *covariates))
     if table is None:
@@ -174,7 +174,3 @@ def extrapolation_note(effect: ExaminedEffect) -> Iterator[Note]:
         found = overlap(of)
         if is_extrapolated(found):
             yield Note(extrapolation(found), "changes the answer")
-
-
-def _may_be_yes_no(posterior: ExaminedPosterior, name: str) -> bool:
-    return Checked(posterior.graphs, posterior.workings.data, None, None, None).is_yes_no(name)

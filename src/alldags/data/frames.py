@@ -93,8 +93,8 @@ def _as_eager_frame(table: Any) -> nw.DataFrame[Any]:
         raise repeated_names(_native_names(table)) from error
     if isinstance(frame, nw.LazyFrame):
         raise DataError(
-            f"the table is lazy ({_type_name(table)}): call .collect() first, or the equivalent that brings it into "
-            "memory; streaming comes later"
+            f"the table is lazy ({_type_name(table)}), of a kind that is not read in batches: call .collect(), or "
+            "the equivalent that brings it into memory; lazy frames of polars and relations of DuckDB go as they are"
         )
     if not isinstance(frame, nw.DataFrame):
         raise DataError(

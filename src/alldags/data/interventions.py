@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags.data.columns import Column, Reader
 from alldags.data.labels import is_nothing, label_reader
+from alldags.data.look import look_at_values
 from alldags.data.rows import Keys, RowGroups
 from alldags.data.source import Source
 from alldags.errors import DataError, did_you_mean
@@ -129,7 +130,7 @@ def _row_numbers(values: Column, rows: int, name: str) -> Column:
         raise DataError(
             f"{what} must be a column's name, one truth value per row, or row numbers from 0; got {values!r}"
         )
-    if len(values) == rows > 2 and set(np.unique(values).tolist()) <= {0, 1}:
+    if len(values) == rows > 2 and look_at_values(values).is_yes_no:
         raise DataError(f"{what} may be row numbers or zeros and ones: make truth values of it, with .astype(bool)")
     if values.min() < 0 or values.max() >= rows:
         raise DataError(f"{what}: row numbers go from 0 to {rows - 1}, got {values.min()} to {values.max()}")

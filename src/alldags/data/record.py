@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self, TypeVar
 
 import numpy as np
@@ -38,6 +39,11 @@ class MomentsRecord:
                 f"{self.scatter.shape}"
             )
 
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each column."""
+        return {name: i for i, name in enumerate(self.names)}
+
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, MomentsRecord):
             return NotImplemented
@@ -50,11 +56,10 @@ class MomentsRecord:
 
     def select(self, names: Sequence[str]) -> Self:
         """Return the moments of these columns, in this order."""
-        position = {name: i for i, name in enumerate(self.names)}
         for name in names:
-            if name not in position:
+            if name not in self.index:
                 raise DataError(f"column {name!r} is not in the data{did_you_mean(name, self.names)}")
-        rows = [position[name] for name in names]
+        rows = [self.index[name] for name in names]
         profile = None if self.profile is None else self.profile.select(rows)
         return type(self)(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names), profile=profile)
 

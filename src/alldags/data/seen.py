@@ -12,6 +12,7 @@ from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.arrow import is_number
 from alldags.data.frames import FrameSource
 from alldags.data.levels import CodedSource, Levels, is_numbers
+from alldags.data.look import ColumnLook, look_at
 from alldags.data.profile import Profile
 from alldags.data.record import MomentsRecord, MomentsSource
 from alldags.data.source import Source
@@ -64,18 +65,20 @@ class Seen:
     moments: MomentsRecord
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    _looks: dict[str, ColumnLook] = field(default_factory=dict, init=False, repr=False)
 
-    def place(self, name: str) -> int:
-        """Return the position of a variable."""
-        return self.moments.names.index(name)
+    def look(self, name: str) -> ColumnLook:
+        """Return what a variable, or one of the columns of a category, looks like."""
+        if name not in self._looks:
+            levels = self.levels.get(name)
+            known = name in self.moments.index
+            self._looks[name] = look_at(self.moments, name, levels) if known else ColumnLook(name, levels=levels)
+        return self._looks[name]
 
-    def ends(self, name: str) -> tuple[float, float] | None:
-        """Return the smallest and the largest value of a variable; None if no rows were seen."""
-        profile = self.moments.profile
-        if profile is None:
-            return None
-        place = self.place(name)
-        return float(profile.low[place]), float(profile.high[place])
+    def numbers(self) -> list[ColumnLook]:
+        """Return the looks of the columns that are numbers in the table, too."""
+        made = {column for one in self.levels.values() for column in one.columns}
+        return [self.look(name) for name in self.moments.names if name not in made]
 
 
 def plain(seen: Seen) -> tuple[dict[str, Any], dict[str, FloatArray]]:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from alldags.data.look import look_at_values
 from alldags.errors import DataError, require
 from alldags.typing import FloatArray
 
@@ -143,7 +144,7 @@ def standardised(covariates: FloatArray) -> FloatArray:
 
 def both_arms(treatment: FloatArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the outcomes of the untreated and of the treated."""
-    if not np.isin(treatment, (0.0, 1.0)).all():
+    if not look_at_values(treatment).is_yes_no:
         raise DataError("the treatment must be 0 or 1 in every row; recode it")
     arms = outcome[treatment == 0], outcome[treatment == 1]
     for name, arm in zip(("untreated", "treated"), arms, strict=True):

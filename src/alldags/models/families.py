@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from alldags.data.batches import RowTable
-from alldags.data.record import MomentsRecord, MomentsSource
+from alldags.data.look import look_at_rows
+from alldags.data.record import MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, EngineError, GraphError, PriorError, did_you_mean
 from alldags.families.base import Family
@@ -32,7 +33,6 @@ _NAMES: dict[str, Family | None] = {
     "poisson": Poisson(),
     "student": Student(),
 }
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,6 @@ class Opened:
     ----------
     source
         Opens it again: rows are read only if a child is not normal.
-    moments
-        Of all rows, in the user's units.
     drop_missing
         Whether rows with missing values are left out.
     options
@@ -52,7 +50,6 @@ class Opened:
     """
 
     source: Callable[[], Source]
-    moments: MomentsRecord | None
     drop_missing: bool = False
     options: tuple[str, ...] = ()
 
@@ -106,7 +103,7 @@ def with_families(
     if chosen and reason is not None:
         raise reason
     looks = () if families == "normal" else [name for name in children if name not in named]
-    looks = [name for name in looks if _may_be_yes_no(table.moments, name)]
+    looks = [name for name in looks if data.look(name).is_yes_no]
     if looks and isinstance(reason, DataError):
         return data, _lines_note(looks, str(reason))
     if reason is not None or not (chosen or looks):
@@ -114,7 +111,8 @@ def with_families(
     source = table.source()
     if isinstance(source, MomentsSource) and not chosen:
         return data, _no_rows_note(looks)
-    chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
+    rows = look_at_rows(RowTable(source.numbers(looks)), looks) if looks else {}
+    chosen.update({name: Bernoulli() for name in looks if rows[name].is_yes_no})
     return (_rows(chosen, source, table, data) if chosen else data), ()
 
 
@@ -184,21 +182,6 @@ def _unsuited(prior: Prior, engine: Engine) -> PriorError | EngineError | None:
 
 
 # -- looking at values -------------------------------------------------------------------------------------------------
-
-
-def _may_be_yes_no(moments: MomentsRecord | None, name: str) -> bool:
-    """Tell whether the sum of squares is the sum, as it is of zeros and ones: one look at moments that are there."""
-    if moments is None:
-        return False
-    place = moments.names.index(name)
-    total = moments.n * moments.mean[place]
-    squares = moments.scatter[place, place] + moments.n * moments.mean[place] ** 2
-    return bool(0.0 < moments.mean[place] < 1.0 and abs(squares - total) <= _ROUNDING * moments.n)
-
-
-def _is_yes_no(source: Source, name: str) -> bool:
-    """Tell whether a column is made of zeros and ones."""
-    return all(np.isin(block, (0.0, 1.0)).all() for block in RowTable(source.numbers([name])).batches([name]))
 
 
 def _no_rows_note(names: Sequence[str]) -> tuple[Note, ...]:

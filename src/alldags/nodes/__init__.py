@@ -1,8 +1,9 @@
 """The border between data and engines: `NodeProblem` goes in, `NodePosterior` comes out, one per child variable.
 
 A node's problem is a regression of the child on the terms of its candidate parents with a spike-and-slab prior, reduced
-to cross-products: no engine ever sees rows. Everything here is in *working units* (see `Prior.units`); total effects
-are turned into the user's units at the very end, where that is a single multiplication.
+to cross-products, which is all that a normal child with straight lines needs. The rows of others are read in batches:
+`engines.weighted` expands their likelihood into such a problem and weighs draws by the rows. Everything here is in
+*working units* (see `Prior.units`); effects are turned into the user's units at the end.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from alldags.data.batches import RowTable
+from alldags.data.look import ColumnLook, constant_columns
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
@@ -18,8 +19,6 @@ from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
-
-_ROUNDING = 1e-29  # of the squared mean: what rounding of the values leaves of the variance of a constant column
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +125,14 @@ class WorkingData:
     def knows(self, child: str) -> bool:
         """Whether there are rows that show what acts on a variable."""
         return self.own.get(child, self.pooled) is not None
+
+    def look(self, name: str) -> ColumnLook:
+        """Return what a variable looks like in the table as it was read or, where that is not kept, by its moments."""
+        if self.seen is not None:
+            return self.seen.look(name)
+        pooled, place = self.pooled, self.pooled.index[name]
+        mean, total = pooled.mean * self.scale, pooled.scatter[place, place] * self.scale[place] ** 2
+        return ColumnLook(name, pooled.rows, float(mean[place]), float(total) / pooled.rows)
 
     def undisturbed(self, names: Collection[str]) -> ChildData | None:
         """Return the moments of the rows in which none of these variables was set; None if there are none."""
@@ -273,8 +280,7 @@ def _regressed(data: ChildData | None, child: str) -> ChildData | None:
     if data is None:
         return None
     place = data.index[child]
-    total, center = data.scatter[place, place], data.mean[place]
-    return None if total <= _ROUNDING * data.rows * center**2 or total == 0.0 else data
+    return None if constant_columns(data.scatter[place, place], data.rows, data.mean[place]) else data
 
 
 def _child_data(moments: MomentsRecord, prior: Prior, scale: FloatArray) -> ChildData:
@@ -297,10 +303,9 @@ def _check_known(moments: MomentsRecord, variables: Sequence[str]) -> None:
 
 
 def _check_not_constant(moments: MomentsRecord) -> None:
-    with np.errstate(over="ignore"):  # beside a mean of 1e200 all that a number can hold is rounding
-        floor = _ROUNDING * moments.n * moments.mean**2
-    for name, value in zip(moments.names, np.diag(moments.scatter) <= floor, strict=True):
-        if value:
-            raise DataError(
-                f"column {name!r} is constant: it has no effect that data could show; remove it from the graph"
-            )
+    constant = constant_columns(np.diag(moments.scatter), moments.n, moments.mean)
+    for place in np.flatnonzero(constant).tolist():
+        raise DataError(
+            f"column {moments.names[place]!r} is constant: it has no effect that data could show; remove it from the "
+            "graph"
+        )

@@ -72,7 +72,7 @@ class Recipe:
         if self.rows is None:
             return None
         table = {name: self.rows.column(name) for name in self.rows.columns.names}
-        return Opened(partial(open_source, table), self.parts[0].without())
+        return Opened(partial(open_source, table))
 
 
 def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:

@@ -17,7 +17,7 @@ from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.nodes.data import ChildData, WorkingData
+from alldags.nodes.data import ChildData
 from alldags.results.hidden_line import hidden_line
 from alldags.results.quantity import Quantity
 from alldags.show.summary import (
@@ -80,7 +80,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         converged=effect.converged,
         given_effect=_given_effect(effect, level),
         prior_no_path=_prior_no_path(effect),
-        is_binary=_is_binary(posterior.workings.data, effect.treatment),
+        is_binary=posterior.workings.data.look(effect.treatment).is_yes_no,
         least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
         computed=computed_line(engine_names(effect).values()),
@@ -90,8 +90,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         missing=_missing(effect),
         clusters=_clusters(effect),
         measure=effect.measure,
-        treatment_words=_words(posterior.workings.data, effect.treatment),
-        outcome_words=_words(posterior.workings.data, effect.outcome),
+        treatment_words=posterior.workings.data.look(effect.treatment).words,
+        outcome_words=posterior.workings.data.look(effect.outcome).words,
         **_directions(effect),
     )
     return replace(found, **_by_kind(effect, level))
@@ -214,20 +214,6 @@ def _prior_no_path(effect: Effect) -> float | None:
     if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
     return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
-
-
-def _is_binary(data: WorkingData, name: str) -> bool:
-    """Tell whether a variable is coded 0 and 1: only then is its variance ``mean (1 - mean)``, all values inside."""
-    pooled, place = data.pooled, data.pooled.index[name]
-    mean = float(pooled.mean[place] * data.scale[place])
-    variance = float(pooled.scatter[place, place] * data.scale[place] ** 2 / pooled.rows)
-    return 0.0 < mean < 1.0 and math.isclose(variance, mean * (1.0 - mean), rel_tol=1e-9)
-
-
-def _words(data: WorkingData, name: str) -> tuple[str, str] | None:
-    """Return what 0 and 1 stand for in a column of two words or truth values."""
-    levels = None if data.seen is None else data.seen.levels.get(name)
-    return None if levels is None or levels.is_category else (levels.words[0], levels.words[1])
 
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:

@@ -36,9 +36,7 @@ def treatment_value(effect: Effect, value: Any, what: str = "the value the treat
     >>> treatment_value(effect, "yes"), treatment_value(effect, 0)
     (1.0, 0.0)
     """
-    seen = effect.posterior.workings.data.seen
-    levels = None if seen is None else seen.levels.get(effect.treatment)
-    words = () if levels is None or levels.is_category else levels.words
+    words = effect.posterior.workings.data.look(effect.treatment).words or ()
     if isinstance(value, bool | np.bool_) and words == ("False", "True"):
         return float(value)
     if not isinstance(value, str):

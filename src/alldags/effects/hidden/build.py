@@ -68,10 +68,6 @@ def _has_structure(model: FittedGraph, span: Span) -> bool:
 
 
 def _sample(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
-    if node.problem.loadings is not None:
-        raise AlldagsError(
-            f"the regression of {node.problem.child!r} has terms that are not variables; sensitivity needs plain ones"
-        )
     coefficients, variance = node.draw(size, rng)
     return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 

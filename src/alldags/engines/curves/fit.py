@@ -12,6 +12,7 @@ from alldags.columns.learned import Along
 from alldags.columns.line import Line
 from alldags.columns.products import Times
 from alldags.columns.rows import Rows
+from alldags.data.look import look_at_values
 from alldags.engines.curves.drives import raised_by_link
 from alldags.engines.curves.make import base_columns, bends_of, given_columns
 from alldags.engines.curves.moments import ArmMoments, arm_moments
@@ -95,8 +96,8 @@ def _arms(spec: CurvedSpec, sample: RowValues) -> FloatArray | None:
     if spec.treatment is None or spec.treatment not in spec.causes or not isinstance(spec.terms, Terms):
         return None
     values = sample.values[spec.treatment]
-    levels = np.unique(values)
-    if len(levels) != 2:
+    levels = look_at_values(values).two_values
+    if levels is None:
         return None
     counts = np.array([(values == level).sum() for level in levels])
     if counts.min() < _LEAST_ROWS:

@@ -10,6 +10,7 @@ from alldags.columns.base import Column, RowValues
 from alldags.columns.bends import Bend
 from alldags.columns.line import Line
 from alldags.columns.products import Clipped, Given
+from alldags.data.look import look_at_values
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.errors import DataError
 from alldags.graph.terms import GivenTerm, Terms
@@ -18,12 +19,6 @@ from alldags.typing import BoolArray, FloatArray
 _WIDE = 2.5  # standard deviations beyond which a factor of a product is held
 _TAIL = 0.01  # quantile, likewise
 _FEW_ROWS = 40  # in an arm: with less nothing is learned from it
-_LEVELS = 2
-
-
-def is_two_valued(values: FloatArray) -> bool:
-    """Tell whether a column has two values."""
-    return len(np.unique(values)) <= _LEVELS
 
 
 def base_columns(
@@ -73,7 +68,7 @@ def _arms(treatment: str | None, rows: RowValues) -> list[BoolArray]:
 
 def bends_of(name: str, values: FloatArray, knots: int) -> list[Column]:
     """Return bends at inner quantiles of a variable; none if it has two values."""
-    if knots == 0 or is_two_valued(values):
+    if knots == 0 or not look_at_values(values).can_bend:
         return []
     places = np.unique(np.quantile(values, np.linspace(0.0, 1.0, knots + 2)[1:-1]))
     return [Bend(name, float(knot)) for knot in places if values.min() < knot < values.max()]
@@ -94,7 +89,7 @@ def _products(
     found: list[Column] = []
     for place, first in enumerate(chosen):
         for second in chosen[place:]:
-            if first == second and is_two_valued(rows.values[first]):
+            if first == second and not look_at_values(rows.values[first]).can_bend:
                 continue
             pair = limits[first], limits[second]
             center, low, high = (tuple(values) for values in zip(*pair, strict=True))
@@ -105,7 +100,7 @@ def _products(
 def _limits(values: FloatArray) -> tuple[float, float, float]:
     """Return centre, lower and upper limit of a factor of a product."""
     center, scale = float(values.mean()), float(values.std())
-    if is_two_valued(values):
+    if not look_at_values(values).can_bend:
         return center, float(values.min()), float(values.max())
     low, high = np.quantile(values, [_TAIL, 1.0 - _TAIL])
     low, high = max(float(low), center - _WIDE * scale), min(float(high), center + _WIDE * scale)
