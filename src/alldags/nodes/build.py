@@ -123,20 +123,20 @@ def column_terms(terms: NodeTerms, columns: Mapping[str, tuple[str, ...]]) -> No
     Parameters
     ----------
     terms
-        One for each parent, nothing cleared.
+        One for each parent; what is cleared is a number, of numbers.
     columns
         The columns that stand for a parent, where that is not the one of its name.
     """
+    if columns.keys().isdisjoint(terms.names):
+        return terms
     written = [columns.get(name, (name,)) for name in terms.names]
     groups = tuple(number for number, names in enumerate(written) for _ in names)
-    if len(groups) == len(terms.names):
-        groups = ()
-    return NodeTerms(
-        terms.child,
-        tuple(name for names in written for name in names),
-        tuple(terms.probability[number] for number in groups) or terms.probability,
-        None if terms.raised is None else tuple(terms.raised[number] for number in groups) or terms.raised,
-        groups=groups or None,
+    return replace(
+        terms,
+        names=tuple(name for names in written for name in names),
+        probability=tuple(terms.probability[number] for number in groups),
+        raised=None if terms.raised is None else tuple(terms.raised[number] for number in groups),
+        groups=groups,
     )
 
 
