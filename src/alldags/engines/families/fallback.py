@@ -26,6 +26,7 @@ from alldags.engines.families.chains import (
 from alldags.engines.families.expansion import Design, Expanded
 from alldags.engines.families.posterior import FamilyDiagnostics, FamilyPosterior
 from alldags.engines.families.weighing import WeightedDraws, log_weights_of
+from alldags.engines.suits import check_single
 from alldags.nodes.family import AnyFamily, Bernoulli
 from alldags.nodes.problem import NodeProblem
 from alldags.typing import FloatArray
@@ -85,6 +86,7 @@ def sampled_posterior(
 
 def _advance(design: Design, expanded: Expanded, problem: NodeProblem, state: Any, out: FloatArray) -> None:
     """Go on with one chain and write its steps."""
+    check_single("the sampler of yes/no outcomes and counts", problem)
     from alldags.kernels.counts import run_count_chain
     from alldags.kernels.polya_gamma import run_chain
 

@@ -22,6 +22,7 @@ from alldags.engines.families.chains import (
 from alldags.engines.families.heavy_design import HeavyDesign, Matched, log_weights_of
 from alldags.engines.families.student_posterior import StudentDiagnostics, StudentPosterior
 from alldags.engines.families.weighing import WeightedDraws
+from alldags.engines.suits import check_single
 from alldags.nodes.heavy import Student
 from alldags.nodes.problem import NodeProblem, Origin
 from alldags.priors.noise import UnknownNoise
@@ -79,6 +80,7 @@ def sampled_student(
 
 def _advance(design: HeavyDesign, problem: NodeProblem, state: Any, out: FloatArray) -> None:
     """Go on with one chain and write its steps."""
+    check_single("the sampler of noise with heavy tails", problem)
     from alldags.kernels.student import run_student_chain
 
     stream, present, z, place, precision = state
