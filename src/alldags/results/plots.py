@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.errors import AlldagsError
+from alldags.nodes.onto import ParentsPosterior
 from alldags.results.measures import is_risk
 from alldags.results.treatment_values import treatment_values
 
@@ -229,7 +230,9 @@ class PosteriorPlots:
                 f"the regression of {child!r} was computed by {node.diagnostics.engine!r} and has no chains to draw; "
                 "chains come from engine='mcmc'"
             )
-        data = self.posterior._data
-        units = np.array([data.unit(parent, child) for parent in node.parents])
-        largest = np.argsort(-np.abs(node.mean * units), kind="stable")[:limit]
-        return plot_traces([node.parents[i] for i in largest], (trace * units)[:, :, largest], child, ax)
+        places = node.places if isinstance(node, ParentsPosterior) else np.arange(len(node.parents))  # those of numbers
+        names = [name for name in node.parents if name not in self.posterior._data.categories]
+        units = np.array([self.posterior._data.unit(parent, child) for parent in names])
+        means = trace[:, :, places] * units
+        largest = np.argsort(-np.abs(means.mean(axis=(0, 1))), kind="stable")[:limit]
+        return plot_traces([names[i] for i in largest], means[:, :, largest], child, ax)
