@@ -15,6 +15,7 @@ from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.weighted.posterior import WeightedPosterior
 from alldags.families.base import Family
 from alldags.models.fitted import FittedGraph
+from alldags.nodes.onto import ParentsPosterior
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
@@ -79,10 +80,11 @@ class NodeSample:
 
     def partner(self, rng: np.random.Generator) -> NodeSample:
         """Return draws of the same node with the same columns present and other coefficients."""
-        other = draw_partners(self.node.problem, self.coefficients, self.variance, rng)
-        if not isinstance(self.node, WeightedPosterior):
+        assert isinstance(self.known, NodePosterior)
+        other = draw_partners(self.known.problem, self.coefficients, self.variance, rng)
+        if not isinstance(self.known, WeightedPosterior):
             return self._with(other, self.intercept, self.variance)
-        quadratic = self.node.quadratic
+        quadratic = self.known.quadratic
         spread = rng.standard_normal(self.size) * quadratic.intercept_spread(1.0 / self.variance)
         return self._with(other, quadratic.intercept(other) + spread, self.variance)
 
@@ -104,8 +106,9 @@ def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Genera
     node, columns, family = model.node(child), model.columns(child), model.data.families.get(child)
     if isinstance(node, CurvedPosterior):
         return NodeSample(node, node.over_columns, columns, family, *node.over_columns.draw(size, rng))
-    if isinstance(node, WeightedPosterior):
-        drawn = node.draw_with_intercept(size, rng)
-        return NodeSample(node, node, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision)
-    coefficients, variance = node.draw(size, rng)
-    return NodeSample(node, node, columns, family, coefficients, np.zeros(size), variance)
+    known = node.columns if isinstance(node, ParentsPosterior) else node
+    if isinstance(known, WeightedPosterior):
+        drawn = known.draw_with_intercept(size, rng)
+        return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision)
+    coefficients, variance = known.draw(size, rng)
+    return NodeSample(node, known, columns, family, coefficients, np.zeros(size), variance)

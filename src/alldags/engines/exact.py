@@ -60,6 +60,7 @@ class Exact:
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = None
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     max_parents: int | None = None
     threads: int = 1

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from alldags.errors import AlldagsError
+from alldags.nodes.build import build
+from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
 
@@ -14,14 +19,35 @@ def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePo
     Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed,
     or derived columns are made from the rows.
     """
-    if spec.is_plain:
-        posterior = engine(spec.problem(), rng)
-        posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
-        return posterior
-    if spec.family is not None:
-        from alldags.engines.weighted.fit import fit_rows
+    if spec.child in spec.data.categories:
+        return _root(spec)
+    if spec.wanted is not None:
+        from alldags.engines.curves.fit import fit_curves
 
-        return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
-    from alldags.engines.curves.fit import fit_curves
+        return fit_curves(spec, rng)
+    posterior = _over_columns(spec, engine, rng)
+    posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
+    several = len(posterior.parents) > len(spec.terms.names)
+    return ParentsPosterior(posterior, spec.terms.names) if several else posterior
 
-    return fit_curves(spec, rng)
+
+def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Return the posterior over lines and levels."""
+    if spec.family is None:
+        return engine(spec.problem(), rng)
+    from alldags.engines.weighted.fit import fit_rows
+
+    return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
+
+
+def _root(spec: NodeSpec) -> RootCategory:
+    """Return the node of a category, which nothing may act on."""
+    if spec.terms.names:
+        shown = ", ".join(map(repr, spec.terms.names[:4]))
+        raise AlldagsError(
+            f"{spec.child!r} is a category, which no straight line describes, and {shown} may act on it: leave out the "
+            "edges into it, or compare two levels: keep their rows alone, or make a 0/1 column of one level against "
+            "the others"
+        )
+    own = replace(spec.terms, child=spec.data.categories[spec.child][0])
+    return RootCategory(replace(build(spec.data.of(spec.child), own, spec.prior), child=spec.child))

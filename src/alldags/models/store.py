@@ -196,24 +196,12 @@ class NodeStore:
             return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
-        engine = key.engine or self.engine
-        if not key.data.categories.keys().isdisjoint((key.child, *key.terms.names)):
-            return _fit_categories(key, engine, self.stream(key.child))
-        return fit_node(key.spec, engine, self.stream(key.child))
+        return fit_node(key.spec, key.engine or self.engine, self.stream(key.child))
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
         key = (*self._seed.spawn_key, 0, self._place[child])
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
-
-
-def _fit_categories(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
-    """Fit a node with a category among its candidate causes."""
-    from alldags.models.categories import fit_with_categories
-
-    posterior = fit_with_categories(key.data, key.terms, key.prior, engine, rng)
-    posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
-    return posterior
 
 
 def _fit_there(store: NodeStore, key: NodeKey) -> NodePosterior:

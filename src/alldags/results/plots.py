@@ -12,6 +12,7 @@ import numpy as np
 from alldags import checks
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
+from alldags.nodes.onto import ParentsPosterior
 from alldags.results.by_rows import fitted_rows
 from alldags.results.treatment_values import treatment_values
 
@@ -258,6 +259,9 @@ class PosteriorPlots:
                 "chains come from engine='mcmc'"
             )
         data = self.posterior.workings.data
-        units = np.array([data.unit(parent, child) for parent in node.parents])
-        largest = np.argsort(-np.abs(node.mean * units), kind="stable")[:limit]
-        return plot_traces([node.parents[i] for i in largest], (trace * units)[:, :, largest], child, ax)
+        places = node.places if isinstance(node, ParentsPosterior) else np.arange(len(node.parents))  # those of numbers
+        names = [name for name in node.parents if name not in data.categories]
+        units = np.array([data.unit(parent, child) for parent in names])
+        means = trace[:, :, places] * units
+        largest = np.argsort(-np.abs(means.mean(axis=(0, 1))), kind="stable")[:limit]
+        return plot_traces([names[i] for i in largest], means[:, :, largest], child, ax)

@@ -57,6 +57,11 @@ class Layout:
         return 1 << (len(self.first) - 1)
 
     @cached_property
+    def groups(self) -> list[IntArray]:
+        """The uncertain columns of each group, in the order of columns."""
+        return sorted((columns for _, columns in self.bits), key=lambda columns: int(columns[0]))
+
+    @cached_property
     def bits(self) -> list[tuple[int, IntArray]]:
         """For each group of the walk, which bit of the number of a set it is, and its uncertain columns."""
         order = np.arange(self.first[-1]) if self.order is None else self.order
