@@ -27,8 +27,8 @@ def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePo
         return fit_curves(spec, rng)
     posterior = _over_columns(spec, engine, rng)
     posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
-    several = len(posterior.parents) > len(spec.terms.names)
-    return ParentsPosterior(posterior, spec.terms.names) if several else posterior
+    own = posterior.parents == spec.terms.names
+    return posterior if own else ParentsPosterior(posterior, spec.terms.names)
 
 
 def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:

@@ -136,7 +136,7 @@ def column_terms(terms: NodeTerms, columns: Mapping[str, tuple[str, ...]]) -> No
         names=tuple(name for names in written for name in names),
         probability=tuple(terms.probability[number] for number in groups),
         raised=None if terms.raised is None else tuple(terms.raised[number] for number in groups),
-        groups=groups,
+        groups=groups if len(groups) > len(terms.names) else None,
     )
 
 
