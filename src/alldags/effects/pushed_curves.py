@@ -8,6 +8,7 @@ noise of every row, the same under both values of the treatment.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,24 +16,16 @@ from functools import cached_property
 import numpy as np
 
 from alldags.effects.comparison import Comparison
+from alldags.effects.moved_columns import MovedColumns, MovedPass, TermDraws, drawn_terms, mean_terms, term_error
 from alldags.models.terms.columns import RowValues
 from alldags.models.terms.node import TermNode
-from alldags.models.terms.structures import Draws, StructureFit
+from alldags.models.terms.structures import POOL
 from alldags.typing import BoolArray, FloatArray
 
 MOST_ROWS = 1000  # that are pushed; of more a random part
 _MEAN_DRAWS = 400  # behind a mean that has no closed form
-
-
-@dataclass(frozen=True, eq=False)
-class _NodeDraw:
-    """One draw of a node: its structure, coefficients, intercepts of the arms, noise sds, and whether T is no cause."""
-
-    fit: StructureFit
-    coefficients: FloatArray
-    intercepts: FloatArray
-    sds: FloatArray
-    absent: bool
+_BLOCK_VALUES = 2**19  # rows times draws times values of the treatment that are pushed together
+_STEP = 0.05  # of a variable's standard deviation, by which it is moved to see what that does to the outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,97 +89,90 @@ class PushedCurves:
 
     # -- pushing -------------------------------------------------------------------------------------------------------
 
-    def _starts(self, rows: RowValues) -> tuple[FloatArray, FloatArray]:
+    def _starts(self, rows: RowValues) -> FloatArray:
+        """Return the two values that the treatment of each row is set to, shape (2, rows)."""
         values = rows.values[self.treatment]
-        low, high = self.comparison.shifts(values)
-        return values + low, values + high
+        if self.comparison.values is not None:
+            return np.array([np.full(rows.count, x) for x in self.comparison.values])
+        return np.array([values + shift for shift in self.comparison.shifts(values)])
+
+    def _columns(self, rows: RowValues) -> dict[str, MovedColumns]:
+        between = frozenset(self.nodes)
+        return {name: MovedColumns(node, rows, self.treatment, between) for name, node in self.nodes.items()}
+
+    @cached_property
+    def _own_columns(self) -> dict[str, MovedColumns]:
+        return self._columns(self.rows)
+
+    def _passes(self, rows: RowValues, starts: FloatArray) -> dict[str, MovedPass]:
+        """Return the regressions with the treatment of each row at S values, shape (S, rows)."""
+        columns = self._own_columns if rows is self.rows else self._columns(rows)
+        return {name: one.at(starts) for name, one in columns.items()}
+
+    def _sampled(self, rows: RowValues, starts: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outcomes of rows with the treatment at each of S values, shape (S, size, rows)."""
+        draws = {name: drawn_terms(node, size, rng) for name, node in self.nodes.items()}
+        passes = self._passes(rows, starts)
+        out = np.empty((len(starts), size, rows.count))
+        step = max(1, _BLOCK_VALUES // max(starts.size, 1))
+        for first in range(0, size, step):
+            block = slice(first, min(first + step, size))
+            part = {name: found.taken(block) for name, found in draws.items()}
+            out[:, block] = self._pushed(passes, {**rows.values, self.treatment: starts[:, None]}, part, rng)
+        return out
 
     def _pushed(
-        self, rows: RowValues, start: FloatArray, draw: Mapping[str, _NodeDraw], noise: Mapping[str, FloatArray]
+        self,
+        passes: Mapping[str, MovedPass],
+        now: dict[str, FloatArray],
+        draws: Mapping[str, TermDraws],
+        rng: np.random.Generator,
     ) -> FloatArray:
-        """Return the outcome's mean of each row under one draw, shape (rows,)."""
-        now = rows.put({self.treatment: start})
-        value = start
-        for name, node in self.nodes.items():
-            value = self._predicted(node, draw[name], now, rows)
-            if name in noise:
-                arm = node.arm_of(now)
-                value = value + node.unit * draw[name].sds[arm] * noise[name]
-            now = now.put({name: value})
-        return value
-
-    @staticmethod
-    def _predicted(node: TermNode, draw: _NodeDraw, now: RowValues, own: RowValues) -> FloatArray:
-        arm = node.arm_of(own if draw.absent else now)
-        base = node.base(now)
-        structure = draw.fit.structure
-        design = base[:, structure.places] * structure.active[arm]
-        return np.asarray(node.center + node.unit * (draw.intercepts[arm] + design @ draw.coefficients))
-
-    def _node_draws(self, node: TermNode, size: int, rng: np.random.Generator) -> list[_NodeDraw]:
-        found = []
-        arms = len(node.moments.rows)
-        for count, fit in zip(rng.multinomial(size, node.weights), node.fits, strict=True):
-            draws = fit.draw(count, rng)
-            noise = rng.standard_normal((arms, count))
-            intercepts = np.array([node.intercept(fit, draws, arm, noise[arm]) for arm in range(arms)])
-            sds = np.sqrt(np.array([draws.variance, draws.variance * draws.ratio]))
-            absent = rng.random(count) < node.no_effect
-            found += [
-                _NodeDraw(fit, draws.coefficients[i], intercepts[:, i], sds[:arms, i], bool(absent[i]))
-                for i in range(count)
-            ]
-        return [found[i] for i in rng.permutation(size)]
-
-    def _sampled(self, rows: RowValues, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return outcomes of rows under both values of the treatment, shape (2, size, rows)."""
-        draws = {name: self._node_draws(node, size, rng) for name, node in self.nodes.items()}
-        out = np.empty((2, size, rows.count))
-        outcome = list(self.nodes)[-1]
-        for i in range(size):
-            noise = (
-                {}
-                if self.is_straight
-                else {name: rng.standard_normal(rows.count) for name in self.nodes if name != outcome}
-            )
-            draw = {name: found[i] for name, found in draws.items()}
-            for place, start in enumerate(self._starts(rows)):
-                out[place, i] = self._pushed(rows, start, draw, noise)
-        return out
+        """Return the outcome's mean of each row under some draws, shape (S, draws, rows)."""
+        *between, outcome = self.nodes
+        noise: dict[str, FloatArray] = {}
+        if not self.is_straight:  # one number for each draw, variable and row, the same under all values
+            shape = (draws[outcome].size, len(between), now[self.treatment].shape[-1])
+            noise = dict(zip(between, np.moveaxis(rng.standard_normal(shape), 1, 0), strict=True))
+        for name, one in passes.items():
+            now[name] = one.values(draws[name], now, noise.get(name))
+        return now[outcome]
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def _means(self) -> tuple[float, float]:
-        """Posterior mean and its Monte-Carlo error."""
+        """Posterior mean, and its Monte-Carlo error from the choice of rows and draws."""
         rows = self.rows
+        starts = self._starts(rows)
         if self.is_straight:
-            gap = self._forward(rows, 1) - self._forward(rows, 0)
-            return float(gap.mean()), float(gap.std()) / np.sqrt(rows.count) * np.sqrt(self._left_out)
-        both = self._sampled(rows, _MEAN_DRAWS, np.random.default_rng([self.seed, 1]))
-        gap = both[1] - both[0]
-        by_draw, by_row = gap.mean(axis=1), gap.mean(axis=0)
-        error = np.hypot(
-            by_draw.std() / np.sqrt(_MEAN_DRAWS), by_row.std() / np.sqrt(rows.count) * np.sqrt(self._left_out)
-        )
-        return float(by_draw.mean()), float(error)
+            low, high = self._forward(rows, starts)
+            gap = high - low
+            return float(gap.mean()), self._rows_error(gap)
+        low, high = self._sampled(rows, starts, _MEAN_DRAWS, np.random.default_rng([self.seed, 1]))
+        by_draw, by_row = (high - low).mean(axis=1), (high - low).mean(axis=0)
+        chance = float(by_draw.std()) * math.sqrt(1.0 / _MEAN_DRAWS + 1.0 / POOL)
+        return float(by_draw.mean()), math.hypot(chance, self._rows_error(by_row))
 
-    def _forward(self, rows: RowValues, which: int) -> FloatArray:
-        """Return the posterior mean outcome of each row by the forward pass, shape (rows,)."""
-        now = rows.put({self.treatment: self._starts(rows)[which]})
-        value = now.values[self.treatment]
-        for name, node in self.nodes.items():
-            value = np.zeros(rows.count)
-            for weight, fit in zip(node.weights, node.fits, strict=True):
-                mean = Draws(fit.mean[None], np.zeros(1), np.ones(1))
-                arms = range(len(node.moments.rows))
-                intercepts = np.array([node.intercept(fit, mean, arm)[0] for arm in arms])
-                for share, absent in ((1.0 - node.no_effect, False), (node.no_effect, True)):
-                    if share > 0.0:
-                        draw = _NodeDraw(fit, fit.mean, intercepts, np.zeros(len(intercepts)), absent)
-                        value += weight * share * self._predicted(node, draw, now, rows)
-            now = now.put({name: value})
-        return value
+    def _rows_error(self, gap: FloatArray) -> float:
+        """Return the error of a mean over rows, shape (rows,), of which some were not pushed."""
+        return float(gap.std()) / math.sqrt(len(gap)) * math.sqrt(self._left_out)
+
+    def _forward(self, rows: RowValues, starts: FloatArray) -> FloatArray:
+        """Return the posterior mean outcome of each row by the forward pass, shape (S, rows)."""
+        passes = self._passes(rows, starts)
+        return self._carried(passes, {**rows.values, self.treatment: starts[:, None]})[list(self.nodes)[-1]][:, 0]
+
+    def _carried(self, passes: Mapping[str, MovedPass], now: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return `now` with what some regressions make of it by their posterior means, shape (S, 1, rows) each."""
+        for name, one in passes.items():
+            draws, shares = self._mean_terms[name]
+            now[name] = np.einsum("d,sdn->sn", shares, one.values(draws, now))[:, None]
+        return now
+
+    @cached_property
+    def _mean_terms(self) -> dict[str, tuple[TermDraws, FloatArray]]:
+        return {name: mean_terms(node) for name, node in self.nodes.items()}
 
     @property
     def mean(self) -> float:
@@ -195,13 +181,13 @@ class PushedCurves:
 
     @property
     def mean_error(self) -> float:
-        """Monte-Carlo standard error of the mean."""
-        return self._means[1]
+        """Monte-Carlo standard error of the mean: of rows and draws that were chosen, and of every regression."""
+        return math.hypot(self._means[1], self._nodes_error)
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the average effect, shape (size,)."""
-        both = self._sampled(self.rows, size, rng)
-        gap = both[1] - both[0]
+        low, high = self._sampled(self.rows, self._starts(self.rows), size, rng)
+        gap = high - low
         found = gap.mean(axis=1)
         if self.population:
             spread = np.sqrt(gap.var(axis=1) / (self.rows.count + 1.0))
@@ -210,22 +196,50 @@ class PushedCurves:
 
     def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""
-        both = self._sampled(rows, size, rng)
-        gap = both[1] - both[0]
+        starts = self._starts(rows)
+        low, high = self._sampled(rows, starts, size, rng)
+        gap = high - low
         if self.is_straight:
-            return self._forward(rows, 1) - self._forward(rows, 0), gap
+            low, high = self._forward(rows, starts)
+            return high - low, gap
         return gap.mean(axis=0), gap
 
     def level_mean(self, x: float) -> float:
         """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
-        fixed = self._fixed(x)
+        starts = np.full((1, self.rows.count), x)
         if self.is_straight:
-            return float(fixed._forward(self.rows, 0).mean())
-        return float(fixed._sampled(self.rows, _MEAN_DRAWS, np.random.default_rng([self.seed, 1]))[0].mean())
-
-    def _fixed(self, x: float) -> PushedCurves:
-        return PushedCurves(self.nodes, self.treatment, self.chosen, False, Comparison(x, x), self.seed)
+            return float(self._forward(self.rows, starts).mean())
+        return float(self._sampled(self.rows, starts, _MEAN_DRAWS, np.random.default_rng([self.seed, 1])).mean())
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        return np.asarray(self._fixed(x)._sampled(self.rows, size, rng)[0].mean(axis=1))
+        return np.asarray(self._sampled(self.rows, np.full((1, self.rows.count), x), size, rng)[0].mean(axis=1))
+
+    # -- the error of the regressions ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _nodes_error(self) -> float:
+        """What the Monte-Carlo errors of the regressions make of the mean, to first order, at the posterior means."""
+        rows, starts = self.rows, self._starts(self.rows)
+        passes = self._passes(rows, starts)
+        now = self._carried(passes, {**rows.values, self.treatment: starts[:, None]})
+        errors = []
+        for name, node in self.nodes.items():
+            slopes = self._slopes(passes, now, name)
+            causes = [rows.put({key: now[key][place, 0] for key in self._moved}) for place in range(2)]
+            errors.append(term_error(node, rows, causes, np.array([-1.0, 1.0])[:, None] * slopes / rows.count))
+        return math.hypot(*errors)
+
+    @property
+    def _moved(self) -> tuple[str, ...]:
+        return (self.treatment, *self.nodes)
+
+    def _slopes(self, passes: Mapping[str, MovedPass], now: Mapping[str, FloatArray], name: str) -> FloatArray:
+        """Return by how much the outcome of each row moves with a variable on the way, shape (2, rows)."""
+        names = list(self.nodes)
+        later = {key: passes[key] for key in names[names.index(name) + 1 :]}
+        if not later:
+            return np.ones(now[name][:, 0].shape)
+        step = _STEP * self.nodes[name].unit
+        ends = [self._carried(later, {**now, name: now[name] + sign * step})[names[-1]][:, 0] for sign in (-1.0, 1.0)]
+        return np.asarray((ends[1] - ends[0]) / (2.0 * step))

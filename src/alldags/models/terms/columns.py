@@ -5,6 +5,7 @@ Each column knows its variables and in which of them it is a straight line; `val
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -153,10 +154,11 @@ class Given:
         return len(inside) == 1 and not inside[0].function
 
     def values(self, rows: RowValues) -> FloatArray:
-        product = np.ones(rows.count)
-        for factor in self.term.factors:
-            product = product * _FUNCTIONS[factor.function](np.asarray(rows.values[factor.variable], dtype=float))
-        return product
+        parts = (
+            _FUNCTIONS[factor.function](np.asarray(rows.values[factor.variable], dtype=float))
+            for factor in self.term.factors
+        )
+        return np.asarray(math.prod(parts))
 
 
 def _itself(values: FloatArray) -> FloatArray:

@@ -110,6 +110,11 @@ class TermNode:
         mean, _ = self.raw.pooled
         return np.asarray((matrix_of(self.columns, rows) - mean[:-1]) / self.raw.scale[:-1])
 
+    def some(self, places: IntArray, rows: RowValues) -> FloatArray:
+        """Return some of the standardised base columns, a row each, shape (columns, rows)."""
+        matrix = matrix_of(tuple(self.columns[place] for place in places), rows)
+        return np.ascontiguousarray(((matrix - self.raw.pooled[0][places]) / self.raw.scale[places]).T)
+
     def arm_of(self, rows: RowValues) -> IntArray:
         """Return the arm of each row, shape (rows,)."""
         if self.arms is None:
