@@ -50,7 +50,8 @@ def fit_structures(spec: CurvedSpec, rng: np.random.Generator) -> Averaged:
     moments = raw.standardised()
     raised = raised_by_link(spec, columns, arms, moments, rng)
     chosen = [item.varying(moments) for item in _structures(spec, columns, len(moments.rows), raised)]
-    asked = [_asked(spec, columns, raw, item, moments, sample) for item in chosen]
+    changes = _changes(spec, columns, raw, sample) if len(moments.rows) == 1 else []
+    asked = [_asked(item, moments, changes) for item in chosen]
     streams = rng.spawn(len(chosen))
     plain = _fitted([item.unlinked() for item in chosen], moments, spec.prior, asked, streams)
     shares, error = _weighed(plain)
@@ -154,25 +155,23 @@ def _probability(spec: CurvedSpec, column: Column) -> float:
     return 0.5 if isinstance(column, Along) else min((p for p in stated if p < 1.0), default=0.5)
 
 
-def _asked(
-    spec: CurvedSpec,
-    columns: tuple[Column, ...],
-    raw: ArmMoments,
-    chosen: Structure,
-    moments: ArmMoments,
-    sample: RowValues,
-) -> FloatArray:
-    """Return the weights of what chains have to agree on, shape (questions, k)."""
-    if len(moments.rows) == 2:
-        return (chosen.at(0, moments.mean[0, :-1]) - chosen.at(1, moments.mean[1, :-1]))[None]
+def _changes(spec: CurvedSpec, columns: tuple[Column, ...], raw: ArmMoments, sample: RowValues) -> list[FloatArray]:
+    """Return what raising each mover by its standard deviation does to all columns on average, shape (K,) each."""
     movers = [name for name in spec.causes if name == spec.treatment or name in spec.after] or list(spec.causes)
+    own = matrix_of(columns, sample)
     found = []
     for name in movers:
         values = sample.values[name]
         moved = sample.put({name: values + max(float(values.std()), 1e-12)})
-        change = (matrix_of(columns, moved) - matrix_of(columns, sample)).mean(axis=0) / raw.scale[:-1]
-        found.append(chosen.at(0, change))
-    return np.array(found)
+        found.append((matrix_of(columns, moved) - own).mean(axis=0) / raw.scale[:-1])
+    return found
+
+
+def _asked(chosen: Structure, moments: ArmMoments, changes: Sequence[FloatArray]) -> FloatArray:
+    """Return the weights of what chains have to agree on, shape (questions, k)."""
+    if len(moments.rows) == 2:
+        return (chosen.at(0, moments.mean[0, :-1]) - chosen.at(1, moments.mean[1, :-1]))[None]
+    return np.array([chosen.at(0, change) for change in changes])
 
 
 def _alive(fits: Sequence[StructureFit], most: float) -> list[bool]:

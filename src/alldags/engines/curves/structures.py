@@ -34,7 +34,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 _RATIO_SD = 1.5  # of the log ratio of the arms' noise variances, a priori
 _GRID = 121
 _ENUMERATED = 14  # log2 of sets times settings up to which all are enumerated
-_DRAWS = 2000  # behind weights and means
+POOL = 2000  # draws behind weights and means
 _GLANCED = 160  # draws behind the first guess of the ratio
 _ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
 _ATTEMPTS = 2
@@ -157,9 +157,9 @@ class StructureFit:
     def _weighted(self) -> tuple[Draws, FloatArray, float]:
         """Draws at the ratio with a ratio each, their weights (sum 1), and the log mean weight."""
         rng = np.random.default_rng(self.seed)
-        theta, variance = self.node.draw(_DRAWS, rng)
+        theta, variance = self.node.draw(POOL, rng)
         if len(self.moments.rows) == 1:
-            return Draws(theta, variance, np.ones(_DRAWS)), np.full(_DRAWS, 1.0 / _DRAWS), 0.0
+            return Draws(theta, variance, np.ones(POOL)), np.full(POOL, 1.0 / POOL), 0.0
         residual = _residual(self._parts[1], theta)
         log_weight, ratio = _over_ratios(residual / variance, self.moments.rows, self.ratio, rng)
         top = float(log_weight.max())

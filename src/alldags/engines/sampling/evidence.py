@@ -158,8 +158,8 @@ def bridge(low: FloatArray, high: FloatArray, step: float) -> float:
 
 
 def _log_mean(values: FloatArray) -> float:
-    largest = float(values.max())
-    return largest + math.log(float(np.exp(values - largest).mean()))
+    largest = float(np.maximum.reduce(values))
+    return largest + math.log(float(np.add.reduce(np.exp(values - largest))) / len(values))  # as mean(), at less cost
 
 
 def _jackknife(steps: list[tuple[_Rung, _Rung]], blocks: int) -> float:
@@ -173,4 +173,7 @@ def _without(low: _Rung, high: _Rung, block: int, blocks: int) -> float:
 
 
 def _others(values: FloatArray, block: int, blocks: int) -> FloatArray:
-    return np.concatenate([part for b, part in enumerate(np.array_split(values, blocks)) if b != block])
+    """Return the values without one of so many blocks, of which the first have one value more if need be."""
+    size, longer = divmod(len(values), blocks)
+    start = block * size + min(block, longer)
+    return np.concatenate([values[:start], values[start + size + (block < longer) :]])
