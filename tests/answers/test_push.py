@@ -94,7 +94,7 @@ def test_the_closed_form_is_what_pushed_rows_give(case):
     assert pushed.mean == pytest.approx(effect.mean, abs=1e-9 + 4 * pushed.error)
     assert pushed.sd == pytest.approx(effect.sd, rel=0.08)
     low, high = effect.answer.levels
-    assert np.mean(high - low) == pytest.approx(pushed.mean, abs=4 * effect.sd / 140)
+    assert np.mean(high - low) == pytest.approx(effect.mean, abs=4 * effect.sd / 40)
     x = 0.3
     np.testing.assert_allclose(effect.answer.level_mean(x), pushed.level_mean(x), atol=5 * effect.sd / 60)
 
@@ -115,7 +115,7 @@ def test_the_inner_product_is_what_pushed_rows_give(kind, over):
     assert answer.mean == pytest.approx(float(theta.weights @ theta.node.over_columns.mean) * theta.unit)
     by = effect.by(rng=1)
     if over == "sample":
-        assert np.mean(by["mean"]) == pytest.approx(effect.mean, abs=1e-9)
+        assert np.mean(by["mean"]) == pytest.approx(effect.mean, abs=0.1 * effect.sd)  # new rows belong to no part
 
 
 def test_a_yes_no_node_that_is_drawn_is_on_average_summed_over():

@@ -18,17 +18,12 @@ def outcomes(response, samples, comparison):
     total = sum(batch.total for batch in batches)
     for batch in batches:
         weight = np.ones(batch.count) if batch.weight is None else batch.weight
-        starts = [
-            batch.rows.values[response.span.variables[0]] + shift for shift in _shifts(batch, response, comparison)
-        ]
+        own = batch.rows.values[response.span.variables[0]]
+        starts = [own + shift for shift in comparison.shifts(own)]
         for place, start in enumerate(starts):
             for draw in range(size):
                 found[place, draw] += weight @ _pushed(response, samples, batch, start, draw) / total
     return found
-
-
-def _shifts(batch, response, comparison):
-    return comparison.shifts(batch.rows.values[response.span.variables[0]])
 
 
 def _pushed(response, samples, batch, start, draw):

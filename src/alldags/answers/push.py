@@ -23,6 +23,7 @@ from alldags.typing import FloatArray, IntArray
 
 MOST_BRANCHING = 6  # yes/no nodes on the way that are averaged over exactly; the values of more are drawn
 BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
+_BENT = 4  # times as many where nodes bend: a column is in few of the draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class PushedRows:
     weight: FloatArray | None = None
     folds: Mapping[str, IntArray] = field(default_factory=dict)
     _designs: dict[str, FloatArray] = field(default_factory=dict)
+    _own: dict[tuple[str, int], FloatArray] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -68,6 +70,12 @@ class PushedRows:
         if name not in self._designs:
             self._designs[name] = sample.columns.of(RowValues(self.rows.values, self.folds.get(name)))
         return self._designs[name]
+
+    def own(self, name: str, place: int, sample: NodeSample) -> FloatArray:
+        """Return one column of a node at the rows' own values, standing, shape (rows, 1)."""
+        if (name, place) not in self._own:
+            self._own[name, place] = sample.columns.made[place].values(self.standing(name))
+        return self._own[name, place]
 
     def offset(self, family: Family) -> FloatArray | None:
         """Return what is added to a predictor, shape (rows,)."""
@@ -186,7 +194,7 @@ class Push:
         now = {variable: self._value(variable, moves, there) for variable in column.variables}
         rows = self._rows.standing(name)
         after = column.values(rows.put({key: value for key, value in now.items() if value is not None}))
-        change[:, there] += slopes[there] * (after - column.values(rows))
+        change[:, there] += slopes[there] * (after - self._rows.own(name, place, sample))
 
     def _value(self, variable: str, moves: dict[str, FloatArray], there: IntArray) -> FloatArray | None:
         """Return the value of a variable after the moves, in some draws; None if it stays."""
@@ -203,7 +211,7 @@ class Push:
         return np.asarray(self._rows.rows.values[variable][:, None] + scale * sum(parts[1:], start=parts[0]))
 
 
-def blocks(rows: int, draws: int) -> Iterator[slice]:
-    """Yield slices of draws that, times so many rows, stay in the cache."""
-    step = max(1, BLOCK_VALUES // max(rows, 1))
+def blocks(rows: int, draws: int, route: Route) -> Iterator[slice]:
+    """Yield slices of draws that, times so many rows, stay in the cache; larger ones where columns have few draws."""
+    step = max(1, BLOCK_VALUES * (_BENT if route.bent else 1) // max(rows, 1))
     return (slice(start, min(start + step, draws)) for start in range(0, draws, step))

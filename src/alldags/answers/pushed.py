@@ -31,7 +31,7 @@ MIXED = (
     "one of them did not respond"
 )
 _VALUES = 1e7  # rows times draws behind intervals
-_LEAST, _MOST = 1000, 4000  # draws
+_LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000  # draws; the last where nodes on the way bend
 _PAIRS = 600  # pairs of draws behind the share of the graph in the spread
 MOST_ROWS = 20_000  # that are pushed; of more a random part
 MOST_BENT_ROWS = 10_000  # the same where nodes on the way bend
@@ -126,7 +126,7 @@ class Response:
                 sums += sums_at_once(rows, samples, route, comparison)
                 continue
             moves = rows.shifts(route.source, comparison)
-            for block in blocks(rows.count, size):
+            for block in blocks(rows.count, size, route):
                 low, high = Push(rows, samples, route, block).both(*moves)
                 gap = high - low
                 parts = (low, high, gap, gap**2)
@@ -171,7 +171,7 @@ class Response:
             return np.zeros((size, rows.count))
         route, own = self.route(samples), self.pushed_rows(rows, 0)
         moves, found = own.shifts(route.source, comparison), np.empty((size, rows.count))
-        for block in blocks(rows.count, size):
+        for block in blocks(rows.count, size, route):
             low, high = Push(own, samples, route, block).both(*moves)
             found[block] = (high - low).T
         return found
@@ -251,7 +251,7 @@ class PushedAnswer:
     @cached_property
     def size(self) -> int:
         """Number of draws behind the answer."""
-        return int(min(max(_VALUES / self.target.count, _LEAST), _MOST, self._most))
+        return int(min(max(_VALUES / self.target.count, _LEAST), _MOST_BENT if self.bends else _MOST, self._most))
 
     @cached_property
     def samples(self) -> Samples | None:
