@@ -98,7 +98,7 @@ def test_words_are_those_of_two_levels():
 
 
 def test_a_column_is_looked_at_once():
-    posterior = ad.fit(*(lambda study: (study.table, study.graph))(ad.datasets.example()), rng=0)
-    data = posterior.workings.data
+    study = ad.datasets.example()
+    data = ad.fit(study.table, study.graph, rng=0).workings.data
     assert data.look("age") is data.look("age")
     assert data.look("sex").is_yes_no
