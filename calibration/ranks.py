@@ -133,7 +133,7 @@ def _coefficient(case: Case, effect: ad.Effect, rng: np.random.Generator) -> tup
     if case.coefficient is None:
         return math.nan, 0
     cause, child, truth = case.coefficient
-    sample = effect._models.draw(DRAWS, rng.spawn(1)[0], partial(_draw_edge, (cause, child)))
+    sample = effect.workings.models.draw(DRAWS, rng.spawn(1)[0], partial(_draw_edge, (cause, child)))
     draws = np.asarray(sample) * effect.posterior._data.unit(cause, child)
     ends = [tuple(np.quantile(draws, [(100 - level) / 200, (100 + level) / 200])) for level in LEVELS]
     return rank_of(truth, draws, rng), within(truth, ends)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import alldags as ad
-from alldags.models.link import link_prior
+from alldags.priors.link import link_prior
 from alldags.priors.mixtures import NEG, Horseshoe, Laplace, ScaleMixture, StudentT
 from alldags.typing import BoolArray, FloatArray, IntArray
 

@@ -26,18 +26,22 @@ def make_problem(
     settings: tuple[Setting, ...] = UNKNOWN,
     log_size: np.ndarray | None = None,
     names: Sequence[str] | None = None,
+    groups: Sequence[int] | np.ndarray | None = None,
 ) -> NodeProblem:
     """Make the problem of regressing `y` (n,) on the columns of `x` (n, k); the one builder of all tests.
 
     With a prior it is made as `fit` makes it. Without one the rows count as they are (no intercept, no units), under
-    the `settings` and the prior `log_size` of the number of parents. The last of `names` is the child's.
+    the `settings` and the prior `log_size` of the number of parents, in `groups` if columns go together. The last of
+    `names` is the child's.
     """
     n, k = x.shape
     chances = np.broadcast_to(np.asarray(probability, dtype=float), (k,)).copy()
     chances[list(certain)] = 1.0
     names = (*(f"x{i}" for i in range(k)), "y") if names is None else tuple(names)
     if prior is None:
-        return NodeProblem(names[k], names[:k], x.T @ x, x.T @ y, float(y @ y), float(n), chances, settings, log_size)
+        total, numbers = float(y @ y), None if groups is None else np.asarray(groups)
+        plain = NodeProblem(names[k], names[:k], x.T @ x, x.T @ y, total, float(n), chances, settings, log_size)
+        return replace(plain, groups=numbers)
     edges = {(name, names[k]): float(p) for name, p in zip(names, chances, strict=False)}
     graph = ad.CandidateGraph.from_edges(edges, variables=names)
     moments = ad.Moments.from_table(np.column_stack([x, y]), names=names)
@@ -137,6 +141,35 @@ def random_kind(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -
     probability[:certain] = 1.0
     settings = (Setting(float(rng.uniform(0.3, 20)), noise, slab),)  # type: ignore[arg-type]
     return make_problem(x, y, probability=probability, settings=settings, log_size=log_size)
+
+
+def grouped_problem(
+    rng: np.random.Generator,
+    sizes: Sequence[int],
+    noise: ad.KnownNoise | ad.UnknownNoise | ad.EquivalentNoise | None = None,
+    *,
+    slab: str = "independent",
+    certain: Sequence[int] = (),
+    sized: bool = False,
+    rows: int = 60,
+    taus: Sequence[float] = (1.3,),
+    signal: float = 0.6,
+) -> NodeProblem:
+    """Groups of columns of these sizes, some of them certain, about half without an effect; one setting for each tau.
+
+    `sized` puts a prior on the number of groups.
+    """
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    k = len(groups)
+    x = rng.standard_normal((rows, k)) @ (np.eye(k) + 0.5 * rng.standard_normal((k, k)) / math.sqrt(max(k, 1)))
+    effects = signal * rng.standard_normal(k) * (rng.random(len(sizes)) < 0.5)[groups]
+    chances = rng.uniform(0.1, 0.9, len(sizes))
+    chances[list(certain)] = 1.0
+    log_size = ad.BetaBinomial(1.0, 2.0).log_size(len(sizes) - len(certain)) if sized else None
+    noise = ad.UnknownNoise() if noise is None else noise
+    settings = tuple(Setting(tau, noise, slab, -0.3 * i) for i, tau in enumerate(taus))  # type: ignore[arg-type]
+    y = x @ effects + rng.standard_normal(rows)
+    return make_problem(x, y, probability=chances[groups], settings=settings, log_size=log_size, groups=groups)
 
 
 def correlated_problem(

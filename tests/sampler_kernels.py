@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 from alldags.kernels.sampler import chain as _chain
+from alldags.kernels.sampler import groups as _groups
 from alldags.kernels.sampler import moves as _moves
 
 
@@ -41,3 +42,18 @@ def swap_once(systems, chain, target, generator):
 @njit
 def jump(systems, chain, target, values, now, generator, share):
     _moves.jump(systems, chain, target, values, now, generator, share)
+
+
+@njit
+def log_odds_of_group(systems, chain, first, last):
+    return _groups.log_odds_of_group(systems, chain, first, last)
+
+
+@njit
+def flip_group(systems, chain, first, last):
+    _groups.flip_group(systems, chain, first, last)
+
+
+@njit
+def swap_groups(systems, chain, target, generator):
+    _groups.swap_groups(systems, chain, target, generator)

@@ -26,8 +26,8 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.categories import check_categories
+from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
-from alldags.models.terms.wanted import with_terms
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine

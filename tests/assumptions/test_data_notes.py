@@ -234,8 +234,8 @@ def test_do_outside_the_observed_values_is_said_to_be_that():
 def test_risks_outside_the_observed_values_are_said_to_be_that():
     answer = effect(table(y=(table()["y"] > 0) * 1.0))
     assert "x = 50 is outside" in answer.do(50).notes[0]
-    assert "x = 50 is outside" in found("observed", answer.between(0, 50))
-    assert not [note for note in answer.between(0, 1).notes if "observed" in note]
+    assert "x = 50 is outside" in found("observed", answer.contrast(0, 50))
+    assert not [note for note in answer.contrast(0, 1).notes if "observed" in note]
 
 
 def test_a_treatment_without_a_path_is_said_to_have_none():

@@ -9,10 +9,9 @@ import pytest
 from scipy.special import expit
 
 import alldags as ad
-from alldags.effects.comparison import Comparison
-from alldags.effects.push import NodeSample
-from alldags.effects.response import Response
-from alldags.results.risk import RiskEffect
+from alldags.answers.comparison import Comparison
+from alldags.answers.nodes import NodeSample
+from alldags.answers.pushed import PushedAnswer, Response
 
 ORDER = ("c", "x", "m", "b", "y")
 TRUTH = {
@@ -69,13 +68,14 @@ def true_samples(response):
         theta = np.array([[slopes.get(p, 0.0) * data.scale_of(p) / own for p in node.parents]])
         center = {p: data.pooled.mean[data.pooled.index[p]] * data.scale_of(p) for p in node.parents}
         intercept = TRUTH[name][0] + sum(slopes.get(p, 0.0) * center[p] for p in node.parents)
-        samples[name] = NodeSample(node, theta, np.array([intercept]) if name in data.families else None)
+        columns, family = response.model.columns(name), data.families.get(name)
+        samples[name] = NodeSample(node, node, columns, family, theta, np.array([intercept]), np.ones(1))
     return samples
 
 
 def test_the_push_with_the_true_coefficients_is_the_simulated_intervention():
     posterior = ad.fit(simulate(10_000, 2), mixed_graph(1.0), rng=0)
-    response = posterior.effect("x", "y")._responses.items[0]
+    response = posterior.effect("x", "y").answer.responses.items[0]
     samples = true_samples(response)
     truth = [simulate(500_000, 9, do=value)["y"].mean() for value in (0, 1)]
     summed = response.outcomes(samples, Comparison(0.0, 1.0))
@@ -88,8 +88,8 @@ def test_the_push_with_the_true_coefficients_is_the_simulated_intervention():
 
 def test_with_normal_mediators_the_risk_is_one_line(simple):
     effect = simple.effect("x", "y")
-    response, samples = effect._responses.items[0], effect._samples
-    rows = np.concatenate(list(effect._table.batches(["c", "x", "m"])))
+    response, samples = effect.answer.responses.items[0], effect.answer.samples
+    rows = np.concatenate(list(effect.answer.target.table.batches(["c", "x", "m"])))
     data = simple._data
     scale = np.array([data.scale_of(name) for name in ("c", "x", "m")])
     node = samples["y"]
@@ -106,14 +106,14 @@ def test_draws_without_a_path_are_exactly_zero(simple):
     share = float(np.mean(effect.draws() == 0.0))
     p = effect.probability_no_path
     assert abs(share - p) < 4 * math.sqrt(max(p * (1 - p), 1e-4) / 1000)
-    none = effect._samples["y"].coefficients
-    through = none[:, 2] * effect._samples["m"].coefficients[:, 1]
-    np.testing.assert_array_equal(effect._outcomes.difference == 0.0, (none[:, 1] == 0.0) & (through == 0.0))
+    none = effect.answer.samples["y"].coefficients
+    through = none[:, 2] * effect.answer.samples["m"].coefficients[:, 1]
+    np.testing.assert_array_equal(effect.answer.outcomes.difference == 0.0, (none[:, 1] == 0.0) & (through == 0.0))
 
 
 def test_the_mean_has_the_error_it_says(simple):
     effect = simple.effect("x", "y")
-    plain = effect._outcomes.difference
+    plain = effect.answer.outcomes.difference
     assert effect.mean_error < 0.7 * plain.std() / math.sqrt(len(plain))
     others = [ad.fit(_table(simple), simple.graphs[0], rng=seed).effect("x", "y") for seed in range(1, 9)]
     spread = np.std([item.mean for item in others], ddof=1)
@@ -162,11 +162,11 @@ def test_risks_ratios_and_do_go_together(simple):
     odds = high.draws / (1 - high.draws) / (low.draws / (1 - low.draws))
     np.testing.assert_allclose(effect.odds_ratio.draws, odds)
     assert effect.do(1.0).mean == pytest.approx(high.mean, abs=1e-9)
-    assert effect.between(0.0, 1.0).mean == effect.contrast(0, 1).mean == effect.mean
-    assert abs(effect.between(1.0, 0.0).mean + effect.mean) < 1e-9
-    assert effect.contrast(0, 1, level=0.9).low == effect.interval(0.9)[0]
+    assert effect.contrast(0, 1).mean == effect.mean
+    assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
+    assert effect.contrast(0, 1).interval(0.9) == effect.interval(0.9)
     assert effect.log_odds.standardized().mean == pytest.approx(effect.log_odds.mean * simple._data.deviation("x"))
-    with pytest.raises(ad.AlldagsError, match="is not standardized"):
+    with pytest.raises(ad.AlldagsError, match="no one size per standard deviation"):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
@@ -233,7 +233,7 @@ def test_counts_have_rates_and_a_constant_ratio():
     log_rate = effect.log_rate
     assert effect.risk_ratio.mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
     assert effect.risk_ratio.median == pytest.approx(math.exp(0.4), rel=0.15)
-    assert np.ptp(np.log(effect.risk_ratio.draws) / (effect._samples["visits"].coefficients[:, 0])) < 1e-9
+    assert np.ptp(np.log(effect.risk_ratio.draws) / (effect.answer.samples["visits"].coefficients[:, 0])) < 1e-9
     assert "changes the mean of visits by" in str(effect)
     assert "visits is a count" in str(effect)
 
@@ -281,8 +281,8 @@ def test_structure_is_a_part_of_the_spread(simple, mixed):
 
 def test_the_share_of_the_graph_is_what_grouping_draws_by_graph_says(simple):
     effect = simple.effect("x", "y")
-    samples = effect._responses.items[0].sample(40_000, np.random.default_rng(0))
-    values = effect._responses.items[0].outcomes(samples, effect._contrast).difference
+    samples = effect.answer.responses.items[0].sample(40_000, np.random.default_rng(0))
+    values = effect.answer.responses.items[0].outcomes(samples, effect.answer.question.comparison).difference
     present = np.column_stack([sample.coefficients != 0.0 for sample in samples.values()])
     graphs = present @ (1 << np.arange(present.shape[1]))
     means = {graph: values[graphs == graph].mean() for graph in np.unique(graphs)}
@@ -299,7 +299,7 @@ def test_several_graphs_are_averaged_by_evidence(simple):
     other = graph.without_edge("x", "y")
     both = ad.fit(table, [graph, other], rng=0)
     effect = both.effect("x", "y")
-    assert isinstance(effect, RiskEffect)
+    assert isinstance(effect.answer, PushedAnswer)
     parts = [ad.fit(table, one, rng=0).effect("x", "y").mean for one in (graph, other)]
     assert min(parts) - 0.005 <= effect.mean <= max(parts) + 0.005
     assert sum(both.weights) == pytest.approx(1.0)
@@ -314,13 +314,13 @@ def test_all_effects_at_once_are_those_asked_for_one_by_one(simple):
 
 
 def test_a_part_of_the_rows_is_pushed_where_there_are_very_many(simple, monkeypatch):
-    from alldags.results import risk
+    from alldags.answers import choose
 
     whole = simple.effect("x", "y")
     assert whole.mean_error > 0.0  # pushed with all rows, before there are too many
-    monkeypatch.setattr(risk, "_MOST_ROWS", 200)
+    monkeypatch.setattr(choose, "MOST_ROWS", 200)
     part = simple.effect("x", "y")
-    assert part._rows_used == 200
+    assert part.answer.target.count == 200
     assert part.mean_error > whole.mean_error
     assert abs(part.mean - whole.mean) < 5 * part.mean_error
 
@@ -329,5 +329,5 @@ def test_response_without_a_path_is_zero(simple):
     model = simple._models.items[0]
     from alldags.effects.span import Span
 
-    nothing = Response(model, Span(()), simple.effect("x", "y")._table)
+    nothing = Response(model, Span(()), simple.effect("x", "y").answer.target)
     assert nothing.outcomes({}, Comparison()).difference.size == 0

@@ -84,7 +84,7 @@ def test_bound_survives_inclusion_and_exclusion(rng):
 def test_products_over_children_equal_a_plain_sum(rng):
     k, prefix = 6, 4
     for log_x in (rng.uniform(-3, 2, k), rng.uniform(-3, 2, k) + 80 * (np.arange(k) == 2)):
-        s = make_stack(np.zeros((k, k)), np.zeros(k), 0.0, k - prefix, False)
+        s = make_stack(np.zeros((k, k)), np.zeros(k), np.ones(k, dtype=bool), 0.0, k - prefix, False)
         s.log_x[:] = log_x
         spread_bound(s, 0, prefix, 0.3)
         later = np.array([np.logaddexp(0.0, log_x[c + 1 :]).sum() for c in range(prefix)])
@@ -96,11 +96,11 @@ def test_sizes_are_counted_exactly(rng):
     k, prefix = 7, 5
     log_size = rng.uniform(-6, 0, k + 3)
     for log_x in (rng.uniform(-3, 2, k), rng.uniform(-3, 2, k) + 80 * (np.arange(k) == 3)):
-        s = make_stack(np.zeros((k, k)), np.zeros(k), 0.0, k - prefix, False)
+        s = make_stack(np.zeros((k, k)), np.zeros(k), np.ones(k, dtype=bool), 0.0, k - prefix, False)
         s.log_x[:] = log_x
         s.size[0] = 2
         spread_bound_by_size(
-            s, 0, prefix, Weights(np.zeros(k), log_size, True, NoiseTerm(True, 0.0, 0.0, 0.0), 0.0), -1.0
+            s, 0, prefix, Weights(np.zeros(k), log_size, np.zeros(1), True, NoiseTerm(True, 0.0, 0.0, 0.0), 0.0), -1.0
         )
         for c in range(prefix):
             rest = log_x[c + 1 :]

@@ -17,8 +17,9 @@ from alldags.engines.sampling.explore import greedy_way
 from alldags.engines.sampling.run import Seen, State, flattened, observe, posterior_target, stack_systems
 from alldags.kernels.sampler import chain as sampler_chain
 from alldags.kernels.sampler import flip as sampler_flip
-from alldags.kernels.sampler.moves import INCLUSION, MEAN, SQUARE, Target
 from alldags.kernels.sampler.replay import replay
+from alldags.kernels.sampler.sets import set_log_weights
+from alldags.kernels.sampler.target import INCLUSION, MEAN, SQUARE, Target
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
@@ -103,7 +104,7 @@ def test_log_weights_and_odds_equal_the_closed_form(slab: str, noise: KnownNoise
     masks = np.random.default_rng(1).random((5, 9)) < 0.5
     masks |= given.certain
     out = np.empty(5)
-    sampler_chain.set_log_weights(systems, masks, np.zeros(5, dtype=np.int64), out)
+    set_log_weights(systems, masks, np.zeros(5, dtype=np.int64), out)
     for mask, value in zip(masks, out, strict=True):
         chain = started(systems, mask)
         assert value == pytest.approx(closed_form(given, mask), rel=1e-10)
@@ -221,7 +222,7 @@ def with_copies(slab_variance: float) -> NodeProblem:
 def test_groups_of_copies_are_filled_and_emptied_as_often_as_they_should(beta: float, slab_variance: float) -> None:
     given = with_copies(slab_variance)
     systems = stack_systems(given)
-    assert systems.group.tolist() == [0, 0, 0, -1, -1]
+    assert systems.copies.tolist() == [0, 0, 0, -1, -1]
     assert systems.costly.tolist() == [[False] * 5, [slab_variance > 1e6] * 3 + [False] * 2]
     reference = np.random.default_rng(11).normal(size=5)
     target = flattened(systems, 1, beta)._replace(reference=reference)

@@ -112,20 +112,21 @@ def test_a_way_is_cut_at_peaks_near_its_lighter_end() -> None:
 
 
 def test_a_jump_made_of_known_ones_is_not_added() -> None:
-    present = np.zeros(6, dtype=bool)
-    found = with_jump(nothing_found(6), np.array([0, 1]), present)
-    found = with_jump(found, np.array([2, 3]), present)
-    assert len(with_jump(found, np.array([0, 1, 2, 3]), present).jumps) == 2
-    assert len(with_jump(found, np.array([0, 1]), present).jumps) == 2
-    assert len(with_jump(found, np.array([0, 1, 2]), present).jumps) == 3
+    present, column = np.zeros(6, dtype=bool), np.arange(6)
+    found = with_jump(nothing_found(6), column < 2, present)
+    found = with_jump(found, (column >= 2) & (column < 4), present)
+    assert len(with_jump(found, column < 4, present).jumps) == 2
+    assert len(with_jump(found, column < 2, present).jumps) == 2
+    assert len(with_jump(found, column < 3, present).jumps) == 3
 
 
 def test_jumps_that_plain_moves_make_are_dropped() -> None:
-    found = with_jump(nothing_found(3), np.array([0, 1, 2]), np.array([True, False, False]))
+    found = with_jump(nothing_found(3), np.ones(3, dtype=bool), np.array([True, False, False]))
     there, back = np.array([True, False, False]), np.array([False, True, True])
     moving = np.array([[there, back] * 5])
-    assert len(with_needed_jumps(found, moving).jumps) == 0
-    assert len(with_needed_jumps(found, np.array([[there] * 10])).jumps) == 1
+    leads = np.ones(3, dtype=np.int64)
+    assert len(with_needed_jumps(found, moving, leads).jumps) == 0
+    assert len(with_needed_jumps(found, np.array([[there] * 10]), leads).jumps) == 1
 
 
 def test_the_bound_of_a_modes_evidence_holds() -> None:
@@ -134,7 +135,7 @@ def test_the_bound_of_a_modes_evidence_holds() -> None:
     )
     truth = float(Exact()(problem, np.random.default_rng(0)).log_evidence)
     node = MCMC(sweeps=1000)(problem, np.random.default_rng(0))
-    bounds = evidence_bounds(node._sample.recorded, 1)
+    bounds = evidence_bounds(node._sample.recorded, node._sample.systems)
     # an upper bound for chains that see everything; their own error is that of a mean log weight
     assert np.all(bounds > truth - 0.2)
     assert np.all(bounds < truth + 2.0)

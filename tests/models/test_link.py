@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.models.link import link_prior
+from alldags.priors.link import link_prior
 
 COVARIATES = 8
 NAMES = (*(f"c{i}" for i in range(COVARIATES)), "x", "y")

@@ -45,9 +45,16 @@ class Everything:
 
 
 def all_sets(problem: NodeProblem) -> np.ndarray:
-    """Return every parent set that contains the certain parents, shape (2**free, k)."""
-    rows = itertools.product([False, True], repeat=problem.k)
-    return np.array([row for row in rows if np.array(row)[problem.probability >= 1].all()]).reshape(-1, problem.k)
+    """Return every parent set that contains the certain parents and splits no group, shape (2**free, k)."""
+    certain, groups = problem.probability >= 1.0, groups_of(problem)
+    chosen = itertools.product([False, True], repeat=len(set(groups.tolist())))
+    rows = [np.array(row, dtype=bool)[groups] for row in chosen]
+    return np.array([row for row in rows if row[certain].all()]).reshape(-1, problem.k)
+
+
+def groups_of(problem: NodeProblem) -> np.ndarray:
+    """Return the number of the group of each column, shape (k,)."""
+    return np.arange(problem.k) if problem.groups is None else problem.groups
 
 
 @lru_cache(maxsize=4)
@@ -68,7 +75,8 @@ def rows_of(problem: NodeProblem, ridge: bool = False) -> tuple[np.ndarray, np.n
 
 def log_prior(problem: NodeProblem, mask: np.ndarray) -> float:
     """Log prior probability of a parent set."""
-    free = problem.probability < 1.0
+    firsts = [int(np.flatnonzero(groups_of(problem) == number)[0]) for number in np.unique(groups_of(problem))]
+    free = [place for place in firsts if problem.probability[place] < 1.0]
     p, present = problem.probability[free], mask[free]
     if problem.log_size is None:
         return float(np.log(np.where(present, p, 1.0 - p)).sum())

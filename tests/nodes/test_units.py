@@ -222,10 +222,41 @@ def test_a_category_in_between_is_refused_by_name_and_elsewhere_is_no_obstacle()
     assert ad.fit(table(), aside, rng=0).effect("x", "y").sd > 0
 
 
-@pytest.mark.parametrize("engine", ["certified", "vb", "em", "gibbs", "k2", "full"])
-def test_other_engines_are_refused_by_name(engine):
+@pytest.mark.parametrize("engine", ["vb", "em", "gibbs"])
+def test_engines_of_single_columns_are_refused_by_name(engine):
     with pytest.raises(EngineError, match=f"'site' is a category, which engine='{engine}' does not take"):
         ad.fit(table(), GRAPH, rng=0, engine=engine)
+
+
+def test_an_engine_of_ones_own_is_given_categories_only_if_it_says_so():
+    class Own:
+        name, takes, scope, estimate = "own", (object,), None, "posterior mean"
+
+        def __call__(self, problem, rng):
+            return ad.engines.Exact()(problem, rng)
+
+    with pytest.raises(EngineError, match="'site' is a category, which engine='own' does not take"):
+        ad.fit(table(), GRAPH, rng=0, engine=Own())
+    Own.takes_groups = True
+    assert ad.fit(table(), GRAPH, rng=0, engine=Own()).effect("x", "y").sd > 0
+
+
+@pytest.mark.parametrize("engine", ["certified", "k2", "full"])
+def test_engines_that_bound_or_select_take_categories(engine):
+    prior = ad.Prior.v01()
+    found = ad.fit(table(0, 1.5), GRAPH, rng=0, engine=engine, prior=prior)
+    effect, node = found.effect("x", "y"), found._models.items[0].node("y")
+    assert effect.sd > 0
+    assert node.parents == CAUSES
+    exact = ad.fit(table(0, 1.5), GRAPH, rng=0, engine="exact", prior=prior)
+    if engine == "certified":
+        assert effect.mean == pytest.approx(exact.effect("x", "y").mean, abs=effect.mean_bound + 1e-12)
+        assert found.edge_probabilities()["posterior"] == pytest.approx(
+            exact.edge_probabilities()["posterior"], abs=1e-4
+        )
+    else:
+        assert set(node.inclusion) <= {0.0, 1.0}
+        assert node.inclusion[1] == 1.0  # the site acts
 
 
 def test_meetings_that_are_refused_by_name():
@@ -242,11 +273,29 @@ def test_meetings_that_are_refused_by_name():
         ad.fit(columns, GRAPH, rng=0, interventions={"site": np.arange(ROWS) < 5})
 
 
-def test_very_many_categories_are_refused_by_name():
+def many_categories(count: int, rows: int = 400) -> dict[str, np.ndarray]:
+    """Return a table of categories with three levels, of which the first three act on y."""
     rng = np.random.default_rng(0)
-    many = {f"c{i}": rng.choice(list("uvw"), ROWS) for i in range(11)} | {"y": rng.standard_normal(ROWS)}
-    with pytest.raises(EngineError, match="'y' has 11 uncertain candidate causes that are categories, more than 10"):
-        ad.fit(many, ad.CandidateGraph.from_tiers([list(many)[:-1], ["y"]]), rng=0).edge_probabilities()
+    codes = rng.integers(0, 3, (count, rows))
+    y = 0.5 * np.array([0.0, 1.0, -1.0])[codes[:3]].sum(axis=0) + rng.standard_normal(rows)
+    return {f"c{i}": np.array(list("uvw"))[code] for i, code in enumerate(codes)} | {"y": y}
+
+
+@pytest.mark.parametrize(("count", "engine"), [(12, "exact"), (14, "exact"), (30, "certified"), (30, "mcmc")])
+def test_there_may_be_any_number_of_categories(count, engine):
+    columns = many_categories(count)
+    graph = ad.CandidateGraph.from_tiers([list(columns)[:-1], ["y"]], 0.3)
+    posterior = ad.fit(columns, graph, rng=0, engine="auto" if engine == "exact" else engine)
+    found = np.array(posterior.edge_probabilities()["posterior"])
+    assert posterior.engines_used["y"] == engine
+    assert (found[:3] > 0.99).all()
+    assert np.median(found[3:]) < 0.1
+
+
+def test_traces_of_a_sampled_regression_are_those_of_numbers():
+    pytest.importorskip("matplotlib")
+    posterior = ad.fit(table(), GRAPH, rng=0, engine="mcmc")
+    assert len(posterior.plots.traces("y")) == 3  # a, b and x
 
 
 def test_a_report_and_other_tables(tmp_path):

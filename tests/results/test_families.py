@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.results.risk import RiskEffect
+from alldags.answers.pushed import PushedAnswer
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ GRAPH = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["death"]], 0.5)
 
 def test_zeros_and_ones_are_yes_or_no_and_the_answer_says_so(table):
     effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
-    assert isinstance(effect, RiskEffect)
+    assert isinstance(effect.answer, PushedAnswer)
     text = str(effect)
     assert text.startswith("Raising dose by one unit changes the risk of death by ")
     assert "death is yes/no (" in text
@@ -208,7 +208,7 @@ def test_rows_with_more_to_them_go_into_straight_lines_by_name(table, options, n
 def test_hidden_causes_and_sensitivity_are_about_straight_lines(table):
     effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
     for item in (effect, effect.log_odds):
-        with pytest.raises(ad.AlldagsError, match="families='normal' to ask for it"):
+        with pytest.raises(ad.AlldagsError, match="families='normal' and without terms to ask for it"):
             item.sensitivity()
     assert effect.summary().hidden is None
     with pytest.raises(ad.AlldagsError, match="hidden common causes and yes/no"):

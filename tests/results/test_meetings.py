@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.models.link import link_prior
+from alldags.priors.link import link_prior
 
 TESTS = Path(__file__).parents[1]
 HERE = "results/test_meetings.py"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -26,19 +25,14 @@ def effect() -> ad.Effect:
 
 
 def test_a_contrast_is_a_multiple_of_the_effect(effect: ad.Effect) -> None:
-    found = effect.contrast(20, 10, level=0.8)
+    found = effect.contrast(20, 10)
     low, high = effect.interval(0.8)
-    assert asdict(found) == pytest.approx(
-        {
-            "start": 20.0,
-            "stop": 10.0,
-            "mean": -10 * effect.mean,
-            "sd": 10 * effect.sd,
-            "low": -10 * high,
-            "high": -10 * low,
-            "level": 0.8,
-        }
-    )
+    assert found.mean == pytest.approx(-10 * effect.mean)
+    assert found.sd == pytest.approx(10 * effect.sd)
+    assert found.sd_structure == pytest.approx(10 * effect.sd_structure)
+    assert found.interval(0.8) == pytest.approx((-10 * high, -10 * low), rel=1e-3)
+    assert effect.contrast(3, 3).mean == 0.0
+    assert "from 20 to 10" in found.sentence()
     with pytest.raises(ad.AlldagsError, match="a value of the treatment must be a finite number, got nan"):
         effect.contrast(0, float("nan"))
 

@@ -196,7 +196,7 @@ def test_a_prior_with_both_signs_widens(effect):
     found = sensitivity.given(ad.Strength((0, 0.3), (0, 0.3)))
     shares = np.random.default_rng(0).uniform(0, 0.3, (2, 200_000))
     square = np.mean(bias_factor(*shares) ** 2) * np.mean(
-        (certain._unit * sensitivity._analysis.models[0][1].parts()[1]["risk"]) ** 2
+        (certain.workings.unit * sensitivity._analysis.models[0][1].parts()[1]["risk"]) ** 2
     )
     assert found.mean == pytest.approx(certain.mean, abs=0.02)
     assert found.sd == pytest.approx(math.sqrt(certain.sd**2 + square), rel=0.03)

@@ -81,12 +81,12 @@ def page(effect):
 
 def refitted(effect, cause, child, stated):
     """Fit again with another probability of one edge, the link held fixed; return mean effect and P(edge)."""
-    (model,) = effect._models.items
+    (model,) = effect.workings.models.items
     moved = FittedGraph(
         model.graph.with_edge(cause, child, stated), model.prior, model.data, model._store, link=model._link
     )
     total = TotalEffect.of(moved, effect.treatment, effect.outcome)
-    return effect._unit * total.mean, edge_probability(moved, (cause, child))
+    return effect.workings.unit * total.mean, edge_probability(moved, (cause, child))
 
 
 def slider(data, number, stated):
@@ -127,7 +127,7 @@ def test_a_slider_moves_the_answer_by_more_than_the_tolerance(effect, page):
 
 
 def test_closed_form_is_the_library_s_own(effect):
-    unit = effect._unit
+    unit = effect.workings.unit
     for item in edge_influences(effect._totals):
         mean, probability = refitted(effect, item.cause, item.effect, 0.7)
         assert unit * item.mean_at(0.7) == pytest.approx(mean, abs=1e-9)

@@ -9,8 +9,9 @@ import pytest
 from scipy.special import betaln
 
 import alldags as ad
-from alldags.effects.comparison import Comparison
-from alldags.effects.curves import DirectCurves
+from alldags.answers.comparison import Comparison
+from alldags.answers.forward import is_linear
+from alldags.answers.inner import InnerAnswer
 
 FIXED = ad.Prior(slab_variance=1.0, link=0.0)
 
@@ -65,7 +66,7 @@ def test_forward_pass_equals_the_sum_over_8192_graphs():
     )
     posterior = ad.fit(t, graph, prior=FIXED, terms={"m": M_TERMS, "y": Y_TERMS}, families="normal", rng=0)
     effect = posterior.effect("x", "y")
-    assert effect._curves.is_straight
+    assert is_linear(effect.answer.responses.items[0])
     one, zero = np.ones(150), np.zeros(150)
     wm, tm = all_sets(design_m(t["x"], t), t["m"])
     wy, ty = all_sets(design_y(t["x"], t["m"], t), t["y"])
@@ -91,7 +92,7 @@ def test_g_computation_with_noise_agrees_with_simulated_outcomes():
     y = m**2 + rng.standard_normal(n)
     graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0, ("x", "y"): 0.5})
     effect = ad.fit({"x": x, "m": m, "y": y}, graph, terms={"y": ["m^2"]}, families="normal", rng=0).effect("x", "y")
-    assert not effect._curves.is_straight
+    assert not is_linear(effect.answer.responses.items[0])
     low, high = effect.interval(0.99)
     assert low < 0.49 < high
     assert effect.mean == pytest.approx(0.49, abs=4 * effect.sd)
@@ -134,7 +135,7 @@ def test_separate_arms_are_lins_estimator():
 
 def test_noise_ratio_is_averaged():
     effect = ad.fit(arms_table(2000), arms_graph(), terms={"y": LINES}, families="normal", rng=0).effect("t", "y")
-    fit = effect.nodes["y"].fits[0]
+    fit = effect.workings.models.items[0].node("y").found.fits[0]
     ratio = fit.draw(2000, np.random.default_rng(0)).ratio
     assert np.median(ratio) == pytest.approx(4.0, rel=0.15)
     assert ratio.std() == pytest.approx(4.0 * np.sqrt(2 / 1000 + 2 / 1000), rel=0.3)
@@ -145,9 +146,9 @@ def test_variance_of_the_population_effect():
     """Dirichlet weights over rows (the Bayesian bootstrap) against the formula, given coefficients."""
     posterior = ad.fit(arms_table(120), arms_graph(), terms={"y": LINES}, families="normal", rng=0)
     sample, population = (posterior.effect("t", "y", over=over) for over in ("sample", "population"))
-    curves = population._curves
-    assert isinstance(curves, DirectCurves)
-    rows = next(iter(curves._rows()))
+    curves = population.answer
+    assert isinstance(curves, InnerAnswer)
+    rows = next(iter(curves.changes.items[0].rows()))
     rng = np.random.default_rng(5)
     size = 20_000
     _, drawn = curves.of_rows(rows, size, rng)
@@ -198,8 +199,8 @@ def test_a_moved_treatment_equals_moved_columns():
     assert curve["mean"] == pytest.approx([0.5, 1.5, 2.0, 2.0], abs=0.08)
     contrast = effect.contrast(0.5, 3.5)
     assert contrast.mean == pytest.approx(curve["mean"][3] - curve["mean"][0], rel=1e-9)
-    assert isinstance(effect._curves, DirectCurves)
-    assert effect._curves.comparison == Comparison()
+    assert isinstance(effect.answer, InnerAnswer)
+    assert effect.answer.question.comparison == Comparison()
     steps = effect.by({"dose": dose})
     assert np.mean(steps["mean"]) == pytest.approx(effect.mean, rel=1e-9)
 

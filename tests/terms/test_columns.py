@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.base import RowValues, matrix_of
 from alldags.columns.bends import Bend
 from alldags.columns.learned import Along, Direction
@@ -13,11 +14,10 @@ from alldags.columns.products import Clipped, Given, Times
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
+from alldags.engines.curves.learn import index_coefficients, logistic_coefficients, sparse_coefficients
+from alldags.engines.curves.make import base_columns
+from alldags.engines.curves.moments import arm_moments
 from alldags.graph.terms import Terms, parse_term
-from alldags.models.terms.learned import index_coefficients, logistic_coefficients, sparse_coefficients
-from alldags.models.terms.make import base_columns
-from alldags.models.terms.moments import arm_moments
-from alldags.models.terms.worth import Worth, worth_of_curves
 
 
 def batch(n=300, seed=0):
@@ -139,7 +139,7 @@ def test_curves_are_not_charged_with_rounding():
     data = {"a": rng.standard_normal(300), "b": rng.standard_normal(300)}
     data["sum"] = 2.0 * data["a"] - data["b"] + 3.0
     data["product"] = data["a"] * data["b"]  # a column of `worth` but for the means
-    rows = Rows(RowTable(open_source(data).numbers(list(data))), tuple(data))
+    rows = Rows(RowTable(open_source(data).numbers(list(data))), (0,))
     assert worth_of_curves(rows, "sum", ("a", "b"), "a") == Worth(0.0, exact=True)
     found = worth_of_curves(rows, "product", ("a", "b"), "a")
     assert found.columns[0] == "a x b"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 from alldags.assumptions.examined import ExaminedEffect
+from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
-from alldags.models.terms.worth import Worth, worth_of_curves
 from alldags.notes import Note
 
 LEAST_NATS = 10.0

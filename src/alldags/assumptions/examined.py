@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from alldags.answers.base import Answer
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.regression import Regression
 from alldags.effects.workings import EffectWorkings
@@ -12,7 +13,6 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
-from alldags.models.terms.node import TermNode
 from alldags.models.workings import Workings
 
 
@@ -53,13 +53,20 @@ class ExaminedClusters(Protocol):
 class ExaminedEffect(Protocol):
     """What is asked of an effect; see `alldags.Effect` for the meaning of each."""
 
-    treatment: str
-    outcome: str
-
+    @property
+    def treatment(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
     @property
     def posterior(self) -> ExaminedPosterior: ...
     @property
     def workings(self) -> EffectWorkings: ...
+    @property
+    def answer(self) -> Answer: ...
+    @property
+    def structures(self) -> Mapping[str, float]: ...
+    @property
+    def straight_line(self) -> ExaminedEffect: ...
     @property
     def measure(self) -> str: ...
     @property
@@ -79,14 +86,3 @@ class ExaminedEffect(Protocol):
     @property
     def link_check(self) -> LinkCheck: ...
     def interval(self, level: float) -> tuple[float, float]: ...
-
-
-class ExaminedCurves(ExaminedEffect, Protocol):
-    """What is asked of an effect that may bend; see `CurvedEffect`."""
-
-    @property
-    def nodes(self) -> Mapping[str, TermNode]: ...
-    @property
-    def structures(self) -> Mapping[str, float]: ...
-    @property
-    def straight_line(self) -> ExaminedEffect: ...

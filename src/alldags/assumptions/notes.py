@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from alldags.answers.closed import ClosedAnswer
+from alldags.answers.pushed import PushedAnswer
 from alldags.assumptions.curves import curves_note
 from alldags.assumptions.data_notes import effect_data_notes
-from alldags.assumptions.examined import ExaminedCurves, ExaminedEffect, ExaminedPosterior
+from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.assumptions.overlap import extrapolation_note
-from alldags.effects.curves import DirectCurves
-from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.sampled import sampled_orders
+from alldags.effects.total import TotalEffect
+from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note, in_order
@@ -41,7 +43,7 @@ def effect_notes(effect: ExaminedEffect, own: Iterable[Note] = ()) -> tuple[Note
     own
         What this kind of effect has to say beside what all have.
     """
-    return in_order((*_fit_notes(effect), *_node_notes(effect), *own, *_checked_notes(effect)))
+    return in_order((*_fit_notes(effect), *_node_notes(effect), *own, *_kind_notes(effect), *_checked_notes(effect)))
 
 
 def posterior_notes(posterior: ExaminedPosterior) -> tuple[Note, ...]:
@@ -120,7 +122,8 @@ def _checked_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that the answer depends on whether what drives the treatment acts on the outcome, too."""
-    if effect.posterior.workings.link == 0.0:
+    bends = any(_bends(total) for total in effect.workings.totals.items)
+    if effect.posterior.workings.link == 0.0 or bends:
         return
     check = effect.link_check
     if abs(check.shift) <= LARGE_SHIFT:
@@ -133,18 +136,6 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
         f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
         f"{effect.treatment}, say so: graph.instrument({example!r}, treatment={effect.treatment!r})",
         "changes the answer",
-    )
-
-
-def straight_note(effect: ExaminedEffect, straight: ExaminedEffect) -> Iterator[Note]:
-    """Say that straight lines through zeros and ones, or counts, would give another answer."""
-    if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
-        return
-    low, high = straight.interval(0.95)
-    yield Note(
-        f"straight lines, as with families='normal', give {number(straight.mean)} ({number(low)} to {number(high)}) "
-        f"instead of {number(effect.mean)}: the {effect.measure} bends where treated and untreated rows differ",
-        "check",
     )
 
 
@@ -239,31 +230,35 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
 # -- effects that may bend or differ between rows ---------------------------------------------------------------------
 
 
-def curved_notes(effect: ExaminedCurves, curves: DirectCurves | PushedCurves) -> tuple[Note, ...]:
-    """Return the notes of the fit, of the regressions on the way, and of the checks of this effect, worst first."""
-    checked = (*_convergence(effect), *_structures(effect), *_pushed(curves), *_straight(effect), *_link(effect))
-    return in_order((*_fit_notes(effect), *checked))
+def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
+    """Say what straight lines would give, and how effects that bend were computed."""
+    if not effect.measure or isinstance(effect.answer, ClosedAnswer):
+        return
+    bends = any(_bends(total) for total in effect.workings.totals.items)
+    if bends:
+        yield from _convergence(effect)
+        yield from _structures(effect)
+        yield from _pushed(effect)
+        yield from _curved_link(effect)
+    yield from _straight(effect, bends)
 
 
-def _convergence(effect: ExaminedCurves) -> Iterator[Note]:
-    for name, node in effect.nodes.items():
-        worst = max(
-            (
-                getattr(fit.node.diagnostics, "asked_r_hat", 1.0)
-                for w, fit in zip(node.weights, node.fits, strict=True)
-                if w > 0.01
-            ),
-            default=1.0,
-        )
+def _bends(total: TotalEffect) -> bool:
+    return any(total.model.bends(name) for name in total.span.reached)
+
+
+def _convergence(effect: ExaminedEffect) -> Iterator[Note]:
+    for node in dict.fromkeys(node for total in effect.workings.totals.items for node in total.nodes()):
+        worst = float(getattr(node.diagnostics, "r_hat", 1.0)) if isinstance(node, CurvedPosterior) else 1.0
         if worst > _DOUBTFUL:
             yield Note(
-                f"the chains for {name!r} disagree about the effect (R-hat {worst:.2f}): take the numbers as a guess; "
-                "fewer curves (Terms(curves=2, products=0)) or more rows help",
+                f"the chains for {node.problem.child!r} disagree about the effect (R-hat {worst:.2f}): take the "
+                "numbers as a guess; fewer curves (Terms(curves=2, products=0)) or more rows help",
                 "changes the answer",
             )
 
 
-def _structures(effect: ExaminedCurves) -> Iterator[Note]:
+def _structures(effect: ExaminedEffect) -> Iterator[Note]:
     weights = {name: p for name, p in effect.structures.items() if p >= 0.005}
     if len(effect.structures) > 1:
         said = ", ".join(
@@ -272,21 +267,30 @@ def _structures(effect: ExaminedCurves) -> Iterator[Note]:
         yield Note(f"curves were looked for in {effect.outcome}; probability that the effect is {said}")
 
 
-def _pushed(curves: DirectCurves | PushedCurves) -> Iterator[Note]:
-    if isinstance(curves, PushedCurves):
-        how = "its mean is a closed form" if curves.is_straight else "noise is simulated"
-        yield Note(f"{curves.rows.count} rows were pushed through {len(curves.nodes)} regressions; {how}")
+def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
+    if isinstance(effect.answer, PushedAnswer):
+        count = len(effect.workings.reached)
+        yield Note(f"{effect.answer.target.count:,.0f} rows were pushed through {count} regressions")
 
 
-def _straight(effect: ExaminedCurves) -> Iterator[Note]:
+def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
+    """Say that straight lines would give another answer."""
     straight = effect.straight_line
-    if abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
-        low, high = straight.interval(0.95)
-        given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
+    if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
+        return
+    low, high = straight.interval(0.95)
+    given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
+    if bends:
         yield Note(f"straight lines, without terms, give {given}", "check")
+        return
+    yield Note(
+        f"straight lines, as with families='normal', give {given} instead of {number(effect.mean)}: the "
+        f"{effect.measure} bends where treated and untreated rows differ",
+        "check",
+    )
 
 
-def _link(effect: ExaminedCurves) -> Iterator[Note]:
+def _curved_link(effect: ExaminedEffect) -> Iterator[Note]:
     check = effect.link_check
     if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
         yield Note(

@@ -73,14 +73,11 @@ class Columns:
         How each is made of a row.
     center, scale
         Mean, and units per working unit, of each column, shape (k,).
-    groups
-        Number of the group of each column, from left to right, shape (k,); None: every column alone.
     """
 
     made: tuple[Column, ...]
     center: FloatArray
     scale: FloatArray
-    groups: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.made)
@@ -93,6 +90,11 @@ class Columns:
     def of(self, rows: RowValues) -> FloatArray:
         """Return the columns of some rows, shape (rows, k)."""
         return np.asarray((matrix_of(self.made, rows) - self.center) / self.scale)
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """All variables that they are computed from, each once."""
+        return tuple(dict.fromkeys(name for column in self.made for name in column.variables))
 
     def members(self, variable: str) -> BoolArray:
         """Return which columns contain a variable, shape (k,)."""

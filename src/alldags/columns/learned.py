@@ -75,4 +75,5 @@ class Along:
             score = score**2
         elif self.shape == "bend":
             score = np.maximum(score - self.knot, 0.0)
-        return np.asarray(score.mean(axis=0))
+        found = np.asarray(score.mean(axis=0))
+        return found[:, None] if rows.values[self.direction.variables[0]].ndim == 2 else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -61,10 +62,9 @@ class Given:
         return len(inside) == 1 and not inside[0].function
 
     def values(self, rows: RowValues) -> FloatArray:
-        product = np.ones(rows.count)
-        for factor in self.term.factors:
-            product = product * _FUNCTIONS[factor.function](np.asarray(rows.values[factor.variable], dtype=float))
-        return product
+        factors = self.term.factors
+        parts = [_FUNCTIONS[one.function](np.asarray(rows.values[one.variable], dtype=float)) for one in factors]
+        return np.asarray(math.prod(parts[1:], start=parts[0]))
 
 
 def _itself(values: FloatArray) -> FloatArray:
@@ -103,3 +103,51 @@ class Times:
 
     def values(self, rows: RowValues) -> FloatArray:
         return np.asarray((rows.values[self.variable] - self.center) * self.column.values(rows))
+
+
+@dataclass(frozen=True)
+class OnArm:
+    """Whether a treatment has one of its two values."""
+
+    treatment: str
+    level: float
+
+    @property
+    def name(self) -> str:
+        return self.treatment
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (self.treatment,)
+
+    def is_straight_in(self, variable: str) -> bool:
+        return variable == self.treatment
+
+    def values(self, rows: RowValues) -> FloatArray:
+        return np.asarray(rows.values[self.treatment] == self.level, dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Under:
+    """A standardised column where a treatment has one of its two values, else zero."""
+
+    column: Column
+    center: float
+    scale: float
+    treatment: str
+    level: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.treatment} x {self.column.name}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.treatment, *self.column.variables)))
+
+    def is_straight_in(self, variable: str) -> bool:
+        return variable == self.treatment or self.column.is_straight_in(variable)
+
+    def values(self, rows: RowValues) -> FloatArray:
+        there = rows.values[self.treatment] == self.level
+        return np.asarray((self.column.values(rows) - self.center) / self.scale * there)

@@ -8,6 +8,7 @@ import numpy as np
 
 from alldags.columns.base import RowValues
 from alldags.data.batches import RowTable
+from alldags.typing import IntArray
 
 FOLDS = 5
 _LOOKED_AT = 20_000  # rows, at most, from which knots and directions are learned
@@ -40,6 +41,10 @@ class Rows:
             found.append(RowValues(part, None if fold is None else fold[kept]))
             start += count
         return found
+
+    def folds(self) -> IntArray:
+        """Return the part of the data that each row belongs to, shape (rows,)."""
+        return np.concatenate([part.fold for part in self.batches() if part.fold is not None])
 
     def sample(self) -> RowValues:
         """Return all rows, or an even part of them if there are many, as one batch."""

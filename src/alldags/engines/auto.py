@@ -56,6 +56,7 @@ class Auto:
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = None
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     max_exact: int = 23
     max_certified: int = 40

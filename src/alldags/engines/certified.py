@@ -58,6 +58,7 @@ class Certified:
     takes: ClassVar[tuple[type, ...]] = (KnownNoise, UnknownNoise)
     scope: ClassVar[str | None] = None
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     max_subsets: int = 2**26
     tolerance: float = 1e-5
@@ -230,13 +231,13 @@ class CertifiedPosterior(ExactPosterior):
         for first in range(0, len(paths), _PIECE):
             piece = paths[first : first + _PIECE]
             block, lanes = make_block(width, weights.log_factor[k - width :]), np.empty((len(piece), 1 << width))
-            weigh_states(ordered.a, ordered.b, piece, weights, width, block, np.empty((k + 1, k)), lanes)
+            weigh_states(ordered.a, ordered.b, piece, ordered.heads, weights, width, block, np.empty((k + 1, k)), lanes)
             yield lanes
 
     def _masks(self, numbers: IntArray) -> BoolArray:
         """Turn numbers of sets into parent sets, shape (size, k)."""
         ordered = self._ordered
-        free = np.empty((len(numbers), self.problem.free), dtype=bool)
+        free = np.empty((len(numbers), len(ordered.b)), dtype=bool)
         free[:, ordered.order[: ordered.prefix]] = self._states[0][numbers >> ordered.width]
         for i in range(ordered.width):
             free[:, ordered.order[ordered.prefix + i]] = numbers >> (ordered.width - 1 - i) & 1
@@ -283,7 +284,7 @@ def _mean_given(problem: NodeProblem, engine: Certified, parent: int, present: b
     if present:
         return certify(problem.with_certain(parent), engine).mean
     mean = np.zeros(problem.k)
-    mean[np.arange(problem.k) != parent] = certify(problem.without([parent]), engine).mean
+    mean[~problem.group_of(parent)] = certify(problem.without([parent]), engine).mean
     return mean
 
 

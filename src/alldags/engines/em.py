@@ -23,7 +23,7 @@ from alldags.engines.mixtures.node import (
     start_variance,
 )
 from alldags.engines.mixtures.posterior import NormalPosterior
-from alldags.engines.suits import check_suits
+from alldags.engines.suits import check_single, check_suits
 from alldags.nodes import NodeProblem
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise, UnknownNoise
@@ -117,6 +117,7 @@ class EM:
         """Return the mode of one node and a normal approximation around it; no random numbers are used."""
         del rng
         check_suits(self, problem.settings[0])
+        check_single(f"the engine {self.name!r}", problem)
         node = node_arrays(problem)
         climb = _Climb(mixture_of(problem), node, *low_rank_factor(node, problem.n))
         start = np.where(node.fixed > 0.0, node.fixed, 1.0 / start_variance(problem))

@@ -60,6 +60,7 @@ class Exact:
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = None
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     max_parents: int | None = None
     threads: int = 1
@@ -154,8 +155,7 @@ class ExactPosterior(NodePosterior):
 
     @cached_property
     def second_moment(self) -> FloatArray:
-        fewest = 0 if self.problem.certain.any() else 1  # uncertain parents in a set that has parents
-        if degrees_of_freedom(self._system.noise, fewest) <= 2:
+        if degrees_of_freedom(self._system.noise, _fewest(self.problem)) <= 2:
             present = np.outer(self.inclusion, self.inclusion) > 0
             return np.where(present, math.inf, 0.0)
         moments = self._second
@@ -194,9 +194,10 @@ class ExactPosterior(NodePosterior):
         return _mean_given(self.problem, parent, present, self.threads)
 
     def probability_disjoint(self, masks: BoolArray) -> FloatArray:
+        masks = self.problem.touched(masks)
         free_masks = masks[:, ~self.problem.certain]
         impossible = (masks & self.problem.certain).any(axis=1)
-        listed = np.flatnonzero(free_masks.any(axis=0))
+        listed = np.flatnonzero(free_masks.any(axis=0) & self.problem.heads[~self.problem.certain])
         if len(listed) <= _LARGEST_TABLE:
             probability = self._disjoint_by_table(free_masks, listed)
         else:
@@ -211,7 +212,8 @@ class ExactPosterior(NodePosterior):
 
     def _disjoint_by_refit(self, mask: BoolArray) -> float:
         without = ExactPosterior(self.problem.without(mask), self.threads)
-        prior = float(np.log1p(-self.problem.probability[mask]).sum()) if self.problem.log_size is None else 0.0
+        gone = self.problem.probability[mask & self.problem.heads]
+        prior = float(np.log1p(-gone).sum()) if self.problem.log_size is None else 0.0
         return min(math.exp(without.log_evidence + prior - self.log_evidence), 1.0)
 
     def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
@@ -237,12 +239,17 @@ class ExactPosterior(NodePosterior):
         return masks
 
 
+def _fewest(problem: NodeProblem) -> int:
+    """Return the least number of uncertain columns in a set that has parents."""
+    return 0 if problem.certain.any() else int(np.diff(problem.starts).min(initial=problem.k + 1))
+
+
 def _mean_given(problem: NodeProblem, parent: int, present: bool, threads: int) -> FloatArray:
     """Return the mean given one edge, from an enumeration of its own."""
     if present:
         return enumerate_sets(problem.with_certain(parent), threads).mean
     mean = np.zeros(problem.k)
-    mean[np.arange(problem.k) != parent] = enumerate_sets(problem.without([parent]), threads).mean
+    mean[~problem.group_of(parent)] = enumerate_sets(problem.without([parent]), threads).mean
     return mean
 
 

@@ -24,6 +24,7 @@ class Full:
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = "if every candidate edge exists"
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
     uses_edges: ClassVar[bool] = False
 
     @property

@@ -22,7 +22,7 @@ from alldags.engines.mixtures.node import (
     start_variance,
 )
 from alldags.engines.mixtures.posterior import shrinkage_weight
-from alldags.engines.suits import check_suits
+from alldags.engines.suits import check_single, check_suits
 from alldags.errors import EngineError
 from alldags.nodes import NodePosterior, NodeProblem
 from alldags.priors.mixtures import ScaleMixture
@@ -119,6 +119,7 @@ class Gibbs:
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the sampled posterior of one node."""
         check_suits(self, problem.settings[0])
+        check_single(f"the engine {self.name!r}", problem)
         node = node_arrays(problem)
         chains = sample(self, problem, node, rng)
         return GibbsPosterior(problem, node, chains, _diagnose(self, problem, node, chains))

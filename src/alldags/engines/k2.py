@@ -20,12 +20,15 @@ from alldags.priors.noise import Noise
 class K2:
     """Add, one at a time, the parent that raises the posterior probability of the parent set most, until none does.
 
+    The columns of a group are added together.
+
     A baseline: the selected graph is then taken as known.
     """
 
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = "in the one graph that greedy selection picked"
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -39,5 +42,5 @@ class K2:
 
 
 def _fit(problem: NodeProblem) -> SingleSetPosterior:
-    mask, _ = greedy_set(conjugate_system(problem), problem.certain)
+    mask, _ = greedy_set(conjugate_system(problem))
     return SingleSetPosterior(problem, mask, Diagnostics("k2"))

@@ -61,6 +61,7 @@ class MCMC:
     takes: ClassVar[tuple[type, ...]] = (Noise,)
     scope: ClassVar[str | None] = None
     estimate: ClassVar[str] = "posterior mean"
+    takes_groups: ClassVar[bool] = True
 
     sweeps: int = 250
     chains: int = 4

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from alldags.nodes.loadings import onto_parents
+from alldags.errors import AlldagsError
+from alldags.nodes.build import build
+from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
 
@@ -12,12 +16,38 @@ from alldags.nodes.spec import NodeSpec
 def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
     """Return the posterior of one child's regression, read onto its candidate causes.
 
-    Where moments determine it, the engine is all there is; else the log-likelihood is expanded, and draws are weighed.
+    Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed,
+    or derived columns are made from the rows.
     """
+    if spec.child in spec.data.categories:
+        return _root(spec)
+    if spec.wanted is not None:
+        from alldags.engines.curves.fit import fit_curves
+
+        return fit_curves(spec, rng)
+    posterior = _over_columns(spec, engine, rng)
+    posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
+    own = posterior.parents == spec.terms.names
+    return posterior if own else ParentsPosterior(posterior, spec.terms.names)
+
+
+def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Return the posterior over lines and levels."""
     if spec.family is None:
-        posterior = engine(spec.problem(), rng)
-        posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
-        return onto_parents(posterior)
+        return engine(spec.problem(), rng)
     from alldags.engines.weighted.fit import fit_rows
 
-    return fit_rows(spec.rows(), spec.column_terms, spec.prior, engine, rng)
+    return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
+
+
+def _root(spec: NodeSpec) -> RootCategory:
+    """Return the node of a category, which nothing may act on."""
+    if spec.terms.names:
+        shown = ", ".join(map(repr, spec.terms.names[:4]))
+        raise AlldagsError(
+            f"{spec.child!r} is a category, which no straight line describes, and {shown} may act on it: leave out the "
+            "edges into it, or compare two levels: keep their rows alone, or make a 0/1 column of one level against "
+            "the others"
+        )
+    own = replace(spec.terms, child=spec.data.categories[spec.child][0])
+    return RootCategory(replace(build(spec.data.of(spec.child), own, spec.prior), child=spec.child))

@@ -25,7 +25,7 @@ from alldags.engines.mixtures.node import (
     start_variance,
 )
 from alldags.engines.mixtures.posterior import NormalPosterior
-from alldags.engines.suits import check_suits
+from alldags.engines.suits import check_single, check_suits
 from alldags.errors import EngineError
 from alldags.nodes import NodeProblem
 from alldags.priors.mixtures import ScaleMixture
@@ -128,6 +128,7 @@ class VB:
         """
         for problem in problems:
             check_suits(self, problem.settings[0])
+            check_single(f"the engine {self.name!r}", problem)
         nodes = [node_arrays(problem) for problem in problems]
         groups: dict[tuple[bool, ScaleMixture], list[int]] = {}
         for i, (node, problem) in enumerate(zip(nodes, problems, strict=True)):

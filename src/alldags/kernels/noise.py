@@ -55,6 +55,15 @@ def log_gain(noise: NoiseTerm, rate: float, reduction: float, others: int) -> fl
 
 
 @tight_callable
+def log_gain_of_group(noise: NoiseTerm, rate: float, reduction: float, others: int, columns: int) -> float:
+    """Return ``f(q + reduction, others + columns) - f(q, others)``, where `rate` is the residual rate at ``q``."""
+    if noise.known:
+        return 0.5 * reduction
+    gain = -shape_of(noise, others + columns) * math.log(max(1.0 - 0.5 * reduction / rate, TINY))
+    return gain - noise.shape_per_parent * columns * math.log(rate)
+
+
+@tight_callable
 def variance_factor(noise: NoiseTerm, size: int) -> float:
     """Return what turns a residual rate into the mean noise variance; infinite if that does not exist."""
     shape = shape_of(noise, size)

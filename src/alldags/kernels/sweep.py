@@ -14,8 +14,9 @@ import math
 import numpy as np
 
 from alldags.kernels.jit import compiled, inner
+from alldags.kernels.linalg import factorise, half_log_determinant, solve_forward
 from alldags.kernels.noise import NoiseTerm, log_term
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @inner
@@ -41,22 +42,43 @@ def sweep(t: FloatArray, v: int) -> None:
     exchange(t, v, 1.0)
 
 
+@inner
+def group_gain(t: FloatArray, first: int, last: int, corner: FloatArray, x: FloatArray) -> tuple[float, float]:
+    """Return by how much a group outside the set would raise q, and half the log determinant it would bring.
+
+    The latter is nan if its columns are collinear given the set. `corner` (m, m) and `x` (m,) are scratch.
+    """
+    k, m, begin, reduction = t.shape[0] - 1, last - first, np.int64(0), 0.0
+    for i in range(m):
+        x[i] = t[first + i, k]
+        for j in range(i, m):
+            corner[i, j] = t[first + i, first + j]
+    factorise(corner, begin, m, 0.0)
+    solve_forward(corner, begin, m, x)
+    for i in range(m):
+        reduction += x[i] * x[i]
+    return reduction, half_log_determinant(corner, begin, m)
+
+
 @compiled
 def greedy_parents(
     precision: FloatArray,
     shift: FloatArray,
     log_factor: FloatArray,
     log_size: FloatArray,
+    log_columns: FloatArray,
     certain: BoolArray,
+    starts: IntArray,
     has_determinant: bool,
     noise: NoiseTerm,
 ) -> tuple[BoolArray, float]:
-    """Add the parent that raises the posterior most until none does; certain parents are in from the start.
+    """Add the group that raises the posterior most until none does; certain columns are in from the start.
 
-    Returns the parents present, shape (k,), and their log weight (without the constant). A step costs O(k) and one
-    sweep.
+    What enters as one begins at `starts` (groups + 1,), of which the last is k: a group, or a column alone; a certain
+    column is always alone. Returns the columns present, shape (k,), and their log weight (without the constant). A step
+    costs O(k) and one sweep for each column of the group.
     """
-    k = shift.shape[0]
+    k, widest = shift.shape[0], 1
     t = np.empty((k + 1, k + 1))
     for i in range(k):  # loops, not slices: those compile to a great deal of code for their error messages
         for j in range(k):
@@ -71,22 +93,38 @@ def greedy_parents(
             base += log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
             sweep(t, v)
             present[v] = True
-    size = int(np.int64(0))  # not literals, here and below, for which numba would compile what is called twice
+    for u in range(starts.shape[0] - 1):
+        widest = max(widest, starts[u + 1] - starts[u])
+    corner, x = np.empty((widest, widest)), np.empty(widest)
+    size = columns = int(
+        np.int64(0)
+    )  # not literals, here and below, for which numba would compile what is called twice
     score = base + log_size[0] + log_term(noise, -t[k, k], size)
     while size < log_size.shape[0] - 1:
         best, best_score, best_base = int(np.int64(-1)), score, base
-        for v in range(k):
+        for u in range(starts.shape[0] - 1):
+            v, count = starts[u], starts[u + 1] - starts[u]
             if present[v] or t[v, v] <= 0.0:
                 continue
-            new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
-            q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
-            new_score = new_base + log_size[size + 1] + log_term(noise, q, size + 1)
+            if count == 1:
+                new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
+                q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
+            else:
+                gain, half = group_gain(t, v, v + count, corner, x)
+                new_base, q = base - (half if has_determinant else 0.0), gain - t[k, k]
+                for i in range(v, v + count):
+                    new_base += log_factor[i]
+            new_score = new_base + log_size[size + 1] + log_term(noise, q, columns + count)
+            if log_columns.shape[0] > 1:
+                new_score += log_columns[columns + count]
             if new_score > best_score:
-                best, best_score, best_base = v, new_score, new_base
+                best, best_score, best_base = u, new_score, new_base
         if best < 0:
             break
-        sweep(t, best)
-        present[best] = True
+        for v in range(starts[best], starts[best + 1]):
+            sweep(t, v)
+            present[v] = True
+            columns += 1
         size += 1
         score, base = best_score, best_base
     return present, score

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
-import numpy as np
-
-from alldags.engines.auto import Auto
+from alldags.engines.suits import takes_groups
 from alldags.errors import AlldagsError, EngineError
 from alldags.graph.candidate import CandidateGraph
-from alldags.nodes.build import NodeTerms
-from alldags.nodes.data import WorkingData
-from alldags.nodes.posterior import Engine, NodePosterior
-from alldags.nodes.units import RootCategory, fit_units, unit_problem
-from alldags.priors.prior import Prior
+from alldags.nodes.posterior import Engine
 
-_ENGINES = ("auto", "exact", "mcmc")
 _ADVICE = "compare two levels: keep their rows alone, or make a 0/1 column of one level against the others"
 
 
 def check_categories(names: Collection[str], graphs: Sequence[CandidateGraph], engine: Engine) -> None:
-    """Refuse, by name, engines that do not weigh regressions, and categories whose place in the order is open."""
+    """Refuse, by name, engines that know single columns only, and categories whose place in the order is open."""
     if not names:
         return
     first = next(iter(names))
-    if engine.name not in _ENGINES:
+    if not takes_groups(engine):
         raise EngineError(
             f"{first!r} is a category, which engine={engine.name!r} does not take; use engine='auto', 'exact' or "
             "'mcmc', or make 0/1 columns of its levels"
@@ -57,22 +49,3 @@ def category_question(name: str, role: str, levels: int) -> AlldagsError:
     return AlldagsError(
         f"the {role} {name!r} is a category with {levels} levels, which no single number moves; {_ADVICE}"
     )
-
-
-def fit_with_categories(
-    data: WorkingData, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator
-) -> NodePosterior:
-    """Fit a node that is a category, or has one among its candidate causes."""
-    child = terms.child
-    if child in data.categories:
-        if terms.names:
-            shown = ", ".join(map(repr, terms.names[:4]))
-            raise AlldagsError(
-                f"{child!r} is a category, which no straight line describes, and {shown} may act on it: leave out the "
-                f"edges into it, or {_ADVICE}"
-            )
-        own = next(iter(data.categories[child]))
-        plain = unit_problem(data.of(child), replace(terms, child=own), prior, {})
-        return RootCategory(replace(plain, child=child))
-    chosen = replace(engine, max_certified=0) if isinstance(engine, Auto) else engine
-    return fit_units(data.of(child), terms, prior, data.categories, lambda problem: chosen(problem, rng))

@@ -53,6 +53,11 @@ class Opened:
     drop_missing: bool = False
     options: tuple[str, ...] = ()
 
+    def rows(self, names: Sequence[str]) -> RowTable | None:
+        """Return the complete rows of some columns; None if there are only moments."""
+        source = self.source()
+        return None if isinstance(source, MomentsSource) else RowTable(source.numbers(names))
+
 
 def without_tails(prior: Prior) -> tuple[Prior, Student | None]:
     """Return the prior with normal noise, and the heavy tails of all children that it asked for, if it did."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.columns.base import Columns
+from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
@@ -19,6 +21,7 @@ from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
+from alldags.nodes.spec import About, straight_columns
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 
@@ -40,6 +43,9 @@ class FittedGraph:
         Raises edge probabilities for the question about one treatment; None: the graph's own.
     tied
         Single nodes that have the prior of blocks, because another graph of the same fit turns their edges around.
+    about
+        The treatment of the question that the model is for; None for none: children have curves on the way of a
+        question only, unless these were asked for by name.
     """
 
     def __init__(
@@ -50,6 +56,7 @@ class FittedGraph:
         store: NodeStore,
         link: Link | None = None,
         tied: frozenset[str] = frozenset(),
+        about: str | None = None,
     ) -> None:
         self.graph = graph
         self.prior = prior
@@ -57,15 +64,19 @@ class FittedGraph:
         self._store = store
         self._link = link
         self._tied = tied
+        self._about = about
         self._nodes: dict[str, NodePosterior] = {}
         self._blocks: dict[tuple[str, ...], OrderBlock] = {}
         self._margins: dict[str, Margin] = {}
         self._home = {name: block for block in graph.blocks for name in block}
 
-    def linked(self, treatment: str) -> FittedGraph:
-        """Return the model in which what drives the treatment is a possible confounder of all that comes after."""
-        link = Link(self.graph, self.prior, self.data, self._store, treatment)
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied)
+    def about(self, treatment: str, *, linked: bool = True) -> FittedGraph:
+        """Return the model for questions about one treatment.
+
+        If it is linked, what drives the treatment is a possible confounder of all that comes after.
+        """
+        link = Link(self.graph, self.prior, self.data, self._store, treatment) if linked else None
+        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatment)
 
     def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
@@ -77,7 +88,7 @@ class FittedGraph:
 
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
-        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied)
+        return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied, self._about)
 
     def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
@@ -99,13 +110,28 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
+        if not self.bends(child):
+            return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
+        after = frozenset() if self._about is None else self.graph.descendants(self._about)
+        terms = linear_terms(self.graph, child)  # derived columns are linked one by one
+        return NodeKey(terms, self._prior_of(child), self.data, about=About(self._about, after))
+
+    def bends(self, child: str) -> bool:
+        """Whether a child's regression may bend in this model."""
+        return child in self.data.curved and not (self.data.on_demand and self._about is None)
+
+    def columns(self, child: str) -> Columns:
+        """Return what a child is regressed on."""
+        node = self.node(child)
+        if isinstance(node, CurvedPosterior):
+            return node.over_columns.columns
+        return straight_columns(node.parents, self.data)
 
     def _prior_of(self, child: str) -> Prior:
         return block_prior(self.prior) if child in self._tied else self.prior
 
     def _data_of(self, child: str) -> WorkingData:
-        """Return the data of a node; normal ones are the same whatever the others are."""
+        """Return the data of a straight node; normal ones are the same whatever the others are."""
         return self.data if child in self.data.families else self.data.straight
 
     def _extended_key(

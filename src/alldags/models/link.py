@@ -15,7 +15,6 @@ the effect never needs the treatment's own node, so that nothing flows back.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,21 +24,8 @@ from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
-from alldags.priors.edges import BetaBinomial
-from alldags.priors.noise import UnknownNoise
+from alldags.priors.link import link_prior
 from alldags.priors.prior import Prior
-from alldags.priors.slabs import LearnedSlab
-
-_SLAB = LearnedSlab(low=math.exp(-6.0), points=11)  # the step of the default grid, further down
-
-
-def link_prior(prior: Prior) -> Prior:
-    """Return the prior under which a node's own causes are looked for: slab and edge probability learned.
-
-    Stated edge probabilities count as odds relative to each other.
-    """
-    noise = UnknownNoise() if prior.noise.ties_directions else prior.noise
-    return replace(prior, slab_variance=None, slab=_SLAB, noise=noise, edges=BetaBinomial(relative=True))
 
 
 @dataclass(frozen=True, eq=False)

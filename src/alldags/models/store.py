@@ -13,10 +13,9 @@ from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.nodes.build import NodeTerms, build
 from alldags.nodes.data import WorkingData
-from alldags.nodes.loadings import onto_parents
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.spec import NodeSpec
+from alldags.nodes.spec import NOTHING, About, NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.parallel import map_cluster, map_threads, on_a_cluster
@@ -38,12 +37,15 @@ class NodeKey:
         The moments; compared by identity.
     engine
         None: the store's own.
+    about
+        The question that derived columns are made for.
     """
 
     terms: NodeTerms
     prior: Prior
     data: WorkingData
     engine: Engine | None = None
+    about: About = NOTHING
 
     @property
     def child(self) -> str:
@@ -53,12 +55,12 @@ class NodeKey:
     @property
     def is_plain(self) -> bool:
         """Whether the node is determined by moments."""
-        return self.spec.family is None
+        return self.spec.is_plain
 
     @property
     def spec(self) -> NodeSpec:
         """What the node's regression is made of."""
-        return NodeSpec(self.terms, self.prior, self.data)
+        return NodeSpec(self.terms, self.prior, self.data, self.about)
 
     def problem(self) -> NodeProblem:
         """Return the node's problem."""
@@ -177,7 +179,7 @@ class NodeStore:
     def _fit_together(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         if not wanted or not isinstance(self.engine, BatchEngine):
             return []
-        return [onto_parents(node) for node in self.engine.fit_many([key.problem() for key in wanted])]
+        return list(self.engine.fit_many([key.problem() for key in wanted]))
 
     def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
         with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:
@@ -194,24 +196,12 @@ class NodeStore:
             return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
-        engine = key.engine or self.engine
-        if not key.data.categories.keys().isdisjoint((key.child, *key.terms.names)):
-            return _fit_categories(key, engine, self.stream(key.child))
-        return fit_node(key.spec, engine, self.stream(key.child))
+        return fit_node(key.spec, key.engine or self.engine, self.stream(key.child))
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
         key = (*self._seed.spawn_key, 0, self._place[child])
         return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
-
-
-def _fit_categories(key: NodeKey, engine: Engine, rng: np.random.Generator) -> NodePosterior:
-    """Fit a node with a category among its candidate causes."""
-    from alldags.models.categories import fit_with_categories
-
-    posterior = fit_with_categories(key.data, key.terms, key.prior, engine, rng)
-    posterior.mean  # noqa: B018  - computed here, so that `prepare` does the work in parallel
-    return posterior
 
 
 def _fit_there(store: NodeStore, key: NodeKey) -> NodePosterior:

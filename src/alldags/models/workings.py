@@ -40,8 +40,8 @@ class Workings:
     notes: tuple[Note, ...] = ()
     table: Opened | None = None
     is_linked: bool = True
-    _linked: dict[str, Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
-    _straight: dict[str, Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _about: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _straight: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def data(self) -> WorkingData:
@@ -64,21 +64,26 @@ class Workings:
         uses_edges = getattr(self.store.engine, "uses_edges", True) and self.is_linked
         return self.models.items[0].prior.link if uses_edges else 0.0
 
-    def linked(self, treatment: str) -> Mixture[FittedGraph]:
-        """Return the models for a question about one treatment; weights are those of the models as they are."""
-        if self.link == 0.0:
-            return self.models
-        if treatment not in self._linked:
-            self._linked[treatment] = self.models.map(lambda model: model.linked(treatment))
-        return self._linked[treatment]
+    def about(self, treatment: str, *, linked: bool = True) -> Mixture[FittedGraph]:
+        """Return the models for a question about one treatment; weights are those of the models as they are.
 
-    def straight(self, treatment: str) -> Mixture[FittedGraph]:
-        """Return the models for a question about one treatment in which only straight lines matter."""
-        if not self.data.families:
-            return self.linked(treatment)
-        if treatment not in self._straight:
-            self._straight[treatment] = self.linked(treatment).map(FittedGraph.straight)
-        return self._straight[treatment]
+        If they are linked, what drives the treatment is a possible confounder of what comes after it (`Prior.link`).
+        """
+        linked = linked and self.link > 0.0
+        if not linked and not self.data.curved:
+            return self.models
+        if (treatment, linked) not in self._about:
+            self._about[treatment, linked] = self.models.map(lambda model: model.about(treatment, linked=linked))
+        return self._about[treatment, linked]
+
+    def straight(self, treatment: str, *, linked: bool = True) -> Mixture[FittedGraph]:
+        """Return the same models with straight lines through all children."""
+        models = self.about(treatment, linked=linked)
+        if not (self.data.families or self.data.curved):
+            return models
+        if (treatment, linked) not in self._straight:
+            self._straight[treatment, linked] = models.map(FittedGraph.straight)
+        return self._straight[treatment, linked]
 
     def stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from alldags.nodes.build import linear_terms, node_problem
 from alldags.nodes.data import WorkingData, working_data
 from alldags.nodes.posterior import BatchEngine, Diagnostics, Engine, GraphEngine, NodeFit, NodePosterior, ParentSet
-from alldags.nodes.problem import Loadings, NodeProblem, Origin
+from alldags.nodes.problem import NodeProblem, Origin
 from alldags.priors.grid import Setting
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "Diagnostics",
     "Engine",
     "GraphEngine",
-    "Loadings",
     "NodeFit",
     "NodePosterior",
     "NodeProblem",

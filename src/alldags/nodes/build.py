@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
-from alldags.nodes.problem import LinkedPrior, Loadings, NodeProblem, Origin
+from alldags.nodes.problem import LinkedPrior, NodeProblem, Origin
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
@@ -60,20 +60,18 @@ class NodeTerms:
         Columns of the data, k of them.
     probability
         Prior probability that each is present.
-    loadings
-        None: the terms are the parents.
     raised
         What a link to another node adds to each probability: p becomes ``1 - (1 - p) (1 - raised)``; None for nothing.
     cleared
         Terms that are replaced by what others do not explain of them.
     groups
-        Number of the group of each term, from left to right; None: every term alone.
+        Number of the group of each column, as in `NodeProblem.groups`; the columns of a group have one probability, and
+        one number by which it is raised. None: every column alone.
     """
 
     child: str
     names: tuple[str, ...]
     probability: tuple[float, ...]
-    loadings: Loadings | None = None
     raised: tuple[float, ...] | None = None
     cleared: tuple[Cleared, ...] = ()
     groups: tuple[int, ...] | None = None
@@ -93,7 +91,7 @@ def extended_terms(
     Parameters
     ----------
     terms
-        Without loadings.
+        Without groups.
     certain
         Names whose probability becomes 1; they are added where they are missing.
     added
@@ -116,6 +114,29 @@ def extended_terms(
         names=tuple(stated),
         probability=tuple(stated.values()),
         raised=(*raised, *[0.0] * len(new)) if any(raised) else None,
+    )
+
+
+def column_terms(terms: NodeTerms, columns: Mapping[str, tuple[str, ...]]) -> NodeTerms:
+    """Return the terms with those that stand for several columns written out, each as a group.
+
+    Parameters
+    ----------
+    terms
+        One for each parent; what is cleared is a number, of numbers.
+    columns
+        The columns that stand for a parent, where that is not the one of its name.
+    """
+    if columns.keys().isdisjoint(terms.names):
+        return terms
+    written = [columns.get(name, (name,)) for name in terms.names]
+    groups = tuple(number for number, names in enumerate(written) for _ in names)
+    return replace(
+        terms,
+        names=tuple(name for names in written for name in names),
+        probability=tuple(terms.probability[number] for number in groups),
+        raised=None if terms.raised is None else tuple(terms.raised[number] for number in groups),
+        groups=groups if len(groups) > len(terms.names) else None,
     )
 
 
@@ -158,7 +179,7 @@ def _sums(data: ChildData, terms: NodeTerms) -> Sums:
 
 def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
     """Return the problem of a regression with these cross-products, under a prior."""
-    stated, log_size = prior.edges_of(np.array(terms.probability), terms.child)
+    stated, log_size = _stated(terms, prior)
     problem = NodeProblem(
         child=terms.child,
         terms=terms.names,
@@ -171,8 +192,8 @@ def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
         log_size=log_size,
         rows=sums.rows,
         origin=sums.origin,
-        loadings=terms.loadings,
         linked=None if terms.raised is None else LinkedPrior(stated, np.array(terms.raised)),
+        groups=None if terms.groups is None else np.array(terms.groups),
     )
     if terms.cleared:
         problem = mixed(problem, mixing(terms.names, terms.cleared))
@@ -180,6 +201,16 @@ def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
     for setting in settings:
         setting.noise.check_node(problem.child, problem.n, problem.total)
     return replace(problem, settings=settings)
+
+
+def _stated(terms: NodeTerms, prior: Prior) -> tuple[FloatArray, FloatArray | None]:
+    """Return the probability of each term, shape (k,), and the log weight of the number of groups present."""
+    probability = np.array(terms.probability)
+    if terms.groups is None:
+        return prior.edges_of(probability, terms.child)
+    firsts, groups = np.unique(terms.groups, return_index=True, return_inverse=True)[1:]
+    stated, log_size = prior.edges_of(probability[firsts], terms.child)
+    return stated[groups], log_size
 
 
 def mixed(problem: NodeProblem, matrix: FloatArray) -> NodeProblem:

@@ -147,9 +147,9 @@ class WorkingData:
     @cached_property
     def straight(self) -> WorkingData:
         """The same data with straight lines through all children; tails stay as heavy as they are."""
-        if not self.families:
+        if not (self.families or self.curved):
             return self
-        return replace(self, children={name: one for name, one in self.children.items() if name not in self.families})
+        return replace(self, children={name: ChildModel(family) for name, family in self.heavy.items()})
 
     def model(self, child: str) -> ChildModel:
         """Return how a child is regressed on its causes."""

@@ -51,9 +51,9 @@ class Diagnostics:
 class NodePosterior(ABC):
     """What every engine returns: the posterior of one child's parents, coefficients and noise variance.
 
-    Arrays are ordered like `parents`. Engines know terms only, and call them parents; where a regression has terms that
-    are not its parents, `alldags.nodes.loadings.onto_parents` translates. Expensive parts are computed on first use. An
-    engine without a notion of a parent set returns None for `inclusion`, `second_moment_between`,
+    Arrays are ordered like `parents`. Engines know columns only, and call them parents; where a parent is several
+    columns, `alldags.nodes.onto.ParentsPosterior` translates. Expensive parts are computed on first use. An engine
+    without a notion of a parent set returns None for `inclusion`, `second_moment_between`,
     `probability_disjoint` and `top_parent_sets`.
     """
 
@@ -185,7 +185,10 @@ class NodePosterior(ABC):
 
 
 class Engine(Protocol):
-    """A way from a `NodeProblem` to a `NodePosterior`: a small frozen object that is called."""
+    """A way from a `NodeProblem` to a `NodePosterior`: a small frozen object that is called.
+
+    One that also says ``takes_groups = True`` is given problems whose columns enter and leave in groups.
+    """
 
     @property
     def name(self) -> str:

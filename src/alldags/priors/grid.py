@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 
 from alldags.errors import PriorError
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from alldags.priors.mixtures import ScaleMixture
@@ -80,7 +80,11 @@ class NodeNumbers(Protocol):
 
     @property
     def log_size(self) -> FloatArray | None:
-        """Log prior weight of the number of uncertain parents present, shape (free + 1,)."""
+        """Log prior weight of the number of uncertain groups present, shape (free + 1,)."""
+
+    @property
+    def leaders(self) -> IntArray:
+        """The first column of each column's group, shape (k,); its own place for one that is alone or certain."""
 
 
 def log_grid(
@@ -176,15 +180,21 @@ def _evidence_floor(tau: float, noise: UnknownNoise, node: NodeNumbers, rate: fl
     rows = np.array([_nested_log_weights(tau, math.exp(u), node, order) for u in grid])
     rows += (node.n / 2 * (grid - math.log(2 * math.pi)) + _log_prior(noise, grid))[:, None]
     rows += _nested_log_prior(node, order)[None, :]
-    total = np.logaddexp.reduce(rows, axis=0)[int(certain.sum()) :]
+    whole = np.append(np.diff(node.leaders[order], prepend=-1) != 0, True)  # sets that split no group
+    total = np.logaddexp.reduce(rows, axis=0)[int(certain.sum()) :][whole[int(certain.sum()) :]]
     return float(total.max()) + math.log(grid[1] - grid[0]) - 2.0
 
 
 def _importance_order(tau: float, s: float, node: NodeNumbers, certain: BoolArray) -> list[int]:
-    """Certain parents first, then by how many standard errors they are from zero when all are present."""
+    """Certain parents first, then by how many standard errors they are from zero when all are present.
+
+    The columns of a group stay together: where the farthest of them belongs.
+    """
     covariance = np.linalg.inv(s * node.gram + np.eye(certain.size) / tau)
     z = np.abs(s * covariance @ node.cross) / np.sqrt(np.diag(covariance))
-    return sorted(range(certain.size), key=lambda i: (not certain[i], -z[i]))
+    farthest = np.zeros(certain.size)
+    np.maximum.at(farthest, node.leaders, z)
+    return sorted(range(certain.size), key=lambda i: (not certain[i], -farthest[node.leaders[i]], node.leaders[i]))
 
 
 def _nested_log_weights(tau: float, s: float, node: NodeNumbers, order: list[int]) -> FloatArray:
@@ -198,7 +208,7 @@ def _nested_log_weights(tau: float, s: float, node: NodeNumbers, order: list[int
 
 
 def _nested_log_prior(node: NodeNumbers, order: list[int]) -> FloatArray:
-    p = node.probability[order]
+    p = np.where(node.leaders == np.arange(len(order)), node.probability, 1.0)[order]  # a group counts once
     free = p < 1.0
     count = np.concatenate([[0], np.cumsum(free)])
     if node.log_size is not None:

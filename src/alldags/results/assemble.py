@@ -11,9 +11,9 @@ from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.components import components
 from alldags.models.components import fitted_mixture
+from alldags.models.curved import with_terms
 from alldags.models.families import Opened, with_family_rows
 from alldags.models.store import NodeStore
-from alldags.models.terms.wanted import with_terms
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData, common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine

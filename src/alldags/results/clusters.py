@@ -124,7 +124,7 @@ def clustered(effect: Effect, clusters: Clusters) -> Effect:
         )
     else:
         posterior = effect.posterior
-    return type(effect)(posterior, effect.treatment, effect.outcome, check)
+    return type(effect)(posterior, effect._question, check)
 
 
 def _check(effect: Effect, clusters: Clusters) -> ClusterCheck:
@@ -167,7 +167,7 @@ def _means(effect: Effect, tables: Sequence[WorkingData]) -> Iterator[float]:
         warnings.simplefilter("ignore", AlldagsWarning)  # the answer itself says what went wrong
         for data in tables:
             models = on_other_data(posterior.workings.models, [data], posterior.workings.store.empty())
-            linked = models.map(lambda model: model.linked(effect.treatment)) if posterior.workings.link else models
+            linked = models.map(lambda model: model.about(effect.treatment)) if posterior.workings.link else models
             try:
                 totals = linked.map(lambda model: TotalEffect.of(model, effect.treatment, effect.outcome))
                 yield effect.workings.unit * totals.average(lambda total: total.mean)

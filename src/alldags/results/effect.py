@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers.base import Answer
+from alldags.answers.choose import choose, models_for, unit_of
+from alldags.answers.closed import ClosedAnswer
+from alldags.answers.comparison import STEP
+from alldags.answers.influence import influence_of_edges, loss_without_mediators
+from alldags.answers.inner import InnerAnswer
+from alldags.answers.pushed import PushedAnswer
+from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.notes import effect_notes
 from alldags.assumptions.placebo import Placebo, placebo
@@ -20,21 +28,23 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.direction import direction_variance
-from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.link_check import LinkCheck
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
 from alldags.memory import check_memory
-from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
-from alldags.results.contrast import Contrast, contrast
+from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
+from alldags.results.quantity import Quantity
 from alldags.results.sample import AtomicSample
+from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.show.html import effect_html
@@ -55,7 +65,6 @@ if TYPE_CHECKING:
     from alldags.results.sensitivity import Sensitivity
 
 _DRAWS = 20_000  # behind intervals and probabilities
-_OF_CURVES = frozenset({"by", "modifiers", "curve", "plot_rows", "plot_curve"})
 _PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
@@ -80,45 +89,71 @@ class Effect:
     def __init__(
         self,
         posterior: Posterior,
-        treatment: str,
-        outcome: str,
+        question: Question,
         clusters: ClusterCheck | None = None,
         *,
         ignore_hidden: bool = False,
+        most_draws: int | None = None,
     ) -> None:
-        self._ignore_hidden = ignore_hidden
         self.posterior = posterior
-        self.treatment = treatment
-        self.outcome = outcome
         self.clusters = clusters
+        self._question = question
+        self._ignore_hidden = ignore_hidden
+        self._most_draws = most_draws
         for total in self._totals.items:
             total.prepare()
+
+    @property
+    def treatment(self) -> str:
+        """Name of the treatment."""
+        return self._question.treatment
+
+    @property
+    def outcome(self) -> str:
+        """Name of the outcome."""
+        return self._question.outcome
+
+    @property
+    def over(self) -> str:
+        """Over which rows outcomes are averaged."""
+        return self._question.over_words
 
     @cached_property
     def workings(self) -> EffectWorkings:
         """What the answer is computed from: for the package's own rooms, its names may change."""
-        return EffectWorkings(self.treatment, self.outcome, self._models, self._unit)
+        behind = self.posterior.workings
+        models = models_for(behind, self._question)
+        return EffectWorkings(self.treatment, self.outcome, models, unit_of(behind, self._question))
 
     @property
     def _totals(self) -> Mixture[TotalEffect]:
         return self.workings.totals
 
-    @property
-    def _models(self) -> Mixture[FittedGraph]:
-        """The fitted models, with edges linked to those into the treatment."""
-        return self.posterior._straight_models(self.treatment)
-
     @cached_property
-    def _unit(self) -> float:
-        """User's units of the effect per working unit."""
-        return self.posterior._data.unit(self.treatment, self.outcome)
+    def answer(self) -> Answer:
+        """How it is computed: for the package's own rooms, its names may change."""
+        behind = self.posterior.workings
+        return choose(behind, self._question, self._totals, worth=self._set_draws, most=self._most_draws)
+
+    @property
+    def _is_closed(self) -> bool:
+        return isinstance(self.answer, ClosedAnswer)
+
+    def _require(self, name: str) -> None:
+        """Refuse what this effect cannot say."""
+        if name in self.answer.lacks:
+            raise AlldagsError(self.answer.lacks[name])
+
+    def _asking(self, question: Question) -> Effect:
+        """Return the answer to another question about the same posterior."""
+        return Effect(self.posterior, question, most_draws=self._most_draws)
 
     @cached_property
     def _without_hidden(self) -> Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self.treatment, self.outcome, self.clusters, ignore_hidden=True)
+        return Effect(self.posterior, self._question, self.clusters, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -136,50 +171,43 @@ class Effect:
         """Posterior mean, the estimate that is optimal under squared loss."""
         return self._plain_mean if self._hidden is None else self._hidden.mean
 
-    @cached_property
+    @property
     def _plain_mean(self) -> float:
-        return self._unit * self._totals.average(lambda total: total.mean)
+        return self.answer.mean
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist."""
         return self._plain_sd if self._hidden is None else self._hidden.sd
 
-    @cached_property
+    @property
     def _plain_sd(self) -> float:
-        return self._sd_from(self._totals.average(lambda total: total.second))
+        return self.answer.sd
 
     @cached_property
     def sd_structure(self) -> float | None:
-        """The part of `sd` that comes from not knowing the graph; None if the engine has no notion of a graph.
+        """The part of `sd` that comes from not knowing the graph; None if that is not known.
 
         With learned hyperparameters it also holds what comes from not knowing those.
         """
         if not self._has_structure:
             return None
-        return self._sd_from(self._totals.average(lambda total: total.second_between) - self._second_missing)
-
-    @property
-    def sd_missing(self) -> float | None:
-        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
-        return None if self._totals.weights.tables == 1 else abs(self._unit) * math.sqrt(self._second_missing)
+        if isinstance(self.answer, ClosedAnswer):
+            return self.answer.structure_sd
+        between = self.answer.structure_variance
+        return None if between is None else min(math.sqrt(max(between, 0.0)), self.sd)
 
     @cached_property
-    def _second_missing(self) -> float:
-        """Variance of the mean between completed tables, in working units; 0 for a single table."""
-        tables = self._totals.weights.tables
-        return 0.0 if tables == 1 else float(self._totals.averages(lambda total: total.mean).var())
+    def sd_missing(self) -> float | None:
+        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
+        if self._totals.weights.tables == 1 or not isinstance(self.answer, ClosedAnswer):
+            return None
+        return math.sqrt(float(self.answer.by_table.var()))
 
     @property
     def missing_information(self) -> float | None:
         """Share of the posterior variance that comes from missing values; None if none were imputed."""
         return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
-
-    def _sd_from(self, second: float) -> float:
-        """Return ``sqrt(unit**2 * second - mean**2)``; the unit's power of two is put aside, squares could overflow."""
-        unit, power = math.frexp(self._unit)
-        mean = math.ldexp(self._plain_mean, -power)
-        return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
     @cached_property
     def sd_direction(self) -> float | None:
@@ -198,11 +226,11 @@ class Effect:
         >>> 0 < effect.sd_direction <= effect.sd_structure <= effect.sd
         True
         """
-        if self.sd_structure is None:
+        if self.sd_structure is None or not self._is_closed:
             return None
-        stream = self.posterior._stream
+        stream = self.posterior.workings.stream
         inside = self._totals.average(lambda total: direction_variance(total, _PAIRS, stream()))
-        return min(abs(self._unit) * math.sqrt(inside), self.sd_structure)
+        return min(abs(self.workings.unit) * math.sqrt(inside), self.sd_structure)
 
     @property
     def sd_coefficients(self) -> float | None:
@@ -231,7 +259,7 @@ class Effect:
     @cached_property
     def mean_error(self) -> float:
         """Monte-Carlo standard error of `mean`; 0 where no node was sampled and no value imputed."""
-        sampled = abs(self._unit) * self._totals.error(lambda total: total.slopes())
+        sampled = self.answer.error
         return math.hypot(sampled, self.imputation_error) if self.imputation_error else sampled
 
     @property
@@ -239,10 +267,10 @@ class Effect:
         """The part of `mean_error` that comes from the number of imputed tables; 0 if none were."""
         return (self.sd_missing or 0.0) / math.sqrt(max(self._totals.weights.tables - 1, 1))
 
-    @cached_property
+    @property
     def mean_bound(self) -> float:
         """Bound on the error of `mean` from parent sets left out by certified engines; 0 if none was."""
-        return abs(self._unit) * self._totals.average(lambda total: total.bound)
+        return self.answer.bound
 
     def expected_loss(self, estimate: float) -> float:
         """Return the posterior expected squared error of any estimate; least for `mean`.
@@ -277,18 +305,21 @@ class Effect:
         True
         """
         size = checks.whole("size", size, least=1)
-        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        nodes = [node for total in self._totals.items for node in total.nodes()]
         blocks = (block.problem for total in self._totals.items for block in total.order_blocks)
+        parents = sum(len(node.parents) for node in nodes)
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
-        generator = self.posterior._stream() if rng is None else np.random.default_rng(rng)
-        plain = self._unit * self._totals.draw(size, generator, TotalEffect.draws)
+        if rng is None and size == self.answer.size and self._hidden is None:
+            return self.answer.values
+        generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
+        plain = self.answer.draws(size, generator)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
 
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
-        values = self.draws(_DRAWS)
+        values = self.draws(self.answer.size)
         exact = self._exact_no_path if self._hidden is None else self._hidden.atom
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, self._set_draws)
@@ -353,7 +384,9 @@ class Effect:
     @cached_property
     def _atom_draws(self) -> float:
         """Number of draws behind `probability_no_path`; infinite where it is computed."""
-        return _DRAWS if self._exact_no_path is None else self._set_draws
+        if self._exact_no_path in (0.0, 1.0) and not self._is_closed:
+            return math.inf  # what is certain has no Monte-Carlo error
+        return self.answer.size if self._exact_no_path is None else self._set_draws
 
     @cached_property
     def _set_draws(self) -> float:
@@ -380,13 +413,13 @@ class Effect:
         """
         if not self._has_structure:
             return None
-        back = self._models.map(lambda model: TotalEffect.of(model, self.outcome, self.treatment))
+        back = self.workings.models.map(lambda model: TotalEffect.of(model, self.outcome, self.treatment))
         if not back.all(lambda total: total.has_structure):
             return None
         none = back.average_known(reach.probability_no_path)
         if none is not None:
             return 1.0 - none
-        return float(np.mean(back.draw(_DRAWS, self.posterior._stream(), TotalEffect.draws) != 0.0))
+        return float(np.mean(back.draw(_DRAWS, self.posterior.workings.stream(), TotalEffect.draws) != 0.0))
 
     @property
     def probability_neither(self) -> float | None:
@@ -419,10 +452,17 @@ class Effect:
         smoking -> risk          0.2772  0.1577       0.8618
         all other paths         0.08341       -            -
         """
-        return tables.paths_table(self._totals, self._unit, self._plain_mean, limit)
+        self._require("paths")
+        if self._is_closed:
+            return tables.paths_table(self._totals, self.workings.unit, self._plain_mean, limit)
+        found = self.log_odds.paths(limit)
+        return replace(found, note=f"on the {self.log_odds.measure} of {self.outcome}, where paths add up")
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
+
+        Where a variable on the way is not normal, or bends, it is what would be lost if the one in between did not
+        respond; that supposes that one number per row decides the value of a yes/no variable under either treatment.
 
         Examples
         --------
@@ -433,7 +473,11 @@ class Effect:
         tar        0.5333   0.1004
         exercise  0.08341  0.02874
         """
-        return tables.mediators_table(self._totals, self._unit)
+        self._require("mediators")
+        if isinstance(self.answer, PushedAnswer):
+            answer, stream = self.answer, self.posterior.workings.stream()
+            return loss_without_mediators(answer.responses, self._question.comparison, answer.size, stream)
+        return tables.mediators_table(self._totals, self.workings.unit)
 
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
@@ -452,10 +496,20 @@ class Effect:
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
-        found = tables.influence_table(self._totals, self._unit, self._plain_sd)
-        return replace(found, note=tables.LINKED) if self.posterior._link and len(found) else found
+        if self._is_closed:
+            found = tables.influence_table(self._totals, self.workings.unit, self._plain_sd)
+            return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
+        if not self._has_structure:
+            raise AlldagsError(
+                "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
+            )
+        if self.answer.drawn is None:
+            raise AlldagsError(
+                "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
+            )
+        return influence_of_edges(*self.answer.drawn, self.mean, self.sd)
 
-    def do(self, x: float | str, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
+    def do(self, x: float | str, draws_size: int = 4000) -> Any:
         """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
 
         Of a treatment with two words, such as no and yes, `x` may be one of them.
@@ -467,27 +521,47 @@ class Effect:
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """
+        self._require("do")
         x = treatment_value(self, x)
         draws_size = checks.whole("draws_size", draws_size, least=1)
+        notes = range_note(self.posterior.workings.data.seen, self.treatment, [x])
+        if not self._is_closed:
+            return Quantity(self._level(x, min(draws_size, self.answer.size)), notes)
         self._check_straight()
-        edges = sum(len(model.graph.edges) for model in self._models.items)
+        models, stream = self.workings.models, self.posterior.workings.stream()
+        edges = sum(len(model.graph.edges) for model in models.items)
         check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
-        found = outcomes.outcome_distribution(
-            self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
-        )
-        return replace(found, notes=range_note(self.posterior._data.seen, self.treatment, [x]))
+        found = outcomes.outcome_distribution(models, self.treatment, self.outcome, x, draws_size, stream)
+        return replace(found, notes=notes)
+
+    def _level(self, x: float, size: int) -> FloatArray:
+        """Return draws of the mean outcome when the treatment is set to `x`, shape (size,)."""
+        self._check_arms([x])
+        return self.answer.level(x, size, self.posterior.workings.stream())
+
+    def _check_arms(self, values: Sequence[float]) -> None:
+        """Refuse values of a treatment with two arms that it does not have."""
+        if not isinstance(self.answer, InnerAnswer):
+            return
+        arms = self.answer.changes.items[0].node.found.arms
+        outside = [] if arms is None else [x for x in values if x not in arms]
+        if arms is not None and outside:
+            levels = " and ".join(f"{x:g}" for x in arms)
+            raise AlldagsError(
+                f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do, ask for these"
+            )
 
     def _check_straight(self) -> None:
         """Refuse to say where a unit's outcome is if a category, which has no mean, may act on it."""
-        for name in self.posterior._data.categories:
-            if any(name in model.graph.ancestors(self.outcome) for model in self._models.items):
+        for name in self.posterior.workings.data.categories:
+            if any(name in model.graph.ancestors(self.outcome) for model in self.workings.models.items):
                 raise AlldagsError(
                     f"do() is about straight lines, and the category {name!r} may act on {self.outcome!r}; make 0/1 "
                     "columns of its levels"
                 )
 
-    def contrast(self, start: float | str, stop: float | str, level: float = 0.95) -> Contrast:
-        """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.
+    def contrast(self, start: float | str, stop: float | str) -> Effect:
+        """Return the effect of changing the treatment from `start` to `stop`, in every row.
 
         Of a treatment with two words, such as no and yes, they may be those.
 
@@ -500,10 +574,19 @@ class Effect:
         (8.9, 1.0)
         """
         first, last = treatment_values(self, [start, stop])
-        return contrast(self, first, last, level)
+        self._check_arms([first, last])
+        return Effect(
+            self.posterior,
+            self._question.between(first, last),
+            self.clusters,
+            ignore_hidden=self._ignore_hidden,
+            most_draws=self._most_draws,
+        )
 
-    def standardized(self, level: float = 0.95) -> Contrast:
+    def standardized(self) -> Effect:
         """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
+
+        On the log-odds of an outcome, which have no unit, it is in log-odds.
 
         Examples
         --------
@@ -512,9 +595,11 @@ class Effect:
         >>> round(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").standardized().mean, 2)
         0.44
         """
-        step, unit = (self.posterior._data.deviation(name) for name in (self.treatment, self.outcome))
-        found = contrast(self, 0.0, step, level)
-        return replace(found, **{name: getattr(found, name) / unit for name in ("mean", "sd", "low", "high")})
+        self._require("standardized")
+        data = self.posterior.workings.data
+        unit = 1.0 if self._question.on_link else data.deviation(self.outcome)
+        factor = data.deviation(self.treatment) / unit
+        return self._asking(replace(self._question, comparison=STEP, factor=factor))
 
     @cached_property
     def direct(self) -> DirectEffect:
@@ -528,9 +613,129 @@ class Effect:
         >>> round(direct.mean, 2), round(direct.probability, 2), round(direct.share_mediated, 2)
         (0.28, 0.86, 0.69)
         """
-        edge, unit = (self.treatment, self.outcome), self._unit
-        found = direct_effect(self._models, edge, self._plain_mean / unit, self.posterior._stream())
+        self._require("direct")
+        edge, unit, stream = (self.treatment, self.outcome), self.workings.unit, self.posterior.workings.stream()
+        found = direct_effect(self.workings.models, edge, self._plain_mean / unit, stream)
         return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
+
+    # -- other scales --------------------------------------------------------------------------------------------------
+
+    @property
+    def measure(self) -> str:
+        """What the effect is a difference of: ``"risk"``, ``"rate"`` (mean counts), ``"mean"`` of what bends, or
+        ``"log-odds"``, ``"log rate"``; empty for a straight line.
+        """
+        family = None if self._question.straight else self.posterior.workings.data.families.get(self.outcome)
+        if family is not None and self.workings.reached:
+            return family.link_words if self._question.on_link else family.measure
+        return "" if self._is_closed else "mean"
+
+    @cached_property
+    def risks(self) -> tuple[Quantity, Quantity]:
+        """Mean outcome under the lower and the higher value of the treatment."""
+        self._require("risks")
+        low, high = self.answer.levels
+        return Quantity(low), Quantity(high)
+
+    @cached_property
+    def risk_ratio(self) -> Quantity:
+        """Ratio of the two risks (mean counts); look at the median, its mean may be huge where a risk is near 0."""
+        return risk_ratio(self)
+
+    @cached_property
+    def odds_ratio(self) -> Quantity:
+        """Marginal odds ratio of the two risks; it is not the exponential of a coefficient."""
+        return odds_ratio(self)
+
+    @cached_property
+    def log_odds(self) -> Effect:
+        """The total effect on the log-odds (of a count, the log rate): exact moments, paths and all.
+
+        Only where all variables between treatment and outcome are normal.
+        """
+        self._require("log_odds")
+        if self.outcome not in self.posterior.workings.data.families:
+            raise AlldagsError(f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds")
+        return self._asking(replace(self._question, on_link=True, comparison=STEP))
+
+    @property
+    def log_rate(self) -> Effect:
+        """`log_odds` under the name it has for counts."""
+        return self.log_odds
+
+    @cached_property
+    def straight_line(self) -> Effect:
+        """The answer with straight lines through all children, as ``families="normal"`` without terms gives it."""
+        return self._asking(replace(self._question, straight=True))
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def by(self, rows: Any = None, level: float = 0.95, rng: RandomSource = None) -> Table:
+        """Return the effect of each of some rows: mean, sd and interval.
+
+        Parameters
+        ----------
+        rows
+            A table with the outcome's causes that the treatment cannot act on; None for the rows of the fit.
+        level
+            Probability that each interval holds.
+        rng
+            Seed of the draws behind intervals.
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(1)
+        >>> age, treated = rng.uniform(20, 80, 300), rng.integers(0, 2, 300)
+        >>> table = {"age": age, "treated": treated, "score": treated * 0.1 * age + rng.standard_normal(300)}
+        >>> graph = ad.CandidateGraph.from_edges({("age", "score"): 0.5, ("treated", "score"): 0.5})
+        >>> effect = ad.fit(table, graph, terms="auto", rng=0).effect("treated", "score")
+        >>> [round(x) for x in effect.by({"age": [30.0, 70.0]})["mean"]]
+        [3, 7]
+        """
+        self._check_level(level)
+        generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
+        return effects_of_rows(self, row_values(self, rows), level, generator)
+
+    def modifiers(self) -> Table:
+        """Return, for each covariate of the outcome's regression, the probability that the effect differs with it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms="auto", rng=0).effect("tar", "risk")
+        >>> list(effect.modifiers().columns)
+        ['covariate', 'probability_modifies']
+        """
+        self._require("modifiers")
+        assert isinstance(self.answer, InnerAnswer)
+        return tables.modifiers_table(self.answer.changes, self.treatment)
+
+    @property
+    def structures(self) -> dict[str, float]:
+        """Posterior probability of each structure of effect modification in the outcome's regression."""
+        return tables.structures_of(self._totals, self.outcome)
+
+    def curve(self, values: Sequence[float | str], level: float = 0.95) -> Table:
+        """Return the mean outcome over the rows with the treatment set to each of some values: a dose-response curve.
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(0)
+        >>> dose = rng.uniform(0, 4, 500)
+        >>> table = {"dose": dose, "answer": np.minimum(dose, 2.0) + 0.1 * rng.standard_normal(500)}
+        >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
+        >>> effect = ad.fit(table, graph, terms={"answer": ad.Terms()}, rng=0).effect("dose", "answer")
+        >>> [round(x, 1) for x in effect.curve([0.5, 1.5, 3.5])["mean"]]
+        [0.5, 1.5, 2.0]
+        """
+        self._require("curve")
+        self._check_level(level)
+        points = treatment_values(self, values)
+        self._check_arms(points)
+        return response_curve(self, points, level)
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -549,10 +754,7 @@ class Effect:
         >>> bool(abs(check.shift) < 0.5)
         True
         """
-        plain = self.posterior._models.map(lambda model: TotalEffect.of(model, self.treatment, self.outcome))
-        for total in plain.items:
-            total.prepare()
-        return link_check(self._totals, plain, self._unit, self._plain_sd)
+        return effect_link_check(self)
 
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
         """Return what the effect would be if something unmeasured acted on treatment and outcome.
@@ -578,6 +780,7 @@ class Effect:
         """
         from alldags.results.sensitivity import Sensitivity
 
+        self._require("sensitivity")
         return Sensitivity(self._without_hidden, hits, draws)
 
     def stability(self) -> Table:
@@ -623,12 +826,13 @@ class Effect:
         >>> plain.covariates
         ('age', 'sex', 'income')
         """
-        covariates = adjustment_set(self.posterior.graphs, self.treatment, self.outcome)
-        return self._least_squares(covariates)
+        if self._question.on_link:
+            return None
+        return self._least_squares(adjustment_set(self.posterior.graphs, self.treatment, self.outcome))
 
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
-        tables = self.posterior._tables
+        tables = self.posterior.workings.tables
         return combined(
             [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
         )
@@ -639,11 +843,9 @@ class Effect:
 
         Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record".
         """
-        return effect_notes(self, self._own_notes())
-
-    def _own_notes(self) -> Iterable[Note]:
-        """Return what this kind of effect has to say beside what all have."""
-        return () if self._hidden is None else (self._hidden.note,)
+        values = self._question.comparison.values or ()
+        outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
+        return effect_notes(self, (*(() if self._hidden is None else (self._hidden.note,)), *outside))
 
     @property
     def converged(self) -> bool:
@@ -657,15 +859,6 @@ class Effect:
         return {name: block.diagnostics.engine for block in blocks for name in block.variables}
 
     # -- showing -------------------------------------------------------------------------------------------------------
-
-    measure = ""
-    has_paths = True  # whether the effect is a sum of products along paths
-    has_influence = True  # whether `edge_influence` can be asked
-
-    def _summary_fields(self, level: float) -> dict[str, Any]:
-        """Return fields of the summary that this kind of effect has beside those of all."""
-        del level
-        return {}
 
     def summary(self, level: float = 0.95) -> EffectSummary:
         """Return the answer as a frozen record of plain numbers, names and notes, with the interval at `level`.
@@ -681,6 +874,16 @@ class Effect:
         ('posterior mean', 0.89, 0.8, 1.0)
         """
         return summarize(self, level)
+
+    def plot_rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""
+        self._require("plot_rows")
+        return self.plots.rows(covariate, rows, ax)
+
+    def plot_curve(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the mean outcome over the rows against the value the treatment is set to."""
+        self._require("plot_curve")
+        return self.plots.curve(values, ax)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the posterior density, with the atom at zero as a bar of its own."""
@@ -707,7 +910,8 @@ class Effect:
         checks.one_of("style", style, ("plain", "methods"))
         if style == "plain":
             return sentence(self.summary())
-        return methods_paragraph(self.summary(), prior_words(self.posterior._models.items[0].prior), version("alldags"))
+        prior = self.posterior.workings.models.items[0].prior
+        return methods_paragraph(self.summary(), prior_words(prior), version("alldags"))
 
     def to_latex(self) -> str:
         """Return the small table of the answer in LaTeX, for the package booktabs."""
@@ -747,16 +951,6 @@ class Effect:
 
     def _repr_html_(self) -> str:
         return effect_html(self.summary())
-
-    if not TYPE_CHECKING:  # type checkers know what there is
-
-        def __getattr__(self, name: str) -> Any:
-            """Say where to find what only effects that differ between rows have."""
-            if name in _OF_CURVES:
-                raise AttributeError(f"{name}() is about effects that bend or differ between rows: {self._no_curves}")
-            return object.__getattribute__(self, name)  # raises, in its own words
-
-    _no_curves = "this one is the same straight line for all; fit with terms='auto' to look for others"
 
     # -- what the package maketables asks for --------------------------------------------------------------------------
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from alldags import checks
+from alldags.data.source import open_source
 from alldags.errors import AlldagsError
-from alldags.results.measures import is_risk
+from alldags.nodes.onto import ParentsPosterior
+from alldags.results.by_rows import fitted_rows
 from alldags.results.treatment_values import treatment_values
 
 if TYPE_CHECKING:
@@ -42,9 +44,9 @@ class EffectPlots:
         """Draw the paths that carry the effect, largest first, each beginning where the one before ended."""
         from alldags.show.plots.paths import plot_paths
 
-        if not self.effect.has_paths:
+        if "paths" in self.effect.answer.lacks:
             self.effect.paths(limit)  # says why not
-        if is_risk(self.effect):
+        if self.effect.measure in ("risk", "rate", "mean"):
             raise AlldagsError(
                 f"the effect on {self.effect.outcome!r} is a difference of risks, to which paths do not add up; "
                 "effect.paths() lists them on the scales of the regressions"
@@ -69,6 +71,33 @@ class EffectPlots:
         if self._plain is not self.effect:
             ax.set_title("were there no hidden common cause", fontsize="small", loc="left")
         return ax
+
+    def rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""
+        from alldags.show.plots.curves import plot_by_covariate
+
+        if not isinstance(covariate, str):
+            raise AlldagsError(f"plot_rows takes the name of a covariate, then rows; got {type(covariate).__name__}")
+        rows = fitted_rows(self.effect) if rows is None else rows
+        values = open_source(rows).numbers([covariate])
+        x = np.asarray(values.read(0, values.rows)[0], dtype=float)
+        return plot_by_covariate(x, self.effect.by(rows), covariate, self.effect.treatment, self.effect.outcome, ax)
+
+    def curve(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the mean outcome over the rows against the value the treatment is set to."""
+        from alldags.show.plots.curves import plot_curve
+
+        points = list(values) if values is not None else self._even_values()
+        return plot_curve(self.effect.curve(points), self.effect.treatment, self.effect.outcome, ax)
+
+    def _even_values(self) -> list[float]:
+        """Return values of the treatment for a picture: its two, or evenly spread ones inside its range."""
+        column = fitted_rows(self.effect)[self.effect.treatment]
+        levels = np.unique(column)
+        if len(levels) == 2:
+            return [float(x) for x in levels]
+        low, high = np.quantile(column, [0.01, 0.99]).tolist()
+        return [float(x) for x in np.linspace(low, high, 25)]
 
     def given_effect(self, ax: Axes | None = None) -> Axes:
         """Draw the effect given that there is one: density, mean and interval."""
@@ -230,6 +259,9 @@ class PosteriorPlots:
                 "chains come from engine='mcmc'"
             )
         data = self.posterior.workings.data
-        units = np.array([data.unit(parent, child) for parent in node.parents])
-        largest = np.argsort(-np.abs(node.mean * units), kind="stable")[:limit]
-        return plot_traces([node.parents[i] for i in largest], (trace * units)[:, :, largest], child, ax)
+        places = node.places if isinstance(node, ParentsPosterior) else np.arange(len(node.parents))  # those of numbers
+        names = [name for name in node.parents if name not in data.categories]
+        units = np.array([data.unit(parent, child) for parent in names])
+        means = trace[:, :, places] * units
+        largest = np.argsort(-np.abs(means.mean(axis=(0, 1))), kind="stable")[:limit]
+        return plot_traces([names[i] for i in largest], means[:, :, largest], child, ax)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers.choose import natural_question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
-from alldags.effects.comparison import check_over
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
@@ -36,7 +36,6 @@ from alldags.nodes.data import WorkingData
 from alldags.notes import Note
 from alldags.results import tables
 from alldags.results.clusters import Clusters, clustered
-from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -48,7 +47,6 @@ from alldags.typing import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from alldags.models.terms.node import TermNode
     from alldags.results.recipe import Recipe
 
 
@@ -102,7 +100,6 @@ class Posterior:
         self.workings = Workings(models, store, seed, notes, table, is_linked)
         self._clusters = clusters
         self.recipe = recipe
-        self._curves: dict[tuple[str | None, str], TermNode] = {}
 
     # -- what it is made of ------------------------------------------------------------------------------------------
 
@@ -183,7 +180,7 @@ class Posterior:
         treatment, outcome
             Names.
         over
-            Over which rows the effect is averaged, where it differs between them (`RiskEffect`): ``"sample"``,
+            Over which rows the effect is averaged, where it differs between them: ``"sample"``,
             ``"population"``, ``"treated"``, ``"untreated"``, or one truth value per row.
 
         Examples
@@ -201,16 +198,8 @@ class Posterior:
                 raise category_question(name, role, len(self._data.categories[name]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
-        check_over(over)
-        if self._is_pushed(treatment, outcome):
-            from alldags.results.risk import RiskEffect
-
-            return RiskEffect(self, treatment, outcome, over)
-        if self._is_curved(treatment, outcome):
-            from alldags.results.curved import CurvedEffect
-
-            return CurvedEffect(self, treatment, outcome, over)
-        effect = Effect(self, treatment, outcome)
+        question = natural_question(self.workings, treatment, outcome, over)
+        effect = Effect(self, question)
         return effect if self._clusters is None else clustered(effect, self._clusters)
 
     def _where(self, name: str) -> str:
@@ -220,25 +209,6 @@ class Posterior:
             return ", but it is a column of the table: add it to the graph, with its possible causes"
         listed = shortened(", ".join(map(repr, self.variables)), 200)
         return did_you_mean(name, self.variables) or f"; it has {listed}"
-
-    def _is_pushed(self, treatment: str, outcome: str) -> bool:
-        """Whether a node on the way from treatment to outcome is not normal."""
-        families = self._data.families
-        spans = (Span.between(graph, treatment, outcome) for graph in self.graphs) if families else ()
-        return any(name in families for span in spans for name in span.reached)
-
-    def _is_curved(self, treatment: str, outcome: str) -> bool:
-        """Whether a node on the way from treatment to outcome may have curves."""
-        curved = self._data.curved
-        return any(name in curved for name in Span.between(self.graphs[0], treatment, outcome).reached)
-
-    def _term_node(self, treatment: str | None, child: str) -> TermNode:
-        """Return the regression of a child on derived columns, for questions about one treatment."""
-        if (treatment, child) not in self._curves:
-            from alldags.results.curved import term_node
-
-            self._curves[treatment, child] = term_node(self, treatment, child)
-        return self._curves[treatment, child]
 
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
@@ -258,25 +228,24 @@ class Posterior:
         1.22
         """
         moments = self._effect_moments(link)
-        return SquareTable(self.variables, self._pushed(moments[0] * self._units, "mean", link))
+        return SquareTable(self.variables, self._by_rows(moments[0] * self._units, "mean", link))
 
     def effects_sd(self, link: float | None = None) -> SquareTable:
         """Return the posterior standard deviation of every total effect; units and `link` as for `effects`."""
         first, second = self._effect_moments(link)
         linear = np.sqrt(np.maximum(second - first**2, 0.0)) * self._units
-        return SquareTable(self.variables, self._pushed(linear, "sd", link))
+        return SquareTable(self.variables, self._by_rows(linear, "sd", link))
 
-    def _pushed(self, linear: FloatArray, what: str, link: float | None) -> FloatArray:
+    def _by_rows(self, linear: FloatArray, what: str, link: float | None) -> FloatArray:
         """Return a table of effects, shape (m, m), with those that are differences of risk put in."""
-        if not self._data.families:
-            return linear
-        from alldags.results.risk import RiskEffect
-
+        families = self.workings.data.families
         table = linear.copy()
-        for i, cause in enumerate(self.variables):
+        for i, cause in enumerate(self.variables) if families else ():
             for j, effect in enumerate(self.variables):
-                if i != j and self._is_pushed(cause, effect):
-                    table[i, j] = getattr(RiskEffect(self, cause, effect, linked=link != 0), what)
+                spans = (Span.between(graph, cause, effect) for graph in self.graphs)
+                if i != j and any(name in families for span in spans for name in span.reached):
+                    question = natural_question(self.workings, cause, effect)
+                    table[i, j] = getattr(Effect(self, replace(question, linked=link != 0)), what)
         return table
 
     def _effect_moments(self, link: float | None) -> FloatArray:
@@ -356,7 +325,7 @@ class Posterior:
         (['cause', 'effect', 'prior', 'posterior'], 16)
         """
         self.workings.prepare()
-        found = with_term_edges(self, tables.edges_table(self._models, self.edges))
+        found = tables.edges_table(self._models, self.edges)
         return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
 
     def coefficients(self) -> Table:
@@ -554,10 +523,7 @@ class Posterior:
         return self.workings.stream()
 
     def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
-        return self.workings.linked(treatment)
-
-    def _straight_models(self, treatment: str) -> Mixture[FittedGraph]:
-        return self.workings.straight(treatment)
+        return self.workings.about(treatment)
 
     @property
     def _units(self) -> Any:

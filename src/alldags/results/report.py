@@ -8,6 +8,7 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
@@ -16,7 +17,6 @@ from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.asked import Asked
-from alldags.results.measures import is_risk
 from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
@@ -57,8 +57,8 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         tiers=graph.tiers(),
         edges=tuple(_edge_facts(effect)),
         several=len(effect.workings.models.items) > 1,
-        paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and effect.has_paths else (),
-        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if effect.has_paths else (),
+        paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and _can(effect, "paths") else (),
+        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if _can(effect, "mediators") else (),
         regressions=_regressions(effect, summary),
         origin=_origin(effect),
         graph_file=("TOML", format_graph(graph, "toml")),
@@ -66,12 +66,21 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         prior=prior_words(effect.posterior.workings.models.items[0].prior),
         version=_version("alldags"),
         plain_mean=effect._plain_mean,
-        adds_up=not is_risk(effect) and effect.has_paths,
+        adds_up=not effect.measure,
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
         checks=_checks(effect, summary) if checks else (),
     )
+
+
+def _can(effect: Effect, name: str) -> bool:
+    """Tell whether an effect has an answer to a question."""
+    return name not in effect.answer.lacks
+
+
+def _is_closed(effect: Effect) -> bool:
+    return isinstance(effect.answer, ClosedAnswer)
 
 
 # -- checks ----------------------------------------------------------------------------------------------------------
@@ -142,7 +151,7 @@ def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
 
 def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
-    found = _risk_influences(effect) if is_risk(effect) or not effect.has_paths else _linear_influences(effect)
+    found = _linear_influences(effect) if _is_closed(effect) else _risk_influences(effect)
     return [found.get(edge) or _plain(effect, edge) for edge in effect.workings.models.heaviest.graph.edges]
 
 
@@ -153,7 +162,7 @@ def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
 
 def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
     """Return what the effect's own table says of each edge; there is no closed form to move one."""
-    if not effect.has_influence:
+    if effect.answer.drawn is None:
         return {}
     return {
         (row["cause"], row["effect"]): EdgeFacts(

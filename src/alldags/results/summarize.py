@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from alldags.answers.closed import ClosedAnswer
+from alldags.answers.pushed import PushedAnswer
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_path
 from alldags.effects.regression import Regression, on_either_side
@@ -17,6 +19,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
 from alldags.results.hidden_line import hidden_line
+from alldags.results.quantity import Quantity
 from alldags.show.summary import (
     Adjustment,
     ClusterSpread,
@@ -26,7 +29,9 @@ from alldags.show.summary import (
     HeavyTails,
     LeastSquares,
     MissingShare,
+    NotNormal,
     OpenDirection,
+    Ratio,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +94,48 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         outcome_words=posterior.workings.data.look(effect.outcome).words,
         **_directions(effect),
     )
-    return replace(found, **effect._summary_fields(level))
+    return replace(found, **_by_kind(effect, level))
+
+
+def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
+    """Return the fields that only some kinds of effect have."""
+    contrast = effect._question.comparison.values
+    if isinstance(effect.answer, ClosedAnswer):
+        found: dict[str, Any] = {"contrast": contrast}
+        if effect._question.on_link:
+            found |= {"not_normal": _not_normal(effect), "least_squares_alone": None}
+        return found
+    return {
+        "contrast": contrast,
+        "over": effect.over,
+        "levels": _levels(effect, contrast),
+        "risk_ratio": _ratio(effect.risk_ratio, level) if effect.measure in ("risk", "rate") else None,
+        "odds_ratio": _ratio(effect.odds_ratio, level) if effect.measure == "risk" else None,
+        "not_normal": _not_normal(effect),
+        "mean_straight_line": effect.straight_line.mean,
+    }
+
+
+def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the mean outcome under both values: of risks and counts the median over draws."""
+    if effect.measure in ("risk", "rate") or isinstance(effect.answer, PushedAnswer):
+        return effect.risks[0].median, effect.risks[1].median
+    return None if contrast is None else (effect.answer.level_mean(contrast[0]), effect.answer.level_mean(contrast[1]))
+
+
+def _ratio(quantity: Quantity, level: float) -> Ratio:
+    return Ratio(quantity.median, *quantity.interval(level))
+
+
+def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
+    """Return the variables on the way to the outcome, and itself, that are not normal."""
+    found: dict[str, NotNormal] = {}
+    for total in effect.workings.totals.items:
+        for child in total.span.reached:
+            diagnostics = total.model.node(child).diagnostics
+            if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
+                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
+    return tuple(found.values())
 
 
 def engine_names(effect: Effect) -> dict[str, str]:
@@ -202,7 +248,7 @@ def adjusted_for(effect: Effect) -> tuple[Adjustment, ...]:
     models, outcome = effect.workings.models, effect.outcome
     inside = {name for total in effect.workings.totals.items for name in total.span.variables}
     names = dict.fromkeys(name for model in models.items for name in model.graph.parents(outcome) if name not in inside)
-    found = [_adjustment(models, name, outcome) for name in names] if inside and effect.sd_structure is not None else []
+    found = [_adjustment(models, name, outcome) for name in names] if inside and effect._has_structure else []
     return tuple(sorted(found, key=lambda item: -item.probability))
 
 

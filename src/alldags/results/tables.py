@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.answers.inner import Change
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior
 from alldags.effects.paths import candidate_paths, mediator_moments, path_moments
 from alldags.effects.total import TotalEffect
+from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.errors import AlldagsError
 from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
@@ -167,3 +169,24 @@ def _coefficient_moments(model: FittedGraph, edges: Sequence[Edge]) -> FloatArra
             place = margin.parents.index(cause)
             row[:] = margin.mean[place], margin.square[place]
     return moments
+
+
+# -- curves ------------------------------------------------------------------------------------------------------------
+
+
+def modifiers_table(changes: Mixture[Change], treatment: str) -> Table:
+    """Return, for each covariate of the outcome's regression, the probability that the effect differs with it."""
+    names = dict.fromkeys(name for change in changes.items for name in change.node.parents if name != treatment)
+    rows = [(name, changes.average(lambda change, name=name: change.node.modification(name))) for name in names]  # type: ignore[misc]
+    rows.sort(key=lambda pair: -pair[1])
+    return Table({"covariate": [name for name, _ in rows], "probability_modifies": [p for _, p in rows]})
+
+
+def structures_of(totals: Mixture[TotalEffect], outcome: str) -> dict[str, float]:
+    """Return the posterior probability of each structure of effect modification in the outcome's regression."""
+    found: dict[str, float] = {}
+    for weight, total in zip(totals.weights.posterior, totals.items, strict=True):
+        node = total.model.node(outcome) if outcome in total.span.reached and total.model.bends(outcome) else None
+        for name, share in node.diagnostics.structures if isinstance(node, CurvedPosterior) else ():
+            found[name] = found.get(name, 0.0) + weight * share
+    return found

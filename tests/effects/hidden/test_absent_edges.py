@@ -179,7 +179,7 @@ def test_forcing_the_edge_in_would_not():
     table = simulated(np.random.default_rng(8), n=100, direct=0.3)
     effect = ad.fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
     model = effect.sensitivity()._analysis.models[0][1]
-    assert abs(model.parts()[0].mean() * effect._unit - effect.mean) > 0.3 * effect.sd
+    assert abs(model.parts()[0].mean() * effect.workings.unit - effect.mean) > 0.3 * effect.sd
 
 
 def test_an_excluded_edge_stays_absent():

@@ -14,6 +14,7 @@ from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.build import Cleared, mixing
+from alldags.nodes.onto import ParentsPosterior
 from alldags.nodes.posterior import NodePosterior
 
 _LEAST = 0.01  # probability with which a cause of a hit node shows up in the regressions of later ones
@@ -68,10 +69,8 @@ def _has_structure(model: FittedGraph, span: Span) -> bool:
 
 
 def _sample(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
-    if node.problem.loadings is not None:
-        raise AlldagsError(
-            f"the regression of {node.problem.child!r} has terms that are not variables; sensitivity needs plain ones"
-        )
+    if isinstance(node, ParentsPosterior):
+        raise AlldagsError(f"the regression of {node.problem.child!r} has categories; sensitivity needs numbers")
     coefficients, variance = node.draw(size, rng)
     return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 

@@ -42,7 +42,9 @@ class OrderedSystem:
     weights
         For the compiled walks.
     order
-        Position of each ordered variable among the uncertain parents, shape (f,).
+        Position of each ordered variable among the uncertain columns, shape (f,); groups stay together.
+    heads
+        Which ordered variables are the first of their group, shape (f,).
     inverse_diagonal
         Of ``a``, shape (f,).
     reach
@@ -58,6 +60,7 @@ class OrderedSystem:
     b: FloatArray
     weights: Weights
     order: IntArray
+    heads: BoolArray
     inverse_diagonal: FloatArray
     reach: float
     width: int
@@ -79,29 +82,36 @@ class OrderedSystem:
 
 
 def ordered_system(free: FreeSystem, max_subsets: int) -> OrderedSystem:
-    """Order the uncertain parents by the log odds of each, given what the greedy search selects among the others.
+    """Order the uncertain groups by the log odds of each, given what the greedy search selects among the others.
 
-    The block narrows with the budget, so that a small one still reaches some hundred states.
+    The block narrows with the budget, so that a small one still reaches some hundred states. It has single columns
+    only, the least probable ones.
     """
     pilot, log_odds = _flip_log_odds(free)
-    order = np.argsort(-log_odds, kind="stable")
+    groups = [free.layout.groups[place] for place in np.argsort(-log_odds, kind="stable")]
+    single = [place for place, columns in enumerate(groups) if len(columns) == 1]
+    width = min(len(single), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 10))
+    last = set(single[len(single) - width :])
+    groups = [g for i, g in enumerate(groups) if i not in last] + [g for i, g in enumerate(groups) if i in last]
+    order = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
+    heads = np.concatenate([np.zeros(0, dtype=bool), *[np.arange(len(columns)) == 0 for columns in groups]])
     a, b = np.ascontiguousarray(free.a[np.ix_(order, order)]), free.b[order]
     weights = free.weights._replace(log_factor=free.weights.log_factor[order], reference=pilot)
     inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
-    width = min(len(b), WIDTH, max(_NARROWEST, max_subsets.bit_length() - 10))
     reach = max(float(b @ inverse @ b), 0.0) * (1 + 1e-9)
-    return OrderedSystem(free, a, b, weights, order, np.maximum(np.diag(inverse), 1.0), reach, width, pilot)
+    return OrderedSystem(free, a, b, weights, order, heads, np.maximum(np.diag(inverse), 1.0), reach, width, pilot)
 
 
 def _flip_log_odds(free: FreeSystem) -> tuple[float, FloatArray]:
-    """Return the log weight of the greedy set and the log odds of each parent given the others in it."""
+    """Return the log weight of the greedy set and the log odds of each group given the others in it, (groups,)."""
     from alldags.kernels.sweep import greedy_parents, sweep
 
-    f, weights = len(free.b), free.weights
-    log_size = np.zeros(f + 1) if len(weights.log_size) == 1 else weights.log_size
+    f, weights, groups = len(free.b), free.weights, free.layout.groups
+    log_size = np.zeros(len(groups) + 1) if len(weights.log_size) == 1 else weights.log_size
+    starts = np.array([*(columns[0] for columns in groups), f])
     present, pilot = greedy_parents(
-        free.a, free.b, weights.log_factor, log_size, np.zeros(f, dtype=bool), weights.has_determinant,
-        weights.noise,
+        free.a, free.b, weights.log_factor, log_size, weights.log_columns, np.zeros(f, dtype=bool), starts,
+        weights.has_determinant, weights.noise,
     )  # fmt: skip
     table = np.block([[free.a, free.b[:, None]], [free.b[None, :], np.zeros((1, 1))]])
     for v in np.flatnonzero(present):
@@ -110,7 +120,24 @@ def _flip_log_odds(free: FreeSystem) -> tuple[float, FloatArray]:
     alpha = np.where(present, -1.0 / diagonal, diagonal)
     gain = np.where(present, last**2 * alpha, last**2 / alpha)
     determinant = 0.5 * np.log(np.maximum(alpha, 1e-300)) if weights.has_determinant else 0.0
-    return pilot, weights.log_factor - determinant + slope(weights.noise, -float(table[f, f]), 0) * gain
+    steep = slope(weights.noise, -float(table[f, f]), 0)
+    log_odds = weights.log_factor - determinant + steep * gain
+    return pilot, np.array(
+        [
+            log_odds[columns[0]] if len(columns) == 1 else _group_log_odds(table, columns, weights, steep, present)
+            for columns in groups
+        ]
+    )
+
+
+def _group_log_odds(table: FloatArray, columns: IntArray, weights: Weights, steep: float, present: BoolArray) -> float:
+    """Return the same of one group, whose part of the swept table is minus its covariance if it is present."""
+    inside = bool(present[columns[0]])
+    corner, last = table[np.ix_(columns, columns)], table[columns, -1]
+    sign, log_determinant = np.linalg.slogdet(-corner if inside else corner)
+    gain = float(last @ np.linalg.solve(-corner if inside else corner, last)) if sign > 0 else 0.0
+    half = 0.5 * float(-log_determinant if inside else log_determinant) if weights.has_determinant else 0.0
+    return float(weights.log_factor[columns].sum()) - half + steep * gain
 
 
 # -- the search for a threshold --------------------------------------------------------------------------------------
@@ -267,7 +294,7 @@ def run_walk(
     prefix, width, weights = system.prefix, system.width, system.weights
     if paths is None or values is None:
         paths, values = np.zeros((0, prefix), dtype=bool), np.zeros(0)
-    stack = make_stack(system.a, system.b, system.reach, width, second)
+    stack = make_stack(system.a, system.b, system.heads, system.reach, width, second)
     block, sums = make_block(width, weights.log_factor[prefix:]), make_sums(width, second)
     path = np.zeros(prefix, dtype=bool)
     found: Walk = walk(stack, block, sums, width, weights, limits, path, paths, values)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from alldags.engines.conjugate.system import ConjugateSystem
 from alldags.typing import BoolArray
 
 
-def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, float]:
+def greedy_set(system: ConjugateSystem) -> tuple[BoolArray, float]:
     """Return the greedily selected parent set, shape (k,), and its log weight without the constant."""
     from alldags.kernels.sweep import greedy_parents
 
@@ -15,7 +17,9 @@ def greedy_set(system: ConjugateSystem, certain: BoolArray) -> tuple[BoolArray, 
         system.shift,
         system.log_factor,
         system.log_size,
-        certain,
+        system.log_columns,
+        system.certain,
+        np.append(np.flatnonzero(system.heads), len(system.heads)),
         system.has_determinant,
         system.noise,
     )

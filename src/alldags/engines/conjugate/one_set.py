@@ -53,7 +53,7 @@ def summarize_set(system: ConjugateSystem, mask: BoolArray, certain: BoolArray) 
     q = float(system.shift @ mean)
     log_weight = system.log_constant + float(system.log_factor[mask].sum())
     size = int((mask & ~certain).sum())
-    log_weight += float(system.log_size[size]) + log_term(system.noise, q, size)
+    log_weight += system.log_sizes(mask) + log_term(system.noise, q, size)
     if system.has_determinant:
         log_weight -= half_log_determinant
     variance = mean_variance(system.noise, q, size)
@@ -129,11 +129,12 @@ class SingleSetPosterior(NodePosterior):
     @property
     def log_evidence(self) -> float:
         """Log marginal likelihood given the one parent set, without its prior probability."""
-        problem, prior = self.problem, float(self.problem.log_odds[self.mask].sum())
+        problem = self.problem
+        prior = float(problem.log_odds[self.mask & problem.heads].sum())
         if problem.log_size is None:
-            prior += float(np.log1p(-problem.probability[~problem.certain]).sum())
+            prior += float(np.log1p(-problem.probability[problem.uncertain]).sum())
         else:
-            prior += float(problem.log_size[(self.mask & ~problem.certain).sum()])
+            prior += float(problem.log_size[(self.mask & problem.uncertain).sum()])
         return self._summary.log_weight - prior
 
     @property

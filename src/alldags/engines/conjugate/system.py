@@ -21,19 +21,23 @@ if TYPE_CHECKING:
 class ConjugateSystem:
     """One setting of a problem as arrays: every parent set ``P`` has the log weight
 
-    ``log_constant + sum(log_factor[P]) + log_size[size] - 1/2 log|A_P| + f(q, size)``, ``q = b_P' A_P^-1 b_P``,
+    ``log_constant + sum(log_factor[P]) + log_size[groups] - 1/2 log|A_P| + f(q, size)``, ``q = b_P' A_P^-1 b_P``,
 
-    with `size` the number of uncertain parents in P, and the noise function f of `engines.conjugate.noise`; without the
-    determinant for g-prior slabs. The log weights of all parent sets sum (after exponentiation) to the evidence.
+    with `size` the number of uncertain columns in P, `groups` that of their groups, and the noise function f of
+    `engines.conjugate.noise`; without the determinant for g-prior slabs. The log weights of all parent sets sum (after
+    exponentiation) to the evidence.
 
     Parameters
     ----------
     precision, shift
         ``A`` (k, k) and ``b`` (k,).
     log_factor
-        Prior odds and the slab's share of the normalising constant, shape (k,).
+        Prior odds, at the head of each group, and the slab's share of the normalising constant, shape (k,).
     log_size
         Shape (free + 1,); zeros for independent edges, unless the noise prior depends on the number of parents.
+    log_columns
+        What a noise prior that depends on the number of columns adds to that, where groups have several of them: by
+        `size`, shape (uncertain columns + 1,). Else it is in `log_size`, and this has shape (1,).
     log_constant
         What all parent sets have in common.
     has_determinant
@@ -42,20 +46,30 @@ class ConjugateSystem:
         The numbers of f.
     certain
         Which parents are certain, shape (k,).
+    heads
+        Which columns count for their group, shape (k,).
     """
 
     precision: FloatArray
     shift: FloatArray
     log_factor: FloatArray
     log_size: FloatArray
+    log_columns: FloatArray
     log_constant: float
     has_determinant: bool
     noise: NoiseTerm
     certain: BoolArray
+    heads: BoolArray
 
     def size(self, masks: BoolArray) -> IntArray:
-        """Return the number of uncertain parents in each set; `masks` has shape (..., k)."""
+        """Return the number of uncertain columns in each set; `masks` has shape (..., k)."""
         return np.asarray((masks & ~self.certain).sum(axis=-1))
+
+    def log_sizes(self, mask: BoolArray) -> float:
+        """Return what the numbers of uncertain groups and columns in a set, shape (k,), add to its log weight."""
+        uncertain = mask & ~self.certain
+        value = float(self.log_size[(uncertain & self.heads).sum()])
+        return value if len(self.log_columns) == 1 else value + float(self.log_columns[uncertain.sum()])
 
 
 _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are collinear
@@ -66,30 +80,39 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     (setting,) = problem.settings
     noise = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
     precision, slab_factor = _precision(problem, setting, noise.precision)
-    free_probability = problem.probability[~problem.certain]
     constant = setting.log_weight
     if problem.log_size is None:
-        constant += float(np.log1p(-free_probability).sum())
-    certain = problem.k - problem.free
+        constant += float(np.log1p(-problem.probability[problem.uncertain]).sum())
+    certain = int(problem.certain.sum())
     if noise.log_by_parents is not None:
         constant += float(noise.log_by_parents[certain])  # what the certain parents add to every set
+    log_size, log_columns = _log_sizes(problem, noise.log_by_parents, certain)
     return ConjugateSystem(
         precision=precision,
         shift=noise.precision * problem.cross,
-        log_factor=problem.log_odds + slab_factor,
-        log_size=_log_size(problem, noise.log_by_parents),
+        log_factor=_log_odds(problem) + slab_factor,
+        log_size=log_size,
+        log_columns=log_columns,
         log_constant=constant + noise.log_constant,
         has_determinant=setting.slab == "independent",
         noise=noise_term(noise, problem.total, certain),
         certain=problem.certain,
+        heads=problem.heads,
     )
 
 
-def _log_size(problem: NodeProblem, by_parents: FloatArray | None) -> FloatArray:
-    """Return what the number of uncertain parents present adds to the log weight, shape (free + 1,)."""
+def _log_odds(problem: NodeProblem) -> FloatArray:
+    """Return the log prior odds, shape (k,): those of a group at its head."""
+    return np.where(problem.heads, problem.log_odds, 0.0) if problem.has_groups else problem.log_odds
+
+
+def _log_sizes(problem: NodeProblem, by_parents: FloatArray | None, certain: int) -> tuple[FloatArray, FloatArray]:
+    """Return what the number of uncertain groups adds to the log weight, and what that of columns does."""
     prior = np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size
-    certain = problem.k - problem.free
-    return prior if by_parents is None else prior + (by_parents[certain:] - by_parents[certain])
+    if by_parents is None:
+        return prior, np.zeros(1)
+    noise = by_parents[certain:] - by_parents[certain]
+    return (prior, noise) if problem.has_groups else (prior + noise, np.zeros(1))
 
 
 def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatArray, float]:

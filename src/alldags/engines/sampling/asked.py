@@ -19,9 +19,10 @@ from alldags.engines.sampling.evidence import ROUGH, Evidence, evidence
 from alldags.engines.sampling.explore import nothing_found
 from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import Seen, State, extend, posterior_target, stack_systems
-from alldags.engines.sampling.sample import Sample, reach, warmed_up
-from alldags.kernels.sampler.chain import Systems, set_log_weights
-from alldags.kernels.sampler.moves import MEAN, Target
+from alldags.engines.sampling.sample import Sample, entropy, reach, warmed_up
+from alldags.kernels.sampler.chain import Systems
+from alldags.kernels.sampler.sets import set_log_weights
+from alldags.kernels.sampler.target import MEAN, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray
 
@@ -84,9 +85,9 @@ class AskedPosterior(SampledPosterior):
     @property
     def evidence_limits(self) -> tuple[float, float]:
         """What the log evidence is at least and, were the columns independent a posteriori, at most."""
-        seen, p = self._sample.recorded, np.clip(self.inclusion, 1e-12, 1.0 - 1e-12)
-        entropy = -float((p * np.log(p) + (1.0 - p) * np.log1p(-p)).sum()) + math.log(len(self.problem.settings))
-        return float(seen.log_weight.max()), float(seen.log_weight.mean()) + entropy
+        seen, presence = self._sample.recorded, self.inclusion[self.problem.heads]
+        most = float(entropy(presence)) + math.log(len(self.problem.settings))
+        return float(seen.log_weight.max()), float(seen.log_weight.mean()) + most
 
 
 def sample_asked(
@@ -159,7 +160,7 @@ def _heaviest(systems: Systems, states: tuple[State, ...]) -> float:
 def _starts(problem: NodeProblem, rng: np.random.Generator) -> tuple[State, ...]:
     settings = len(problem.settings)
     shares = [min(size / problem.k, 1.0) for size in _SIZES]
-    sets = [problem.certain | (rng.random(problem.k) < share) for share in shares]
+    sets = [problem.certain | (rng.random(problem.k) < share)[problem.leaders] for share in shares]
     return tuple(State(found, int(rng.integers(settings))) for found in sets)
 
 
@@ -176,7 +177,7 @@ def _judged(seen: Seen, estimates: Estimates, asked: FloatArray, floor: float) -
 
 
 def _diagnostics(systems: Systems, seen: Seen, estimates: Estimates, r_hat: float, error: float) -> AskedDiagnostics:
-    plain = diagnose(seen, estimates, systems.certain, reach(systems), systems.group)
+    plain = diagnose(seen, estimates, systems.certain, reach(systems), systems.copies)
     found = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
     agreed = r_hat <= 1.05 and error <= 4 * _ERROR
     return replace(AskedDiagnostics(**found), converged=agreed, asked_r_hat=r_hat, asked_error=error)

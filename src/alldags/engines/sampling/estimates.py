@@ -15,7 +15,7 @@ from alldags.engines.sampling.diagnostics import (
     split_r_hat,
 )
 from alldags.engines.sampling.run import Seen
-from alldags.kernels.sampler.moves import BETWEEN, INCLUSION, MEAN, SQUARE
+from alldags.kernels.sampler.target import BETWEEN, INCLUSION, MEAN, SQUARE
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 ROUNDING = 1e-12

@@ -1,6 +1,6 @@
 """The log evidence of a sampled node, from a ladder between the posterior and a distribution whose sum is known.
 
-In the *reference* ``r`` parents are independent, with the inclusion probabilities just estimated, and so is the
+In the *reference* ``r`` groups are independent, with the inclusion probabilities just estimated, and so is the
 setting. Chains on ``w^beta r^(1 - beta)`` at a few values of beta, of which 0 is drawn from directly and 1 has been
 sampled already, give the ratios of neighbouring sums by bridge sampling (Meng and Wong 1996). A rung is put between two
 neighbours as long as they are more than `APART` nats of divergence apart.
@@ -14,9 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from alldags.engines.sampling.run import Seen, State, observe
-from alldags.kernels.sampler.chain import Systems, set_log_weights
-from alldags.kernels.sampler.moves import Target
+from alldags.engines.sampling.run import Seen, State, observe, whole_groups
+from alldags.kernels.sampler.chain import Systems
+from alldags.kernels.sampler.sets import set_log_weights
+from alldags.kernels.sampler.target import Target
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 APART = 2.0  # nats of symmetrised divergence between neighbours
@@ -89,7 +90,7 @@ def _with_reference(systems: Systems, target: Target, seen: Seen, inclusion: Flo
     probability = np.clip(inclusion, LEAST, 1.0 - LEAST)
     count = np.bincount(seen.settings.reshape(-1), minlength=systems.constant.size) + 0.5
     return target._replace(
-        reference=np.where(systems.certain, 0.0, np.log(probability) - np.log1p(-probability)),
+        reference=np.where(systems.leads > 0, np.log(probability) - np.log1p(-probability), 0.0),
         reference_setting=np.log(count / count.sum()),
     )
 
@@ -98,7 +99,7 @@ def _reference_draws(
     systems: Systems, target: Target, size: int, rng: np.random.Generator
 ) -> tuple[BoolArray, IntArray]:
     probability = np.where(systems.certain, 1.0, 1.0 / (1.0 + np.exp(-target.reference)))
-    sets = rng.random((size, probability.size)) < probability
+    sets = whole_groups(systems, rng.random((size, probability.size)) < probability)
     settings = rng.choice(systems.constant.size, size=size, p=np.exp(target.reference_setting))
     return sets, settings.astype(np.int64)
 
@@ -106,10 +107,9 @@ def _reference_draws(
 def _rung(systems: Systems, target: Target, beta: float, sets: BoolArray, settings: IntArray) -> _Rung:
     log_weight = np.empty(len(sets))
     set_log_weights(systems, sets, settings, log_weight)
-    odds = target.reference[~systems.certain]
-    log_reference = (
-        sets[:, ~systems.certain] @ odds - np.logaddexp(0.0, odds).sum() + target.reference_setting[settings]
-    )
+    leads = systems.leads > 0
+    odds = target.reference[leads]
+    log_reference = sets[:, leads] @ odds - np.logaddexp(0.0, odds).sum() + target.reference_setting[settings]
     spread = np.linspace(0, len(sets) - 1, CHAINS).astype(int)
     states = tuple(State(sets[i], int(settings[i])) for i in spread)
     return _Rung(beta, np.maximum(log_weight - log_reference, -1e6), states)

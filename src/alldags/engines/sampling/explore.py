@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from alldags.engines.sampling.run import State, flattened, walk
+from alldags.engines.sampling.run import State, flattened, in_order, walk, whole_groups
 from alldags.kernels.sampler.chain import Systems, new_chain
 from alldags.kernels.sampler.path import greedy_path
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -75,7 +75,7 @@ def explore_further(
     """Search from heated modes and full sets until `quiet` searches in a row found nothing new, or `most` were made."""
     while found.quiet < quiet and found.starts < most:
         if rng.random() < 0.3:
-            state = State(crowd(systems.certain.size, 1.0, rng), int(rng.integers(systems.constant.size)))
+            state = State(crowd(systems, 1.0, rng), int(rng.integers(systems.constant.size)))
         else:
             state = heated(systems, swaps, found.modes[int(rng.integers(len(found.modes)))], rng)
         found = with_mode(systems, swaps, found, settle(systems, swaps, state, rng))
@@ -87,32 +87,33 @@ def explore_further(
 
 def starting_points(systems: Systems, swaps: int, count: int, rng: np.random.Generator) -> Iterator[State]:
     """Yield starts: peaks of forward and backward selection, then full, empty, random and heated sets in turn."""
-    k, settings = systems.certain.size, systems.constant.size
+    settings = systems.constant.size
     setting = int(rng.integers(settings))
     for share in (0.0, 1.0):
-        yield from peaks_on_the_way(systems, State(crowd(k, share, rng), setting))
+        yield from peaks_on_the_way(systems, State(crowd(systems, share, rng), setting))
     for number in range(count):
         share = (1.0, 0.5, rng.random(), 0.0)[number % 4]
-        state = State(crowd(k, share, rng), int(rng.integers(settings)))
+        state = State(crowd(systems, share, rng), int(rng.integers(settings)))
         if number % 4 == 1:
             state = heated(systems, swaps, state, rng)
         if allowed(systems, state):
             yield state
 
 
-def crowd(k: int, share: float, rng: np.random.Generator) -> BoolArray:
+def crowd(systems: Systems, share: float, rng: np.random.Generator) -> BoolArray:
     """Return a random set with about this share of all candidates, shape (k,), but not more than `MOST_START`."""
-    return np.asarray(rng.random(k) < min(share, MOST_START / max(k, 1)))
+    k = systems.certain.size
+    return whole_groups(systems, np.asarray(rng.random(k) < min(share, MOST_START / max(k, 1))))
 
 
 def allowed(systems: Systems, state: State) -> bool:
     """Return whether the size prior allows a set of this size."""
-    return bool(np.isfinite(systems.log_size[int((state.present & ~systems.certain).sum())]))
+    return bool(np.isfinite(systems.log_size[int((state.present & (systems.leads > 0)).sum())]))
 
 
 def heated(systems: Systems, swaps: int, state: State, rng: np.random.Generator) -> State:
     """Return the state after some sweeps over flattened weights, cooled down again."""
-    order, beta = rng.permutation(systems.certain.size), 0.05 * 8.0 ** rng.random()
+    order, beta = rng.permutation(in_order(systems)), 0.05 * 8.0 ** rng.random()
     while beta < 1.0:
         state = walk(systems, state, flattened(systems, swaps, beta), 3, rng, order)
         beta *= 1.6
@@ -121,7 +122,7 @@ def heated(systems: Systems, swaps: int, state: State, rng: np.random.Generator)
 
 def settle(systems: Systems, swaps: int, state: State, rng: np.random.Generator) -> State:
     """Return the heaviest set near to a state or, as often, to where a few sweeps in random order lead."""
-    order = rng.permutation(systems.certain.size)
+    order = rng.permutation(in_order(systems))
     if rng.random() < 0.5:
         state = walk(systems, state, flattened(systems, swaps, 1.0), SETTLE, rng, order)
     while True:
@@ -138,13 +139,14 @@ def peaks_on_the_way(systems: Systems, state: State) -> list[State]:
     path, weights = greedy_way(systems, state, ~systems.certain)
     high = [i for i in peaks(weights, np.inf) if weights[i] > weights.max() - FAR]
     heaviest = sorted(high, key=lambda i: -weights[i])[:PEAKS]
-    return [State(_after(state.present | systems.certain, path[:i]), state.setting) for i in heaviest]
+    return [State((state.present | systems.certain) ^ flips_of(systems, path[:i]), state.setting) for i in heaviest]
 
 
-def _after(present: BoolArray, flips: IntArray) -> BoolArray:
-    out = present.copy()
-    out[flips] ^= True
-    return out
+def flips_of(systems: Systems, path: IntArray) -> BoolArray:
+    """Return the columns, shape (k,), of groups that are named by their first ones."""
+    out = np.zeros(systems.certain.size, dtype=bool)
+    out[path] = True
+    return whole_groups(systems, out)
 
 
 # -- ways between modes -----------------------------------------------------------------------------------------------
@@ -153,7 +155,10 @@ def _after(present: BoolArray, flips: IntArray) -> BoolArray:
 def greedy_way(
     systems: Systems, state: State, candidates: BoolArray, patience: int = PATIENCE
 ) -> tuple[IntArray, FloatArray]:
-    """Return the order in which the candidates are flipped, shape (m,), and the log weights on the way, (m + 1,)."""
+    """Return the order in which the candidates are flipped, shape (m,), and the log weights on the way, (m + 1,).
+
+    A group is named by its first column.
+    """
     k = systems.certain.size
     path, weights = np.zeros(k, dtype=np.int64), np.zeros(k + 1)
     chain, left = new_chain(k), candidates.copy()
@@ -170,7 +175,7 @@ def peaks(weights: FloatArray, foothold: float) -> list[int]:
 
 
 def barriers(systems: Systems, swaps: int, one: State, other: State) -> list[IntArray]:
-    """Return the sets of parents that must be flipped together on the greedy way from one mode to another."""
+    """Return the sets of groups that must be flipped together on the greedy way from one mode to another."""
     path, weights = greedy_way(systems, one, one.present ^ other.present, systems.certain.size + 1)
     out: list[IntArray] = []
     for foothold in FOOTHOLDS:
@@ -198,7 +203,7 @@ def with_mode(systems: Systems, swaps: int, found: Found, state: State) -> Found
             same = mode
             break
         for piece in sorted(pieces, key=len):
-            jumps = with_jump(jumps, piece, state.present)
+            jumps = with_jump(jumps, flips_of(systems, piece), state.present)
     if same is None:
         modes: tuple[State, ...] = (*found.modes, state)
     else:
@@ -212,10 +217,8 @@ def _counted(found: Found, modes: tuple[State, ...], jumps: Found) -> Found:
     return Found(modes, jumps.jumps, jumps.pattern, found.starts + 1, quiet)
 
 
-def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
-    """Return the jumps with one more, unless it is made up of known ones that do not overlap."""
-    flips = np.zeros(present.size, dtype=bool)
-    flips[piece] = True
+def with_jump(found: Found, flips: BoolArray, present: BoolArray) -> Found:
+    """Return the jumps with one more, (k,), unless it is made up of known ones that do not overlap."""
     rest = flips.copy()
     for part in found.jumps:
         if not (part & ~rest).any():
@@ -227,15 +230,14 @@ def with_jump(found: Found, piece: IntArray, present: BoolArray) -> Found:
     return Found(found.modes, jumps, pattern, found.starts, found.quiet)
 
 
-def with_needed_jumps(found: Found, sets: BoolArray) -> Found:
+def with_needed_jumps(found: Found, sets: BoolArray, leads: IntArray) -> Found:
     """Drop jumps that chains without any, whose sets have shape (chains, sets, k), do not need or could not make.
 
     They do not need one if they go from end to end again and again; they could not make it if no chain is at either
     end, up to one parent, most of the time: then its parents are undecided rather than in one of two modes.
     """
-    needed = [
-        _is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in zip(found.jumps, found.pattern, strict=True)
-    ]
+    pairs = [(flips & (leads > 0), pattern) for flips, pattern in zip(found.jumps, found.pattern, strict=True)]
+    needed = [_is_needed(sets[:, :, flips], pattern[flips]) for flips, pattern in pairs]
     return replace(found, jumps=found.jumps[needed], pattern=found.pattern[needed])
 
 

@@ -16,8 +16,8 @@ from alldags.engines.sampling.estimates import Estimates, unseen
 from alldags.engines.sampling.evidence import Evidence, evidence
 from alldags.engines.sampling.sample import Sample, reach
 from alldags.kernels.sampler.chain import new_chain
-from alldags.kernels.sampler.moves import MEAN
 from alldags.kernels.sampler.replay import replay
+from alldags.kernels.sampler.target import MEAN
 from alldags.nodes import NodePosterior, NodeProblem, ParentSet
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -138,8 +138,9 @@ class SampledPosterior(NodePosterior):
         rng = deepcopy(self._rng)  # the same answer however often and in whatever order it is asked for
         if present:
             return self._refit(self.problem.with_certain(parent), rng).mean
-        rest = self._refit(self.problem.without([parent]), rng).mean
-        return np.insert(rest, parent, 0.0)
+        mean = np.zeros(self.problem.k)
+        mean[~self.problem.group_of(parent)] = self._refit(self.problem.without([parent]), rng).mean
+        return mean
 
     @property
     def set_draws(self) -> float:

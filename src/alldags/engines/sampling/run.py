@@ -22,7 +22,8 @@ from alldags.kernels.sampler.flip import (
     SWAPS,
     TINY,
 )
-from alldags.kernels.sampler.moves import Record, Target, run_chain
+from alldags.kernels.sampler.moves import Record, run_chain
+from alldags.kernels.sampler.target import Target
 from alldags.nodes import NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -42,7 +43,7 @@ def stack_systems(problem: NodeProblem) -> Systems:
     gram[:, : problem.k] = problem.gram
     factor = np.array([_factor(problem.gram, part.precision) for part in parts])
     scale = np.array([np.diag(part.precision) for part in parts])
-    group = _uncertain_copies(problem)
+    same = _uncertain_copies(problem)
     return Systems(
         gram=gram,
         factor=factor,
@@ -50,6 +51,7 @@ def stack_systems(problem: NodeProblem) -> Systems:
         shift=np.array([part.shift for part in parts]),
         log_factor=np.array([part.log_factor for part in parts]),
         log_size=np.ascontiguousarray(parts[0].log_size),
+        log_columns=np.ascontiguousarray(parts[0].log_columns),
         constant=np.array([part.log_constant for part in parts]),
         has_determinant=np.array([part.has_determinant for part in parts]),
         known_noise=np.array([part.noise.known for part in parts]),
@@ -58,14 +60,17 @@ def stack_systems(problem: NodeProblem) -> Systems:
         shape_per_parent=np.array([part.noise.shape_per_parent for part in parts]),
         noise_unit=np.array([setting.noise.unit for setting in problem.settings]),
         certain=np.ascontiguousarray(problem.certain),
-        group=group,
-        chance=np.clip(problem.prior_inclusion, *CHANCES) if (group >= 0).any() else np.full(problem.k, 0.5),
+        certain_columns=int(problem.certain.sum()),
+        starts=problem.starts,
+        leads=problem.uncertain.astype(np.int64),
+        copies=same,
+        chance=np.clip(problem.prior_inclusion, *CHANCES) if (same >= 0).any() else np.full(problem.k, 0.5),
         costly=(copies(problem.gram) >= 0) & (scale - np.outer(factor, np.diag(problem.gram)) < ILL_PIVOT * scale),
     )
 
 
 def copies(gram: FloatArray) -> IntArray:
-    """Return the group of each parent, shape (k,): those that are exact copies, but for unit and sign; -1 if alone."""
+    """Return the kind of each column, shape (k,): those that are exact copies, but for unit and sign; -1 if alone."""
     size = np.sqrt(np.maximum(np.diag(gram), TINY))
     alike = np.abs(gram / np.outer(size, size)) > 1.0 - COPY
     several = alike.sum(axis=1) > 1
@@ -75,10 +80,19 @@ def copies(gram: FloatArray) -> IntArray:
 
 
 def _uncertain_copies(problem: NodeProblem) -> IntArray:
-    """Return the same among the uncertain parents alone."""
-    free, group = ~problem.certain, np.full(problem.k, -1)
-    group[free] = copies(problem.gram[np.ix_(free, free)])
-    return group
+    """Return the same among the uncertain parents that are one column alone."""
+    alone = np.bincount(problem.leaders, minlength=problem.k)[problem.leaders] == 1
+    free, same = ~problem.certain & alone, np.full(problem.k, -1)
+    same[free] = copies(problem.gram[np.ix_(free, free)])
+    return same
+
+
+def whole_groups(systems: Systems, sets: BoolArray) -> BoolArray:
+    """Return sets, shape (..., k), in which a group is there if its first column is."""
+    if len(systems.starts) > systems.certain.size:
+        return sets
+    leaders = np.repeat(systems.starts[:-1], np.diff(systems.starts))
+    return np.ascontiguousarray(sets[..., leaders])
 
 
 def _factor(gram: FloatArray, precision: FloatArray) -> float:
@@ -183,11 +197,16 @@ def walk(
     generator: np.random.Generator,
     order: IntArray | None = None,
 ) -> State:
-    """Return the state after so many sweeps, in which parents are visited in this order, shape (k,)."""
+    """Return the state after so many sweeps, in which groups are visited in this order, shape (flipped,)."""
     k = systems.certain.size
-    chain, order = new_chain(k), np.arange(k) if order is None else order
+    chain, order = new_chain(k), in_order(systems) if order is None else order
     run_chain(systems, chain, state.present, state.setting, target, order, 0, sweeps, 1, _nothing(k), generator)
     return _outcome(chain)[0]
+
+
+def in_order(systems: Systems) -> IntArray:
+    """Return all that is flipped as one, in the order of columns, shape (flipped,)."""
+    return np.arange(len(systems.starts) - 1)
 
 
 def observe(
@@ -213,7 +232,7 @@ def observe(
                 state.present,
                 state.setting,
                 target,
-                np.arange(k),
+                in_order(systems),
                 first,
                 last,
                 batch,

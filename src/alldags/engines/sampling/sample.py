@@ -37,9 +37,10 @@ from alldags.engines.sampling.run import (
     posterior_target,
     stack_systems,
 )
-from alldags.kernels.sampler.chain import Systems, set_log_weights
+from alldags.kernels.sampler.chain import Systems
 from alldags.kernels.sampler.flip import TINY
-from alldags.kernels.sampler.moves import INCLUSION, Target
+from alldags.kernels.sampler.sets import set_log_weights
+from alldags.kernels.sampler.target import INCLUSION, Target
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray, IntArray
 
@@ -188,7 +189,7 @@ def first_states(systems: Systems, found: Found, chains: int, rng: np.random.Gen
     shares = [0.0, 1.0]
     while len(states) < chains:
         share = shares.pop() if shares else rng.random()
-        state = State(crowd(k, share, rng), int(rng.integers(settings)))
+        state = State(crowd(systems, share, rng), int(rng.integers(settings)))
         states.append(state if allowed(systems, state) else State(np.zeros(k, dtype=bool), state.setting))
     return tuple(states)
 
@@ -205,7 +206,7 @@ def without_jumps(
     if len(found.jumps) == 0:
         return states, found
     states, seen = observe(systems, states, flattened(systems, swaps, 1.0), max(sweeps, 2), 1, generators)
-    return states, with_needed_jumps(found, seen.sets[:, max(sweeps, 2) // 4 :])
+    return states, with_needed_jumps(found, seen.sets[:, max(sweeps, 2) // 4 :], systems.leads)
 
 
 def warmed_up(
@@ -218,18 +219,23 @@ def warmed_up(
     """
     states, _ = observe(systems, states, target, 1, max(sweeps // 2, 1), generators)
     states, seen = observe(systems, states, target, max(sweeps // 2, 1), 1, generators)
-    upper = evidence_bounds(seen, systems.constant.size)
+    upper = evidence_bounds(seen, systems)
     least = min(float(seen.log_weight.max()) - DISMISSED, float(upper.max()))  # chains may still be climbing
     kept = np.flatnonzero(upper >= least)
     out = [state if c in kept else states[kept[c % len(kept)]] for c, state in enumerate(states)]
     return tuple(out), len(states) - len(kept)
 
 
-def evidence_bounds(seen: Seen, settings: int) -> FloatArray:
+def evidence_bounds(seen: Seen, systems: Systems) -> FloatArray:
     """Return an upper bound of the log evidence of the mode each chain is in, shape (chains,)."""
-    p = np.clip(seen.trace[:, :, INCLUSION].mean(axis=1), 1e-12, 1.0 - 1e-12)
-    entropy = -(p * np.log(p) + (1.0 - p) * np.log1p(-p)).sum(axis=1)
-    return np.asarray(seen.log_weight.mean(axis=1) + entropy + math.log(settings))
+    presence = seen.trace[:, :, INCLUSION].mean(axis=1).take(systems.starts[:-1], axis=1)  # a group counts once
+    return np.asarray(seen.log_weight.mean(axis=1) + entropy(presence) + math.log(systems.constant.size))
+
+
+def entropy(presence: FloatArray) -> FloatArray:
+    """Return the entropy of sets in which groups are independent, with these probabilities, shape (..., groups)."""
+    p = np.clip(presence, 1e-12, 1.0 - 1e-12)
+    return np.asarray(-(p * np.log(p) + (1.0 - p) * np.log1p(-p)).sum(axis=-1))
 
 
 def relearned(engine: Wishes, sample: Sample, rng: np.random.Generator) -> Sample:

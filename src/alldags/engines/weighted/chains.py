@@ -109,7 +109,7 @@ def _run(
 def chain_prior(problem: NodeProblem) -> ChainPrior:
     """Return the prior of a problem as samplers take it."""
     return ChainPrior(
-        starts=np.arange(problem.k + 1),
+        starts=problem.starts,
         log_odds=problem.log_odds,
         certain=problem.certain,
         log_size=np.zeros(problem.free + 1) if problem.log_size is None else problem.log_size,

@@ -78,7 +78,8 @@ def make_space(node: Node, second: bool) -> Space:
     return Space(
         np.empty((mates + 1, k + 1, k + 1)), np.zeros(k, dtype=np.int64), np.zeros(mates + 1, dtype=np.int64),
         np.zeros(mates + 1), np.empty(f), np.empty(f), np.empty((f, f + 1)), make_block(width, np.zeros(f)),
-        make_stack(np.zeros((f, f)), np.zeros(f), f - width, second), make_sums(f, second), np.empty((k, f)),
+        make_stack(np.zeros((f, f)), np.zeros(f), np.arange(width, f + 1), second), make_sums(f, second),
+        np.empty((k, f)),
     )  # fmt: skip
 
 
@@ -223,9 +224,8 @@ def leaf(node: Node, space: Space, results: Results, row: int, depth: int, count
 @inner
 def sum_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTerm, size: int) -> float:
     """Sum over all sets of uncertain earlier parents; return the log of the total weight, leave averages in `sums`."""
-    weights = Weights(
-        space.log_factor, node.log_size[size:], True, term, prepare_earlier(node, space, system, term, size)
-    )
+    reference = prepare_earlier(node, space, system, term, size)
+    weights = Weights(space.log_factor, node.log_size[size:], node.log_size[:1], True, term, reference)
     sums = space.sums
     f = node.free.shape[0]
     width = min(f, WIDTH)
@@ -238,7 +238,8 @@ def sum_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTerm, s
         total = sums.w[0]
         if total < _OVERFLOW:
             break
-        weights = Weights(weights.log_factor, weights.log_size, True, term, weights.reference + step)
+        reference += step
+        weights = Weights(weights.log_factor, weights.log_size, weights.log_columns, True, term, reference)
         step *= 1.5
     average(sums, total)
     return weights.reference + math.log(total)
@@ -439,7 +440,7 @@ def draw_earlier(
             size = uncertain(node, space, count)
             term = given_mates(node, 2.0 * node.noise.whole - system[k, k], size)
             log_total = sum_earlier(node, space, system, term, size)
-            weights = Weights(space.log_factor, node.log_size[size:], True, term, log_total)
+            weights = Weights(space.log_factor, node.log_size[size:], node.log_size[:1], True, term, log_total)
             walk_subsets(weights, width, 0, 1 << (f - width), space.block, space.stack, space.sums, lanes)
             total = 0.0
             for i in range(flat.shape[0]):

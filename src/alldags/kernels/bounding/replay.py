@@ -17,6 +17,7 @@ def weigh_states(
     a: FloatArray,
     b: FloatArray,
     paths: BoolArray,
+    heads: BoolArray,
     weights: Weights,
     width: int,
     block: Block,
@@ -31,6 +32,8 @@ def weigh_states(
         The system in the order of branching, shapes (k, k) and (k,).
     paths
         Prefix variables present in each state, shape (states, k - width).
+    heads
+        Which variables are the first of their group, shape (k,).
     weights, width
         How sets are weighed; the last `width` variables form the block.
     block, work
@@ -52,7 +55,7 @@ def weigh_states(
                 center = work[k, v] / alpha
                 log_weight += weights.log_factor[v] - (0.5 * math.log(alpha) if weights.has_determinant else 0.0)
                 q += work[k, v] * center
-                size += 1
+                size += 1 if heads[v] else 0
                 for i in range(v + 1, k):
                     ratio = work[v, i] / alpha
                     work[k, i] -= work[v, i] * center
@@ -63,6 +66,6 @@ def weigh_states(
                 work[i, j] = work[prefix + i, prefix + j]
             work[k, i] = work[k, prefix + i]
         eliminate_block(block, work, work[k], width)
-        weigh_block(block, weights, width, log_weight, q, size)
+        weigh_block(block, weights, width, log_weight, q, size, size)
         for lane in range(1 << width):
             lanes[n, lane] = block.w[width % 2, lane]

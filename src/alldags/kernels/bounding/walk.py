@@ -2,10 +2,12 @@
 
 The last `width` variables of a fixed order form a block (`kernels.subsets.block`); the others are the *prefix*.
 A state of the walk is a set P of prefix variables with all subsets of the block, which are summed at constant cost per
-set. Its children add one prefix variable and keep the later ones. The bound of a state is a product over the variables
-that may still join, so it bounds each child's subtree at once, in O(1). A child whose bound is below the threshold is
-left out and its bound added to the account; any other is entered, at the cost of one Schur complement. A state's own
-block is left out in the same way. Sums are combined on the way back, as in the exact recursion.
+set. Its children add one prefix variable, or a group of several, and keep the later ones. The bound of a state is a
+product over the variables that may still join, so it bounds each child's subtree at once, in O(1); as every single set
+is bounded by the product over its variables, a group counts with the product of theirs. A child whose bound is below
+the threshold is left out and its bound added to the account; any other is entered, at the cost of one Schur complement
+for each of its variables. A state's own block is left out in the same way. Sums are combined on the way back, as in the
+exact recursion.
 """
 
 from __future__ import annotations
@@ -80,17 +82,20 @@ def size_weight(weights: Weights, size: int) -> float:
 
 @compiled
 def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
-    """Write `child` and `tail` from the log ratios in ``s.log_x``."""
+    """Write `child` and `tail` from the log ratios in ``s.log_x``, which are added up by groups."""
     k = s.b.shape[1]
     offset = log_base
     product = 1.0
     s.tail[d, prefix] = 0.0
     s.own[d] = fast_exp(max(min(offset, 600.0), -690.0))
     for c in range(k - 1, s.first[d] - 1, -1):
+        if s.leader[c] < c:
+            s.log_x[c - 1] += s.log_x[c]
+            continue
         log_x = s.log_x[c]
         if c < prefix:
             s.child[d, c] = product * fast_exp(max(min(offset + log_x, 600.0), -690.0))
-            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+            s.tail[d, c] = s.tail[d, s.stop[c]] + s.child[d, c]
         if log_x <= _HUGE:
             product *= 1.0 + fast_exp(log_x)
         else:
@@ -105,20 +110,23 @@ def spread_bound(s: Stack, d: int, prefix: int, log_base: float) -> None:
 @compiled
 def spread_bound_by_size(s: Stack, d: int, prefix: int, weights: Weights, log_base: float) -> None:
     """Like `spread_bound`, with a prior on the number of parents: elementary symmetric polynomials, exactly."""
-    k = s.b.shape[1]
+    k, later = s.b.shape[1], np.int64(-1)  # groups after c
     offset = log_base
     s.tail[d, prefix] = 0.0
     s.poly[0] = 1.0
     s.own[d] = size_weight(weights, s.size[d]) * fast_exp(max(min(offset, 600.0), -690.0))
     for c in range(k - 1, s.first[d] - 1, -1):
-        later = k - 1 - c
+        if s.leader[c] < c:
+            s.log_x[c - 1] += s.log_x[c]
+            continue
+        later += 1
         log_x = s.log_x[c]
         if c < prefix:
             total = 0.0
             for i in range(later + 1):
                 total += s.poly[i] * size_weight(weights, s.size[d] + 1 + i)
             s.child[d, c] = total * fast_exp(max(min(offset + log_x, 600.0), -690.0))
-            s.tail[d, c] = s.tail[d, c + 1] + s.child[d, c]
+            s.tail[d, c] = s.tail[d, s.stop[c]] + s.child[d, c]
         up, keep = 1.0, 1.0
         if log_x <= _HUGE:
             up = fast_exp(log_x)
@@ -201,26 +209,36 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
 
 @inner
 def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
-    """Write the state that adds `v` at depth ``d + 1``."""
-    k = s.b.shape[1]
-    alpha, shift = s.a[d, v, v], s.b[d, v]
-    gain = shift * shift / alpha
-    s.log_weight[d + 1] = s.log_weight[d] + weights.log_factor[v]
-    if weights.has_determinant:
-        s.log_weight[d + 1] -= 0.5 * math.log(alpha)
-    s.q[d + 1] = s.q[d] + gain
-    s.reach[d + 1] = max(s.reach[d] - gain, 0.0)
+    """Write the state that adds the group of `v`, its first variable, at depth ``d + 1``."""
+    source, stop = d, s.stop[v]
+    for u in range(v, stop):
+        eliminate(s, source, d + 1, u, weights)
+        source = d + 1  # the first variable comes from the state above, the others of its group follow in place
     s.size[d + 1] = s.size[d] + 1
-    s.first[d + 1] = v + 1
-    s.next[d + 1] = v + 1
-    for i in range(v + 1, k):
-        ratio = s.a[d, v, i] / alpha
-        for j in range(v + 1, k):
-            s.a[d + 1, i, j] = s.a[d, i, j] - ratio * s.a[d, v, j]
-        s.b[d + 1, i] = s.b[d, i] - ratio * shift
+    s.first[d + 1] = stop
+    s.next[d + 1] = stop
+    for i in range(stop, s.b.shape[1]):
         s.lam[d + 1, i] = s.lam[d, i]
         s.t[d + 1, i] = s.t[d, i]
         s.log_odds[d + 1, i] = s.log_odds[d, i]
+
+
+@inner
+def eliminate(s: Stack, d: int, e: int, v: int, weights: Weights) -> None:
+    """Write the state at depth `d` with `v` eliminated to depth `e`; in the latter row v stays what it was."""
+    k = s.b.shape[1]
+    alpha, shift = s.a[d, v, v], s.b[d, v]
+    gain = shift * shift / alpha
+    s.log_weight[e] = s.log_weight[d] + weights.log_factor[v]
+    if weights.has_determinant:
+        s.log_weight[e] -= 0.5 * math.log(alpha)
+    s.q[e] = s.q[d] + gain
+    s.reach[e] = max(s.reach[d] - gain, 0.0)
+    for i in range(v + 1, k):
+        ratio = s.a[d, v, i] / alpha
+        for j in range(v + 1, k):
+            s.a[e, i, j] = s.a[d, i, j] - ratio * s.a[d, v, j]
+        s.b[e, i] = s.b[d, i] - ratio * shift
 
 
 @inner
@@ -247,7 +265,7 @@ def sum_block(s: Stack, d: int, prefix: int, weights: Weights, block: Block, sum
         for j in range(i + 1):
             s.block_a[i, j] = s.a[d, prefix + i, prefix + j]
     eliminate_block(block, s.block_a, s.block_b, width)
-    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d])
+    weigh_block(block, weights, width, s.log_weight[d], s.q[d], s.size[d], s.size[d])
     for i in range(width):
         sums.inclusion[i] = 0.0
     if second:
@@ -327,15 +345,18 @@ def walk(
                 finished = finished and s.tail[d, v] <= limits.threshold
             d -= 1
             if d >= 0:
-                path[s.next[d] - 1] = False
-                absorb_child(s, d, s.next[d] - 1, second)
+                v = s.leader[s.next[d] - 1]
+                for i in range(v, s.next[d]):
+                    path[i] = False
+                absorb_child(s, d, v, second)
             continue
-        s.next[d] = v + 1
+        s.next[d] = s.stop[v]
         if s.child[d, v] <= limits.threshold:
             left_out += s.child[d, v]
             continue
         enter_child(s, d, v, weights)
-        path[v] = True
+        for i in range(v, s.stop[v]):
+            path[i] = True
         d += 1
         entering = True
     return Walk(

@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.kernels.jit import compiled, tight
-from alldags.kernels.linalg import factorise, half_log_determinant, solve_backward, solve_forward
+from alldags.kernels.jit import tight
 from alldags.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.kernels.sampler.flip import (
     DRIFT,
+    GROUPS,
     LOG_WEIGHT,
     MOVED,
     MUCH_WORK,
@@ -52,7 +52,8 @@ class Systems(NamedTuple):
     scale: FloatArray  # (G, k), the diagonal of A
     shift: FloatArray  # (G, k)
     log_factor: FloatArray  # (G, k)
-    log_size: FloatArray  # (free + 1,)
+    log_size: FloatArray  # (free + 1,), by the number of uncertain groups present
+    log_columns: FloatArray  # by the number of their columns, where it is another one; else of shape (1,)
     constant: FloatArray  # (G,)
     has_determinant: BoolArray  # (G,)
     known_noise: BoolArray  # (G,), this and the next three are the fields of a `NoiseTerm`
@@ -61,8 +62,11 @@ class Systems(NamedTuple):
     shape_per_parent: FloatArray  # (G,)
     noise_unit: FloatArray  # (G,), the noise variance if it is known, else 1
     certain: BoolArray  # (k,)
-    group: IntArray  # (k,), which group of uncertain parents that are copies of each other, -1 if none
-    chance: FloatArray  # (k,), with which probability to propose each of a group
+    certain_columns: int
+    starts: IntArray  # (flipped + 1,), where that begins which is flipped as one: a column alone or an uncertain group
+    leads: IntArray  # (k,), 1 at the first column of an uncertain group, 0 elsewhere
+    copies: IntArray  # (k,), which kind of uncertain parents that are copies of each other, -1 if none
+    chance: FloatArray  # (k,), with which probability to propose each of them
     costly: BoolArray  # (G, k), copies of others whose slab is so wide that each flip asks for a new factorisation
 
 
@@ -84,7 +88,7 @@ class Chain(NamedTuple):
     current: BoolArray  # (k,), scratch
     before: FloatArray  # (k,), scratch
     factor: FloatArray  # (k, k) or (0, 0), scratch for `set_log_weight`
-    counts: IntArray  # (8,)
+    counts: IntArray  # (9,)
     numbers: FloatArray  # (4,)
 
 
@@ -112,7 +116,7 @@ def new_chain(k: int) -> Chain:
         current=np.zeros(k, dtype=bool),
         before=np.zeros(k),
         factor=np.empty((k, k)),
-        counts=np.zeros(8, dtype=np.int64),
+        counts=np.zeros(9, dtype=np.int64),
         numbers=np.array([0.0, 0.0, 0.0, np.inf]),
     )
 
@@ -136,6 +140,7 @@ def flip(systems: Systems, chain: Chain, v: int) -> None:
         systems.scale[chain.counts[SETTING], v],
         v,
     )
+    chain.counts[GROUPS] += systems.leads[v] if chain.present[v] else -systems.leads[v]
 
 
 @tight
@@ -219,11 +224,13 @@ def _factor(systems: Systems, chain: Chain) -> None:
         base[v, v] = systems.scale[setting, v]
     chain.counts[MOVED] = 0
     chain.counts[SIZE] = 0
+    chain.counts[GROUPS] = 0
     chain.counts[WORK] = 0
     quadratic, value = 0.0, systems.constant[setting]
     for v in range(k):
         if chain.in_base[v]:
             chain.counts[SIZE] += 1
+            chain.counts[GROUPS] += systems.leads[v]
             for j in range(width):
                 row[j] = base[v, j]
             row[v] = max(row[v], TINY * systems.scale[setting, v])
@@ -243,100 +250,44 @@ def _factor(systems: Systems, chain: Chain) -> None:
     for v in range(k):
         chain.diagonal[v] = base[v, v]
     chain.numbers[QUADRATIC] = quadratic
-    chain.numbers[LOG_WEIGHT] = value + _last_terms(systems, setting, chain.counts[SIZE], quadratic)
+    groups, columns = chain.counts[GROUPS], free_size(systems, chain)
+    chain.numbers[LOG_WEIGHT] = value + last_terms(systems, setting, groups, columns, quadratic)
 
 
 @tight
-def _last_terms(systems: Systems, setting: int, size: int, quadratic: float) -> float:
-    """Return what depends on the number of parents, and f(q, size)."""
-    free = size - (systems.certain.shape[0] - (systems.log_size.shape[0] - 1))
-    return float(systems.log_size[free] + log_term(noise_at(systems, setting), quadratic, free))
+def last_terms(systems: Systems, setting: int, groups: int, columns: int, quadratic: float) -> float:
+    """Return what depends on the numbers of uncertain groups and columns in a set, and f(q, columns)."""
+    value = systems.log_size[groups] + log_term(noise_at(systems, setting), quadratic, columns)
+    return float(value if systems.log_columns.shape[0] == 1 else value + systems.log_columns[columns])
 
 
 @tight
-def set_log_weight(systems: Systems, present: BoolArray, setting: int, factor: FloatArray, center: FloatArray) -> float:
-    """Return the log weight of a parent set, (k,), under a setting.
-
-    Leaves the Cholesky factor ``U`` of its precision in the leading part of `factor` (k, k), ``U'^-1 b`` in `center`.
-    """
-    first = p = np.int64(0)
-    value, q = systems.constant[setting], 0.0
-    for v in range(present.shape[0]):
-        if present[v]:
-            j = p
-            for u in range(v, present.shape[0]):
-                if present[u]:
-                    factor[p, j] = systems.factor[setting] * systems.gram[v, u]
-                    j += 1
-            factor[p, p] = systems.scale[setting, v]
-            center[p] = systems.shift[setting, v]
-            value += systems.log_factor[setting, v]
-            p += 1
-    factorise(factor, first, p, TINY)
-    solve_forward(factor, first, p, center)
-    for i in range(p):
-        q += center[i] * center[i]
-    if systems.has_determinant[setting]:
-        value -= half_log_determinant(factor, first, p)
-    return value + _last_terms(systems, setting, p, q)
-
-
-@tight
-def add_set_moments(
-    systems: Systems,
-    present: BoolArray,
-    setting: int,
-    factor: FloatArray,
-    center: FloatArray,
-    column: FloatArray,
-    weight: float,
-    out: FloatArray,
-) -> None:
-    """Add, times `weight`, presence, mean, mean square and squared mean of the set's coefficients to `out` (4, k).
-
-    `factor` and `center` are as `set_log_weight` left them; the latter is overwritten, and `column` (k,) is scratch.
-    """
-    first, p, q, free = np.int64(0), np.int64(0), 0.0, np.int64(0)
-    for v in range(present.shape[0]):
-        if present[v]:
-            q += center[p] * center[p]
-            p += 1
-            free += 0 if systems.certain[v] else 1
-    noise = 1.0
-    if not systems.known_noise[setting]:
-        term = noise_at(systems, setting)
-        noise = residual_rate(term, q) * variance_factor(term, free)
-    solve_backward(factor, first, p, center)
-    i = np.int64(0)
-    for v in range(present.shape[0]):
-        if not present[v]:
-            continue
-        for h in range(p):
-            column[h] = 1.0 if h == i else 0.0
-        solve_forward(factor, i, p, column)
-        variance = 0.0
-        for h in range(i, p):
-            variance += column[h] * column[h]
-        mean = center[i]
-        out[0, v] += weight
-        out[1, v] += weight * mean
-        out[2, v] += weight * (mean * mean + noise * variance)
-        out[3, v] += weight * mean * mean
-        i += 1
+def log_prior_of(systems: Systems, setting: int, v: int, groups: int, columns: int) -> float:
+    """Return what the log odds of column `v` owe to the prior, given so many other uncertain groups and columns."""
+    value = systems.log_factor[setting, v] + systems.log_size[groups + systems.leads[v]] - systems.log_size[groups]
+    if systems.log_columns.shape[0] > 1:
+        value += systems.log_columns[columns + 1] - systems.log_columns[columns]
+    return float(value)
 
 
 @tight
 def log_odds_of(systems: Systems, chain: Chain, v: int) -> float:
-    """Return the log odds of the uncertain parent `v` given all others."""
+    """Return the log odds of the uncertain column `v` given all others.
+
+    The weight of a set that splits a group, on the way from one to another, is what follows if the group counts when
+    its first column is there.
+    """
     setting, inside = chain.counts[SETTING], chain.present[v]
-    others = free_size(systems, chain) - (1 if inside else 0)
+    others, groups = free_size(systems, chain), chain.counts[GROUPS]
+    if inside:
+        others, groups = others - 1, groups - systems.leads[v]
     noise = noise_at(systems, setting)
     return conditional(
         inside,
         chain.diagonal[v],
         chain.linear[v],
         TINY * systems.scale[setting, v],
-        systems.log_factor[setting, v] + systems.log_size[others + 1] - systems.log_size[others],
+        log_prior_of(systems, setting, v, groups, others),
         residual_rate(noise, chain.numbers[QUADRATIC]),
         noise,
         others,
@@ -362,8 +313,8 @@ def noise_at(systems: Systems, setting: int) -> NoiseTerm:
 
 @tight
 def free_size(systems: Systems, chain: Chain) -> int:
-    """Return the number of uncertain parents in the current set."""
-    return int(chain.counts[SIZE] - (chain.present.shape[0] - (systems.log_size.shape[0] - 1)))
+    """Return the number of uncertain columns in the current set."""
+    return int(chain.counts[SIZE] - systems.certain_columns)
 
 
 @tight
@@ -374,12 +325,3 @@ def noise_mean(systems: Systems, chain: Chain) -> float:
         return float(systems.noise_unit[setting])
     noise = noise_at(systems, setting)
     return residual_rate(noise, chain.numbers[QUADRATIC]) * variance_factor(noise, free_size(systems, chain))
-
-
-@compiled
-def set_log_weights(systems: Systems, sets: BoolArray, settings: IntArray, out: FloatArray) -> None:
-    """Put the log weight of each parent set, (D, k), under its setting, (D,), into `out`, (D,)."""
-    k = sets.shape[1]
-    factor, center = np.empty((k, k)), np.empty(k)
-    for d in range(sets.shape[0]):
-        out[d] = set_log_weight(systems, sets[d], settings[d], factor, center)

@@ -13,7 +13,7 @@ ILL_PIVOT = 1e-8  # a pivot this small, relative to the diagonal of A, asks for 
 TINY = 1e-15  # least pivot and residual, relative to what they started from
 PATIENCE = 4  # work on flips before a new base set is worth its factorisation, in units of the latter
 MUCH_WORK = 1 << 60  # says that the last flip was almost singular
-SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, JUMPS, SETTING_MOVES = range(8)  # places in Chain.counts
+SIZE, SETTING, MOVED, WORK, FLIPS, SWAPS, JUMPS, SETTING_MOVES, GROUPS = range(9)  # places in Chain.counts
 QUADRATIC, LOG_WEIGHT, DRIFT, LEAST_RESIDUAL = range(4)  # places in Chain.numbers
 
 
@@ -99,6 +99,38 @@ def load_row_arrays(
         _combine(row, sign, base, moved, weights, count, -1)
         for i in range(count):
             row[moved[i]] = weights[i] * (sign if in_base[moved[i]] else -sign)
+
+
+@tight
+def load_corner_arrays(
+    base: FloatArray,
+    in_base: BoolArray,
+    inverse: FloatArray,
+    moved: IntArray,
+    place: IntArray,
+    weights: FloatArray,
+    count: int,
+    first: int,
+    last: int,
+    corner: FloatArray,
+) -> None:
+    """Put the rows and columns `first` to `last` - 1 of the current T into the upper triangle of a corner."""
+    for v in range(first, last):
+        r, sign = place[v], -1.0
+        if r < 0:
+            _times_inverse(weights, inverse, base, moved, count, v)
+        else:
+            sign = -1.0 if in_base[v] else 1.0
+            for i in range(count):
+                weights[i] = inverse[r, i]
+        for j in range(v, last):
+            if place[j] >= 0:
+                value = weights[place[j]] * (sign if in_base[j] else -sign)
+            else:
+                value = base[v, j] if r < 0 else 0.0
+                for i in range(count):
+                    value += sign * weights[i] * base[moved[i], j]
+            corner[v - first, j - first] = value
 
 
 @tight

@@ -17,19 +17,19 @@ from alldags.kernels.noise import log_gain, residual_rate, variance_factor
 from alldags.kernels.sampler.chain import (
     Chain,
     Systems,
-    add_set_moments,
     free_size,
     load_row,
     noise_at,
     noise_mean,
     refresh,
     safe_flip,
-    set_log_weight,
     start,
     work_limit,
 )
+from alldags.kernels.sampler.copies import toggle_copies
 from alldags.kernels.sampler.flip import (
     FLIPS,
+    GROUPS,
     JUMPS,
     LEAST_RESIDUAL,
     LOG_WEIGHT,
@@ -42,25 +42,16 @@ from alldags.kernels.sampler.flip import (
     WORK,
     flip_arrays,
 )
-from alldags.kernels.sampler.odds import conditional
+from alldags.kernels.sampler.groups import swap_groups, visit_group
+from alldags.kernels.sampler.odds import conditional, drawn
+from alldags.kernels.sampler.sets import add_set_moments, set_log_weight
+from alldags.kernels.sampler.target import BETWEEN, INCLUSION, MEAN, SQUARE, Target
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-INCLUSION, MEAN, SQUARE, BETWEEN = range(4)  # rows of a trace
 NEGLIGIBLE = 1e-7  # shares below are not averaged over
 SETTING_EVERY = 4  # sweeps between draws of the setting, without jumps: a new one costs a factorisation
 COSTLY_EVERY = 4  # sweeps between draws of parents whose flips are costly
 CHEAP, MOST_EVERY = 1000, 8  # jumps that cost more than so many operations per parent wait, at most so many sweeps
-
-
-class Target(NamedTuple):
-    """What a chain samples, and by which jumps."""
-
-    beta: float  # 1 is the posterior
-    reference: FloatArray  # (k,), log odds of the parents in the reference
-    reference_setting: FloatArray  # (G,), log probabilities of the settings there
-    jumps: BoolArray  # (J, k), sets of parents flipped together
-    pattern: BoolArray  # (J, k), how these parents look in one of the two modes
-    swaps: int  # swap moves after each sweep
 
 
 class Record(NamedTuple):
@@ -84,7 +75,7 @@ def sweep_once(
     keep: bool,
     rest: bool,
 ) -> None:
-    """Visit the parents in this order, (k,), and draw the presence of each given all others.
+    """Visit columns and groups in this order, (flipped,), and draw the presence of each given all others.
 
     If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace. If `rest`, parents whose
     flips are costly stay as they are; what is expected of them is added all the same.
@@ -92,7 +83,8 @@ def sweep_once(
     k = chain.present.shape[0]
     setting, beta = chain.counts[SETTING], target.beta
     noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
-    log_factor, log_size, certain = systems.log_factor[setting], systems.log_size, systems.certain
+    log_factor, log_size, log_columns = systems.log_factor[setting], systems.log_size, systems.log_columns
+    certain = systems.certain
     costly = systems.costly[setting]
     base, in_base, inverse, moved, place = chain.base, chain.in_base, chain.inverse, chain.moved, chain.place
     present, diagonal, linear, row, weights = chain.present, chain.diagonal, chain.linear, chain.row, chain.weights
@@ -103,17 +95,25 @@ def sweep_once(
         systems.scale[setting],
         target.reference,
     )
-    certain_count = k - (log_size.shape[0] - 1)
+    starts, has_groups, certain_count = systems.starts, order.shape[0] < k, systems.certain_columns
     limit = work_limit(chain)
     residual = residual_rate(noise, numbers[QUADRATIC])
-    free = counts[SIZE] - certain_count
-    for i in range(k):
-        v = order[i]
+    free, groups = counts[SIZE] - certain_count, counts[GROUPS]
+    for i in range(order.shape[0]):
+        v = starts[order[i]]
+        if has_groups and starts[order[i] + 1] - v > 1:
+            visit_group(systems, chain, target, v, starts[order[i] + 1], now, generator, keep)
+            free, groups = counts[SIZE] - certain_count, counts[GROUPS]
+            residual = residual_rate(noise, numbers[QUADRATIC])
+            continue
         inside = present[v]
         log_prior, others = 0.0, free
         if not certain[v]:
             others = free - 1 if inside else free
-            log_prior = log_factor[v] + log_size[others + 1] - log_size[others]
+            held = groups - 1 if inside else groups
+            log_prior = log_factor[v] + log_size[held + 1] - log_size[held]
+            if log_columns.shape[0] > 1:
+                log_prior += log_columns[others + 1] - log_columns[others]
         log_odds, mean, variance, rate = conditional(
             inside, diagonal[v], linear[v], TINY * scales[v], log_prior, residual, noise, others, determinant
         )
@@ -151,31 +151,12 @@ def sweep_once(
                 scales[v],
                 v,
             )
+            counts[GROUPS] += 1 if into else -1
             if counts[WORK] >= limit:
                 refresh(systems, chain)
             counts[FLIPS] += 1
-            free = counts[SIZE] - certain_count
+            free, groups = counts[SIZE] - certain_count, counts[GROUPS]
             residual = residual_rate(noise, numbers[QUADRATIC])
-
-
-@tight
-def _drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> int:
-    """Draw one of the first `count` places in proportion to the exponentials of `weight`, which is overwritten."""
-    best, chosen = -np.inf, 0
-    for u in range(count):
-        best = max(best, weight[u])
-    total = 0.0
-    for u in range(count):
-        weight[u] = math.exp(weight[u] - best) if weight[u] > best - 40.0 else 0.0
-        total += weight[u]
-    left = generator.random() * total
-    for u in range(count):
-        if weight[u] > 0.0:
-            chosen = u
-            left -= weight[u]
-            if left < 0.0:
-                break
-    return chosen
 
 
 @tight
@@ -216,7 +197,7 @@ def swap_once(systems: Systems, chain: Chain, target: Target, generator: np.rand
             value -= 0.5 * math.log(alpha)
         chain.before[u] = value
         weight[u] = beta * value + (1.0 - beta) * target.reference[u]
-    chosen = _drawn(weight, k, generator)
+    chosen = drawn(weight, k, generator)
     if chosen != v:
         log_weight = chain.numbers[LOG_WEIGHT] + chain.before[chosen] - chain.before[v]
         for place in (v, chosen):
@@ -276,16 +257,16 @@ def jump(
     wanted, at = chain.wanted, 0  # `at`: where in `values` the current set is
     here = _over_settings(systems, chain, target, chain.present, values[0, 0], values[0, 1])
     for j in range(target.jumps.shape[0]):
-        alike, unlike, shift = 0, 0, 0.0
+        alike, unlike, shift = np.int64(0), np.int64(0), 0.0
         for v in range(wanted.shape[0]):
             wanted[v] = chain.present[v]
             if target.jumps[j, v]:
                 wanted[v] = not chain.present[v]
                 shift += target.reference[v] if wanted[v] else -target.reference[v]
                 if chain.present[v] == target.pattern[j, v]:
-                    alike += 1
+                    alike += systems.leads[v]
                 else:
-                    unlike += 1
+                    unlike += systems.leads[v]
         if min(alike, unlike) > 1:
             continue
         there = _over_settings(systems, chain, target, wanted, values[1 - at, 0], values[1 - at, 1])
@@ -300,68 +281,11 @@ def jump(
                 if target.jumps[j, v]:
                     safe_flip(systems, chain, v)
             chain.counts[JUMPS] += 1
-    setting = _drawn(values[at, 1], values.shape[2], generator)
+    setting = drawn(values[at, 1], values.shape[2], generator)
     if setting != chain.counts[SETTING]:
         chain.counts[SETTING_MOVES] += 1
         start(systems, chain, chain.present, setting)
     chain.numbers[LOG_WEIGHT] = values[at, 0, setting]
-
-
-@tight
-def _proposed(systems: Systems, chain: Chain, g: int, fill: bool, generator: np.random.Generator) -> None:
-    """Put the current set into `wanted`, with none of a group or, if `fill`, with some of it at random."""
-    filled = False
-    while not filled:
-        for v in range(chain.wanted.shape[0]):
-            chain.wanted[v] = chain.present[v]
-            if systems.group[v] == g:
-                chain.wanted[v] = fill and generator.random() < systems.chance[v]
-                filled = filled or chain.wanted[v]
-        filled = filled or not fill
-
-
-@tight
-def _log_proposal(systems: Systems, target: Target, present: BoolArray, g: int) -> float:
-    """Return minus the log probability of filling an empty group as in `present`, plus what the reference says."""
-    value, none = 0.0, 0.0
-    for v in range(present.shape[0]):
-        if systems.group[v] == g:
-            absent = math.log(1.0 - systems.chance[v])
-            none += absent
-            value -= math.log(systems.chance[v]) if present[v] else absent
-            if present[v]:
-                value += (1.0 - target.beta) * target.reference[v]
-    return value + math.log(1.0 - math.exp(none))
-
-
-@tight
-def toggle_groups(systems: Systems, chain: Chain, target: Target, groups: int, generator: np.random.Generator) -> None:
-    """Propose to empty every group of copies, or to fill it if it is empty.
-
-    Of c copies without a signal about half are present, or none: 2^c sets outweigh the empty one by as much as each is
-    lighter, and single flips hardly ever take the last one out.
-    """
-    if groups == 0:
-        return
-    setting = chain.counts[SETTING]
-    here = set_log_weight(systems, chain.present, setting, chain.factor, chain.before)
-    for g in range(groups):
-        inside = 0
-        for v in range(chain.present.shape[0]):
-            if systems.group[v] == g and chain.present[v]:
-                inside += 1
-        empty = inside == 0
-        _proposed(systems, chain, g, empty, generator)
-        there = set_log_weight(systems, chain.wanted, setting, chain.factor, chain.before)
-        change = target.beta * (there - here)
-        if empty:
-            change += _log_proposal(systems, target, chain.wanted, g)
-        else:
-            change -= _log_proposal(systems, target, chain.present, g)
-        if math.log(1.0 - generator.random()) < change:
-            here = there
-            chain.counts[JUMPS] += 1
-            start(systems, chain, chain.wanted, setting)
 
 
 @compiled
@@ -394,9 +318,9 @@ def run_chain(
     every = int(settings * size**3 // (CHEAP * k))
     every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
     share = float(every) if keep and jumps > 0 else 0.0
-    step, groups = first * batch, np.int64(0)
+    step, kinds, has_groups = first * batch, np.int64(0), order.shape[0] < k
     for v in range(k):
-        groups = max(groups, systems.group[v] + 1)
+        kinds = max(kinds, systems.copies[v] + 1)
     for b in range(first, last):
         for r in range(4):
             for v in range(k):
@@ -404,10 +328,13 @@ def run_chain(
         for _ in range(batch):
             sweep_once(systems, chain, target, order, now, generator, keep, step % COSTLY_EVERY != 0)
             for _ in range(target.swaps):
-                swap_once(systems, chain, target, generator)
+                if has_groups:
+                    swap_groups(systems, chain, target, generator)
+                else:
+                    swap_once(systems, chain, target, generator)
             step += 1
             if step % COSTLY_EVERY == 0:
-                toggle_groups(systems, chain, target, groups, generator)
+                toggle_copies(systems, chain, target, kinds, generator)
             if (jumps > 0 or settings > 1) and step % every == 0:
                 jump(systems, chain, target, values, now, generator, share)
             if keep:

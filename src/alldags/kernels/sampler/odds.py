@@ -1,11 +1,14 @@
-"""What the data say on one parent given all others."""
+"""What the data say on one parent given all others, and draws by odds."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from alldags.kernels.jit import tight
 from alldags.kernels.noise import TINY, NoiseTerm, log_gain
+from alldags.typing import FloatArray
 
 
 @tight
@@ -41,3 +44,23 @@ def conditional(
     if determinant:
         log_odds += 0.5 * math.log(variance)
     return log_odds, mean, variance, max(without - 0.5 * reduction, TINY * without)
+
+
+@tight
+def drawn(weight: FloatArray, count: int, generator: np.random.Generator) -> int:
+    """Draw one of the first `count` places in proportion to the exponentials of `weight`, which is overwritten."""
+    best, chosen = -np.inf, 0
+    for u in range(count):
+        best = max(best, weight[u])
+    total = 0.0
+    for u in range(count):
+        weight[u] = math.exp(weight[u] - best) if weight[u] > best - 40.0 else 0.0
+        total += weight[u]
+    left = generator.random() * total
+    for u in range(count):
+        if weight[u] > 0.0:
+            chosen = u
+            left -= weight[u]
+            if left < 0.0:
+                break
+    return chosen

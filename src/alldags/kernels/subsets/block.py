@@ -31,7 +31,8 @@ class Weights(NamedTuple):
     """What turns an eliminated system into a weight; see `alldags.engines.conjugate.system.ConjugateSystem`."""
 
     log_factor: FloatArray
-    log_size: FloatArray
+    log_size: FloatArray  # by the number of groups present; shape (1,) if there is no such prior
+    log_columns: FloatArray  # by the number of their columns, where it is another one; else of shape (1,)
     has_determinant: bool
     noise: NoiseTerm
     reference: float  # log weight that counts as 1
@@ -154,19 +155,21 @@ def eliminate_block(block: Block, a: FloatArray, b: FloatArray, width: int) -> N
 
 
 @inlined
-def weigh_block(block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int) -> float:
+def weigh_block(
+    block: Block, weights: Weights, width: int, log_weight: float, q: float, size: int, columns: int
+) -> float:
     """Write the weight of every lane, and its product with the noise variance; return the sum of weights."""
-    write_exponents(block, weights, width, log_weight - weights.reference, q, size)
+    write_exponents(block, weights, width, log_weight - weights.reference, q, size, columns)
     total = exponentiate(block, weights.has_determinant, width)
-    weigh_noise(block, weights.noise, width, size)
+    weigh_noise(block, weights.noise, width, columns)
     return total
 
 
 @vector
-def write_exponents(block: Block, weights: Weights, width: int, base: float, q: float, size: int) -> None:
+def write_exponents(block: Block, weights: Weights, width: int, base: float, q: float, size: int, columns: int) -> None:
     """Write to `scratch` the log weight of every lane without its determinant, and to `noise` an unknown noise's rate.
 
-    `base`, `q` and `size` are what the variables outside the block contribute.
+    `base`, `q`, `size` (in groups) and `columns` are what the variables outside the block contribute.
     """
     lanes = 1 << width
     noise, exponent = block.noise[width % 2], block.scratch
@@ -176,11 +179,14 @@ def write_exponents(block: Block, weights: Weights, width: int, base: float, q: 
     else:
         for lane in range(lanes):
             exponent[lane] = base + block.lane_factor[lane]
+    if weights.log_columns.shape[0] > 1:
+        for lane in range(lanes):
+            exponent[lane] += weights.log_columns[columns + block.lane_size[lane]]
     if weights.noise.known:
         for lane in range(lanes):
             exponent[lane] += 0.5 * (q + block.q[lane])
     else:  # `noise.log_term`, with a logarithm that becomes vector instructions
-        whole, shape, step = weights.noise.whole, shape_of(weights.noise, size), weights.noise.shape_per_parent
+        whole, shape, step = weights.noise.whole, shape_of(weights.noise, columns), weights.noise.shape_per_parent
         floor = TINY * whole
         for lane in range(lanes):
             noise[lane] = max(whole - 0.5 * (q + block.q[lane]), floor)
@@ -201,7 +207,7 @@ def exponentiate(block: Block, has_determinant: bool, width: int) -> float:
 
 
 @vector
-def weigh_noise(block: Block, term: NoiseTerm, width: int, size: int) -> None:
+def weigh_noise(block: Block, term: NoiseTerm, width: int, columns: int) -> None:
     """Turn the rates in `noise` into products of weight and noise variance, in units of the latter if it is known."""
     w, noise = block.w[width % 2], block.noise[width % 2]
     if term.known:
@@ -212,7 +218,7 @@ def weigh_noise(block: Block, term: NoiseTerm, width: int, size: int) -> None:
         for lane in range(1 << width):
             noise[lane] = w[lane] * noise[lane] * scale
     else:
-        less = shape_of(term, size) - 1.0
+        less = shape_of(term, columns) - 1.0
         for lane in range(1 << width):
             part = less + term.shape_per_parent * block.lane_count[lane]
             noise[lane] = w[lane] * noise[lane] / part if part > 0.0 else 0.0

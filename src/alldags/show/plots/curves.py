@@ -23,7 +23,7 @@ def plot_curve(curve: Table, treatment: str, outcome: str, ax: Axes | None = Non
     Parameters
     ----------
     curve
-        As `CurvedEffect.curve` returns it.
+        As `Effect.curve` returns it.
     treatment, outcome
         Names.
     ax
@@ -64,7 +64,7 @@ def plot_by_covariate(
     x
         The covariate's values, shape (rows,).
     effects
-        As `CurvedEffect.by` returns them for the same rows.
+        As `Effect.by` returns them for the same rows.
     covariate, treatment, outcome
         Names.
     ax

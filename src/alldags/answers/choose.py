@@ -1,0 +1,136 @@
+"""Which way an effect is computed: the only place where that is decided."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from alldags.answers.base import Answer
+from alldags.answers.closed import ClosedAnswer
+from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
+from alldags.answers.inner import InnerAnswer
+from alldags.answers.pushed import MIXED, MOST_BENT_ROWS, MOST_ROWS, PushedAnswer
+from alldags.answers.question import Question, Target
+from alldags.data.batches import RowTable
+from alldags.data.look import look_at_rows
+from alldags.effects.span import Span
+from alldags.effects.total import TotalEffect
+from alldags.errors import AlldagsError
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.models.workings import Workings
+
+
+def natural_question(workings: Workings, treatment: str, outcome: str, over: Any = "sample") -> Question:
+    """Return the question that needs no saying: two values of a treatment that has no more, else one unit more.
+
+    A straight effect is the same for any two values, and is asked for per unit.
+    """
+    check_over(over)
+    question = Question(treatment, outcome, over=over)
+    if not (isinstance(over, str) and over in ("sample", "population")):
+        question.chosen(_rows(workings))  # refuses what picks no rows
+    reached = _reached(workings, treatment, outcome)
+    table = workings.data.table
+    if table is None or reached.isdisjoint(workings.data.children):
+        return question
+    levels = look_at_rows(table, [treatment])[treatment].values or ()
+    if not reached.isdisjoint(workings.data.families):
+        return replace(question, comparison=natural_comparison(levels))
+    two = len(levels) == 2 and not reached.isdisjoint(workings.data.curved)
+    return replace(question, comparison=Comparison(float(levels[0]), float(levels[1]))) if two else question
+
+
+def _reached(workings: Workings, treatment: str, outcome: str) -> set[str]:
+    """Return the variables on the way in any candidate graph, the outcome among them."""
+    graphs = dict.fromkeys(model.graph for model in workings.models.items)
+    return {name for graph in graphs for name in Span.between(graph, treatment, outcome).reached}
+
+
+def models_for(workings: Workings, question: Question) -> Mixture[FittedGraph]:
+    """Return the fitted models that a question is put to: straight ones if it runs through nothing else."""
+    data = workings.data
+    others = _reached(workings, question.treatment, question.outcome) & (data.families.keys() | data.curved.keys())
+    of = workings.about if others and not question.straight else workings.straight
+    return of(question.treatment, linked=question.linked)
+
+
+def unit_of(workings: Workings, question: Question) -> float:
+    """Return the user's units of the effect per working unit, for the step that is compared."""
+    data = workings.data.straight if question.straight else workings.data
+    values = question.comparison.values
+    step = 1.0 if values is None else values[1] - values[0]
+    return data.unit(question.treatment, question.outcome) * step * question.factor
+
+
+def choose(
+    workings: Workings, question: Question, totals: Mixture[TotalEffect], *, worth: float, most: int | None = None
+) -> Answer:
+    """Return the answer to a question: in closed form if that is possible, else by rows.
+
+    Parameters
+    ----------
+    workings
+        What the posterior computes with.
+    question
+        What is asked.
+    totals
+        The way from treatment to outcome in each model, whose nodes are fitted.
+    worth
+        Number of independent draws that sampled nodes are worth.
+    most
+        Draws at most, where rows are pushed.
+    """
+    if is_closed(totals, question):
+        target = _closed_target(workings, question)
+        per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))
+        return ClosedAnswer(question, totals, unit_of(workings, question), per_unit, workings.seed, target)
+    table = workings.data.table
+    assert table is not None
+    bends = any(_bends(total) for total in totals.items)
+    target = Target.of(question, table, MOST_BENT_ROWS if bends else MOST_ROWS, workings.stream())
+    if bends and all(_only_outcome_bends(total) for total in totals.items):
+        return InnerAnswer(question, totals, Target.of(question, table, 2**62, workings.stream()), workings.seed)
+    return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
+
+
+def is_closed(totals: Mixture[TotalEffect], question: Question) -> bool:
+    """Tell whether every node on the way is normal and straight; of the outcome's predictor, all but the outcome."""
+    for total in totals.items:
+        families = total.model.data.families
+        inside = [name for name in total.span.reached if name in families]
+        if question.on_link:
+            inside = [name for name in inside if name != question.outcome]
+            if inside:
+                raise AlldagsError(MIXED.format(names=", ".join(sorted(inside))))
+        if inside or _bends(total):
+            return False
+    return True
+
+
+def _bends(total: TotalEffect) -> bool:
+    return any(total.model.bends(name) for name in total.span.reached)
+
+
+def _only_outcome_bends(total: TotalEffect) -> bool:
+    return len(total.span.reached) == 1 and total.model.bends(total.span.reached[0])
+
+
+def _closed_target(workings: Workings, question: Question) -> Target | None:
+    """Return the rows of a straight effect, which is the same for all of them: only where some were chosen."""
+    if isinstance(question.over, str) and question.over in ("sample", "population"):
+        return None
+    table = _rows(workings)
+    return Target(table, question.chosen(table), math.nan)
+
+
+def _rows(workings: Workings) -> RowTable:
+    """Return the rows of all variables, or say that there are none to choose from."""
+    if workings.data.table is not None:
+        return workings.data.table
+    opened = workings.table
+    found = None if opened is None else opened.rows(workings.data.pooled.names)
+    if found is None:
+        raise AlldagsError("over= chooses among rows, and there are none here; give fit the table itself")
+    return found

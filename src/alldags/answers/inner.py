@@ -1,0 +1,259 @@
+"""`InnerAnswer`: an effect that is an inner product with the coefficients of one regression that may bend.
+
+With one regression between treatment and outcome, the effect of a row is the change of its columns times their
+coefficients, and the average effect the mean change times these: its mean is exact where the regression's is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from alldags.answers.closed import STRAIGHT_ONLY
+from alldags.answers.nodes import NodeSample, Samples
+from alldags.answers.question import Question, Target
+from alldags.columns.base import RowValues
+from alldags.effects.total import TotalEffect
+from alldags.engines.curves.posterior import CurvedPosterior
+from alldags.models.mixture import Mixture
+from alldags.typing import FloatArray
+
+_DRAWS = 4000  # behind intervals
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What a comparison does to the columns of one regression.
+
+    Parameters
+    ----------
+    node
+        The outcome's regression.
+    question
+        What is asked.
+    target
+        The rows.
+    unit
+        User's units of the outcome per working unit.
+    """
+
+    node: CurvedPosterior
+    question: Question
+    target: Target
+    unit: float
+
+    @property
+    def unlinked(self) -> Change:
+        """The same with the regression as it is without link."""
+        return replace(self, node=self.node.without_link())
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (k,) and covariance over rows (k, k) of the change of the columns."""
+        found = self.node.found
+        if found.arms is not None and self.target.chosen is None:
+            return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
+        change = np.concatenate([self.of(rows) for rows in self.rows()])
+        centered = change - change.mean(axis=0)
+        return change.mean(axis=0), centered.T @ centered / len(change)
+
+    def _between_arms(self, pooled: tuple[FloatArray, FloatArray], rows: float) -> tuple[FloatArray, FloatArray]:
+        """Return the same from moments of the base columns: only the arm, and columns under treatment, change."""
+        mean, scatter = pooled
+        sign, k = self._sign, len(self.node.found.base)
+        spread = np.zeros((2 * k + 1, 2 * k + 1))
+        spread[k + 1 :, k + 1 :] = scatter[:-1, :-1] / rows
+        return np.r_[sign, np.zeros(k), sign * mean[:-1]], spread
+
+    @property
+    def _sign(self) -> float:
+        arms = self.node.found.arms
+        low, high = self.question.comparison.values or (0.0, 1.0)
+        return 0.0 if arms is None else float(high == arms[1]) - float(low == arms[1])
+
+    @property
+    def weights(self) -> FloatArray:
+        """Mean change of the columns, shape (k,)."""
+        return self._moments[0]
+
+    @property
+    def spread(self) -> FloatArray:
+        """Covariance over rows of the change, shape (k, k)."""
+        return self._moments[1]
+
+    def rows(self) -> Iterator[RowValues]:
+        """Yield the rows asked about."""
+        start, chosen = 0, self.target.chosen
+        for rows in self.node.found.spec.rows.batches():
+            stop = start + rows.count
+            kept = rows if chosen is None else rows.taken(chosen[start:stop])
+            start = stop
+            if kept.count:
+                yield kept
+
+    def of(self, rows: RowValues) -> FloatArray:
+        """Return the change of the columns of some rows, shape (rows, k)."""
+        values = rows.values[self.question.treatment]
+        low, high = (values + shift for shift in self.question.comparison.shifts(values))
+        columns, name = self.node.over_columns.columns, self.question.treatment
+        return np.asarray(columns.of(rows.put({name: high})) - columns.of(rows.put({name: low})))
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean, in the user's units."""
+        return self.unit * float(self.weights @ self.node.over_columns.mean)
+
+    @property
+    def error(self) -> float:
+        """Monte-Carlo standard error of the mean."""
+        return self.unit * self.node.over_columns.linear_error(self.weights)
+
+    @property
+    def structure_variance(self) -> float:
+        """Variance of the mean given structure and columns present."""
+        return self.unit**2 * self.node.over_columns.variance_between(self.weights)
+
+    def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the average effect, shape (size,); zeros where the treatment is no cause."""
+        theta, _, _ = self.node.over_columns.draw(size, rng)
+        value = theta @ self.weights
+        if self.question.is_population:
+            squares = np.maximum(np.einsum("di,di->d", theta @ self.spread, theta), 0.0)
+            noise = rng.standard_normal(size) * np.sqrt(squares / (self.target.count + 1.0))
+            value = np.where(value == 0.0, 0.0, value + noise)
+        return np.asarray(self.unit * value)
+
+    def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the effects of single rows, shape (rows, size)."""
+        theta, _, _ = self.node.over_columns.draw(size, rng)
+        return np.asarray(self.unit * self.of(rows) @ theta.T)
+
+    def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
+        theta, intercept, _ = self.node.over_columns.draw(size, rng)
+        return np.asarray(self.node.found.center + self.unit * (intercept + theta @ self._mean_at(x)))
+
+    def level_mean(self, x: float) -> float:
+        """Return its posterior mean, given that the treatment is a cause at all."""
+        over = self.node.over_columns
+        return float(self.node.found.center + self.unit * (over.mean_intercept + over.mean_present @ self._mean_at(x)))
+
+    def _mean_at(self, x: float) -> FloatArray:
+        """Return the mean of the columns over the rows with the treatment set to `x`, shape (k,)."""
+        columns, name = self.node.over_columns.columns, self.question.treatment
+        total, count = np.zeros(len(columns)), 0
+        for rows in self.rows():
+            total += columns.of(rows.put({name: np.full(rows.count, x)})).sum(axis=0)
+            count += rows.count
+        return total / count
+
+
+class InnerAnswer:
+    """An effect on an outcome whose regression alone bends, averaged over models.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    totals
+        The way in each model: from treatment to outcome, with nothing in between.
+    target
+        The rows.
+    seed
+        Of the draws behind the answer.
+    """
+
+    size = _DRAWS
+    bound = 0.0
+
+    def __init__(
+        self, question: Question, totals: Mixture[TotalEffect], target: Target, seed: np.random.SeedSequence
+    ) -> None:
+        self.question = question
+        self.target = target
+        self.changes = totals.map(lambda total: _change(total, question, target))
+        self._seed = seed
+
+    def _stream(self) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key))
+
+    @cached_property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return self.changes.average(lambda change: change.mean)
+
+    @cached_property
+    def error(self) -> float:
+        """Monte-Carlo standard error of the mean."""
+        return self.changes.average(lambda change: change.error)
+
+    @cached_property
+    def structure_variance(self) -> float:
+        """Variance of the mean given graph, structure and columns present."""
+        second = self.changes.average(lambda change: change.structure_variance + change.mean**2)
+        return max(second - self.mean**2, 0.0)
+
+    def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the average effect, shape (size,)."""
+        return self.changes.draw(size, rng, Change.draws)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The draws behind intervals, shape (size,)."""
+        return self.draws(self.size, self._stream())
+
+    @cached_property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return float(self.values.std(ddof=1))
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What has one coefficient a cause."""
+        lines = "effects that bend are no products along paths; fit without terms for the straight lines' answer"
+        found = dict.fromkeys(("paths", "direct", "mediators"), lines)
+        found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
+        found["sensitivity"] = STRAIGHT_ONLY
+        found["log_odds"] = "the outcome is neither yes/no nor a count, so that it has no log-odds"
+        return found
+
+    @cached_property
+    def drawn(self) -> tuple[FloatArray, Samples] | None:
+        """Draws of the effect, shape (draws,), and of the outcome's regression; None with several models."""
+        if len(self.changes.items) > 1:
+            return None
+        change = self.changes.items[0]
+        over = change.node.over_columns
+        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, self._stream()))
+        return self.changes.items[0].unit * sample.coefficients @ change.weights, {self.question.outcome: sample}
+
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of the mean outcome under both values of the treatment, shape (draws,) each."""
+        low, high = self.question.comparison.values or (None, None)
+        if low is None or high is None:
+            return np.zeros(0), np.zeros(0)
+        return self.level(low, self.size, self._stream()), self.level(high, self.size, self._stream())
+
+    def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""
+        drawn = self.changes.draw(size, rng, lambda change, count, stream: change.of_rows(rows, count, stream)).T
+        over = self.changes.map(lambda change: change.unit * change.of(rows) @ change.node.over_columns.mean)
+        return over.average_array(lambda mean: mean), drawn
+
+    def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
+        return self.changes.draw(size, rng, lambda change, count, stream: change.level(x, count, stream))
+
+    def level_mean(self, x: float) -> float:
+        """Return its posterior mean, given that the treatment is a cause at all."""
+        return self.changes.average(lambda change: change.level_mean(x))
+
+
+def _change(total: TotalEffect, question: Question, target: Target) -> Change:
+    node = total.model.node(question.outcome)
+    assert isinstance(node, CurvedPosterior)
+    return Change(node, question, target, total.model.data.scale_of(question.outcome))

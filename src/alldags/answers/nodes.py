@@ -1,0 +1,114 @@
+"""Draws of the nodes on the way, over their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from alldags.columns.base import Columns
+from alldags.effects.total import variable_streams
+from alldags.engines.conjugate.partner import draw_partners
+from alldags.engines.curves.posterior import CurvedPosterior
+from alldags.engines.weighted.posterior import WeightedPosterior
+from alldags.families.base import Family
+from alldags.models.fitted import FittedGraph
+from alldags.nodes.onto import ParentsPosterior
+from alldags.nodes.posterior import NodePosterior
+from alldags.typing import FloatArray
+
+
+class OverColumns(Protocol):
+    """What is known of a regression's coefficients, ordered by its columns."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """Posterior mean, shape (k,)."""
+
+    @property
+    def second_moment_between(self) -> FloatArray | None:
+        """Second moment of the mean given the columns present, shape (k, k); None if it is not known."""
+
+    def linear_error(self, weights: FloatArray) -> float:
+        """Return the Monte-Carlo error of ``weights @ mean``."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSample:
+    """Draws of one node on the way.
+
+    Parameters
+    ----------
+    node
+        Its posterior.
+    known
+        What is known of its coefficients, by columns.
+    columns
+        Its columns.
+    family
+        How it depends on its predictor; None for a normal node, which keeps each row's residual.
+    coefficients
+        Shape (draws, k), in working units.
+    intercept
+        Shape (draws,), at the means of the columns, in working units.
+    variance
+        Of the noise, shape (draws,); ones for a node that has none.
+    """
+
+    node: NodePosterior
+    known: OverColumns
+    columns: Columns
+    family: Family | None
+    coefficients: FloatArray
+    intercept: FloatArray
+    variance: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of draws."""
+        return len(self.coefficients)
+
+    def first(self, size: int) -> NodeSample:
+        """Return the first draws."""
+        return self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size])
+
+    def at_mean(self) -> NodeSample:
+        """Return one draw, in which every coefficient is at its posterior mean."""
+        return self._with(self.known.mean[None], np.array([self.intercept.mean()]), np.array([self.variance.mean()]))
+
+    def partner(self, rng: np.random.Generator) -> NodeSample:
+        """Return draws of the same node with the same columns present and other coefficients."""
+        assert isinstance(self.known, NodePosterior)
+        other = draw_partners(self.known.problem, self.coefficients, self.variance, rng)
+        if not isinstance(self.known, WeightedPosterior):
+            return self._with(other, self.intercept, self.variance)
+        quadratic = self.known.quadratic
+        spread = rng.standard_normal(self.size) * quadratic.intercept_spread(1.0 / self.variance)
+        return self._with(other, quadratic.intercept(other) + spread, self.variance)
+
+    def _with(self, coefficients: FloatArray, intercept: FloatArray, variance: FloatArray) -> NodeSample:
+        return NodeSample(self.node, self.known, self.columns, self.family, coefficients, intercept, variance)
+
+
+Samples: TypeAlias = Mapping[str, NodeSample]
+
+
+def sample_nodes(model: FittedGraph, children: tuple[str, ...], size: int, rng: np.random.Generator) -> Samples:
+    """Draw several nodes, each from a stream of its own."""
+    streams = variable_streams(model, rng)
+    return {name: sample_node(model, name, size, streams[name]) for name in children}
+
+
+def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Generator) -> NodeSample:
+    """Draw one node over its columns."""
+    node, columns, family = model.node(child), model.columns(child), model.data.families.get(child)
+    if isinstance(node, CurvedPosterior):
+        return NodeSample(node, node.over_columns, columns, family, *node.over_columns.draw(size, rng))
+    known = node.columns if isinstance(node, ParentsPosterior) else node
+    if isinstance(known, WeightedPosterior):
+        drawn = known.draw_with_intercept(size, rng)
+        return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision)
+    coefficients, variance = known.draw(size, rng)
+    return NodeSample(node, known, columns, family, coefficients, np.zeros(size), variance)

@@ -1,0 +1,364 @@
+"""`PushedAnswer`: rows x draws through the nodes in order, whatever these are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alldags.answers.at_once import goes_at_once, sums_at_once
+from alldags.answers.closed import STRAIGHT_ONLY
+from alldags.answers.comparison import Comparison
+from alldags.answers.controls import controlled_mean, shared_variance
+from alldags.answers.nodes import Samples, sample_nodes
+from alldags.answers.push import Push, PushedRows, blocks
+from alldags.answers.question import Question, Target
+from alldags.answers.route import Route, route_of
+from alldags.columns.base import RowValues
+from alldags.columns.rows import Rows
+from alldags.effects.span import Span
+from alldags.effects.total import TotalEffect
+from alldags.engines.curves.posterior import CurvedPosterior
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.typing import FloatArray, IntArray
+
+MIXED = (
+    "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
+    "one of them did not respond"
+)
+_VALUES = 1e7  # rows times draws behind intervals
+_LEAST, _MOST = 1000, 4000  # draws
+_PAIRS = 600  # pairs of draws behind the share of the graph in the spread
+MOST_ROWS = 20_000  # that are pushed; of more a random part
+MOST_BENT_ROWS = 10_000  # the same where nodes on the way bend
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Mean outcome over the rows under two values of the treatment, in the user's units.
+
+    Parameters
+    ----------
+    low, high
+        Shape (draws,).
+    spread
+        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    spread: FloatArray
+
+    @property
+    def difference(self) -> FloatArray:
+        """Effect of the contrast, shape (draws,)."""
+        return self.high - self.low
+
+    def stacked(self) -> FloatArray:
+        """Return the three as one array, shape (3, draws)."""
+        return np.array([self.low, self.high, self.spread])
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """How the outcome of one fitted model responds to its treatment.
+
+    Parameters
+    ----------
+    model
+        The fitted graph.
+    span
+        From treatment to outcome; empty without candidate path.
+    target
+        The rows.
+    seed
+        Of the uniform numbers that are common to all draws.
+    """
+
+    model: FittedGraph
+    span: Span
+    target: Target
+    seed: int = 0
+
+    @property
+    def not_normal(self) -> tuple[str, ...]:
+        """The nodes between treatment and outcome that are not normal."""
+        return tuple(name for name in self.span.reached[:-1] if name in self.model.data.families)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Samples:
+        """Draw every node of the span."""
+        return sample_nodes(self.model, self.span.reached, size, rng)
+
+    def route(self, samples: Samples, frozen: str | None = None, drawn: bool = False) -> Route:
+        """Return where a push has to stop; values of stops are drawn where one is frozen."""
+        scale = {name: self.model.data.scale_of(name) for name in self.span.variables}
+        return route_of(self.span.variables, samples, scale, frozen=frozen, drawn=drawn or frozen is not None)
+
+    def outcomes(
+        self, samples: Samples, comparison: Comparison, frozen: str | None = None, drawn: bool = False
+    ) -> Outcomes:
+        """Return the mean outcomes of all draws.
+
+        Parameters
+        ----------
+        samples
+            Draws of all nodes of the span.
+        comparison
+            Two values of the treatment.
+        frozen
+            A mediator that stays as it is under the low value.
+        drawn
+            Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
+            under both values of the treatment; so it is, too, where one is frozen, or there are many.
+        """
+        size = next(iter(samples.values())).size if samples else 0
+        if not self.span.variables:
+            return Outcomes(np.zeros(size), np.zeros(size), np.zeros(size))
+        route = self.route(samples, frozen, drawn)
+        sums, total, count = np.zeros((4, size)), 0.0, 0
+        for rows in self.batches():
+            total, count = total + rows.total, count + rows.count
+            if goes_at_once(route, samples):
+                sums += sums_at_once(rows, samples, route, comparison)
+                continue
+            moves = rows.shifts(route.source, comparison)
+            for block in blocks(rows.count, size):
+                low, high = Push(rows, samples, route, block).both(*moves)
+                gap = high - low
+                parts = (low, high, gap, gap**2)
+                sums[:, block] += np.array([rows.sums(part) for part in parts])
+        low, high, gap, square = sums / total
+        return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
+
+    def batches(self) -> Iterator[PushedRows]:
+        """Yield the rows that are asked about."""
+        start, chosen = 0, self.target.chosen
+        for rows in Rows(self.target.table).batches():
+            stop = start + rows.count
+            kept = slice(None) if chosen is None else chosen[start:stop]
+            folds = {name: fold[start:stop][kept] for name, fold in self._folds.items()}
+            part = rows if chosen is None else rows.taken(chosen[start:stop])
+            start = stop
+            if part.count:
+                yield self.pushed_rows(part, stop, self.target.weight(part.values), folds)
+
+    @cached_property
+    def _folds(self) -> dict[str, IntArray]:
+        """For each node with learned columns, the part of the data that each row belongs to."""
+        nodes = {name: self.model.node(name) for name in self.span.reached}
+        return {name: node.found.spec.rows.folds() for name, node in nodes.items() if isinstance(node, CurvedPosterior)}
+
+    def pushed_rows(
+        self,
+        rows: RowValues,
+        start: int,
+        weight: FloatArray | None = None,
+        folds: Mapping[str, IntArray] | None = None,
+    ) -> PushedRows:
+        """Return rows with the uniform numbers of stops; `start` tells batches apart."""
+        stream = np.random.default_rng([self.seed, start])
+        uniforms = {name: stream.random(rows.count) for name in self.not_normal}
+        return PushedRows(rows, self.model.data, uniforms, weight, folds or {})
+
+    def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
+        """Return what the treatment does to each row in each draw, shape (draws, rows)."""
+        size = next(iter(samples.values())).size
+        if not self.span.variables:
+            return np.zeros((size, rows.count))
+        route, own = self.route(samples), self.pushed_rows(rows, 0)
+        moves, found = own.shifts(route.source, comparison), np.empty((size, rows.count))
+        for block in blocks(rows.count, size):
+            low, high = Push(own, samples, route, block).both(*moves)
+            found[block] = (high - low).T
+        return found
+
+
+class PushedAnswer:
+    """An effect by pushed rows, averaged over models.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    totals
+        The way in each model.
+    target
+        The rows.
+    rng
+        Of the draws behind the answer.
+    worth
+        Number of independent draws of sets that sampled nodes are worth.
+    most
+        Draws at most.
+    """
+
+    bound = 0.0
+
+    def __init__(
+        self,
+        question: Question,
+        totals: Mixture[TotalEffect],
+        target: Target,
+        seed: np.random.SeedSequence,
+        worth: float = math.inf,
+        most: int = _MOST,
+    ) -> None:
+        self.question = question
+        self.target = target
+        self.responses = totals.map(lambda total: Response(total.model, total.span, target))
+        self._seed, self._worth, self._most = seed, worth, most
+
+    def _stream(self) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key))
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What has one coefficient a cause."""
+        found = {
+            "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
+            "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
+            "modifiers": "modifiers() needs an effect that is not by way of other variables, on an outcome with curves",
+            "structures": "structures are of curves in the outcome's own regression; see fit(..., terms='auto')",
+            "sensitivity": STRAIGHT_ONLY,
+        }
+        if self.bends:
+            lines = "effects that bend are no products along paths; see mediators() for what would be lost"
+            found |= {"paths": lines, "log_odds": lines}
+        elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
+            mixed = MIXED.format(names=", ".join(names))
+            found |= {"paths": mixed, "log_odds": mixed}
+        return found
+
+    @property
+    def bends(self) -> bool:
+        """Whether a regression on the way may bend."""
+        return any(one.model.bends(name) for one in self.responses.items for name in one.span.reached)
+
+    @property
+    def drawn(self) -> tuple[FloatArray, Samples] | None:
+        """Draws of the effect, shape (draws,), and of the nodes on the way; None with several models."""
+        return None if self.samples is None else (self.outcomes.difference, self.samples)
+
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Draws of the mean outcome under both values of the treatment, shape (draws,) each."""
+        return self.outcomes.low, self.outcomes.high
+
+    @cached_property
+    def size(self) -> int:
+        """Number of draws behind the answer."""
+        return int(min(max(_VALUES / self.target.count, _LEAST), _MOST, self._most))
+
+    @cached_property
+    def samples(self) -> Samples | None:
+        """Draws of all nodes, where there is one model only."""
+        if len(self.responses.items) > 1:
+            return None
+        return self.responses.items[0].sample(self.size, self._stream().spawn(1)[0])
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """Mean outcomes under both values of the treatment, behind all that is said about the effect."""
+        if self.samples is not None:
+            return self.responses.items[0].outcomes(self.samples, self.question.comparison)
+        return self.push(self.size, self._stream(), self.question.comparison)
+
+    def push(self, size: int, rng: np.random.Generator, comparison: Comparison) -> Outcomes:
+        """Return outcomes of new draws."""
+
+        def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
+            return response.outcomes(response.sample(count, stream), comparison).stacked()
+
+        return Outcomes(*self.responses.draw(size, rng, one))
+
+    def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the difference, shape (size,); exact zeros where there is no path."""
+        return self._differences(self.push(size, rng, self.question.comparison), rng)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The draws behind intervals, shape (size,)."""
+        return self._differences(self.outcomes, self._stream())
+
+    def _differences(self, pushed: Outcomes, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the difference; for a population, with the chance by which it has these rows."""
+        found = pushed.difference
+        if not self.question.is_population:
+            return found
+        noise = rng.standard_normal(len(found)) * np.sqrt(pushed.spread)
+        return np.asarray(np.where(found == 0.0, 0.0, found + noise))
+
+    # -- moments -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _controlled(self) -> tuple[float, float]:
+        """Posterior mean and its Monte-Carlo error."""
+        from alldags.answers.forward import forward_mean, is_linear
+
+        if self.samples is not None and is_linear(self.responses.items[0]):
+            mean, error = forward_mean(self.responses.items[0], self.samples, self.question.comparison)
+        else:
+            worth = min(len(self.outcomes.low), self._worth)
+            mean, error = controlled_mean(self.outcomes.difference, self.samples, worth)
+        left_out = float(self.outcomes.spread.mean()) * self.target.left_out
+        return mean, math.sqrt(error**2 + left_out)
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return self._controlled[0]
+
+    @property
+    def error(self) -> float:
+        """Monte-Carlo standard error of the mean."""
+        return self._controlled[1]
+
+    @cached_property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return float(self.values.std(ddof=1))
+
+    @cached_property
+    def structure_variance(self) -> float | None:
+        """Covariance of pairs of draws that share their graph; None where columns are derived."""
+        rng = self._stream()
+        if self.bends:
+            return None
+        if self.samples is None:
+            first, second = self.responses.draw(_PAIRS, rng, self._pairs)
+            return float(np.cov(first, second)[0, 1])
+        size = min(_PAIRS, self.size)
+        samples = {name: sample.first(size) for name, sample in self.samples.items()}
+        partners = {name: sample.partner(rng) for name, sample in samples.items()}
+        others = self.responses.items[0].outcomes(partners, self.question.comparison).difference
+        return shared_variance(samples, partners, self.outcomes.difference[:size], others)
+
+    def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
+        own, other = rng.spawn(2)
+        samples = response.sample(size, own)
+        partners = {name: sample.partner(other) for name, sample in samples.items()}
+        return np.array([response.outcomes(item, self.question.comparison).difference for item in (samples, partners)])
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""
+
+        def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
+            return response.gaps(rows, response.sample(count, stream), self.question.comparison).T
+
+        drawn = self.responses.draw(size, rng, one).T
+        return drawn.mean(axis=0), drawn
+
+    def level_mean(self, x: float) -> float:
+        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
+        return float(self.level(x, self.size, self._stream()).mean())
+
+    def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
+        return self.push(size, rng, Comparison(x, x)).low

@@ -1,0 +1,111 @@
+"""`Question`: what is compared, and over which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from alldags.answers.comparison import STEP, Comparison, chosen_rows
+from alldags.data.batches import RowTable
+from alldags.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked.
+
+    Parameters
+    ----------
+    treatment, outcome
+        Names.
+    comparison
+        Two values of the treatment, or a step of one unit from each row's own.
+    over
+        Rows to average over: ``"sample"``, ``"population"`` (adds that the rows are a sample), ``"treated"``,
+        ``"untreated"``, or one truth value per row.
+    linked
+        Whether edges are linked to those into the treatment.
+    straight
+        Whether straight lines are drawn through all children, whatever they are.
+    on_link
+        Whether the effect is that on the scale of the outcome's predictor: on the log-odds, or the log rate.
+    factor
+        What a straight effect is multiplied by, to be in other units.
+    """
+
+    treatment: str
+    outcome: str
+    comparison: Comparison = STEP
+    over: Any = "sample"
+    linked: bool = True
+    straight: bool = False
+    on_link: bool = False
+    factor: float = 1.0
+
+    @property
+    def over_words(self) -> str:
+        """Over which rows outcomes are averaged, in words."""
+        return self.over if isinstance(self.over, str) else "chosen rows"
+
+    @property
+    def is_population(self) -> bool:
+        """Whether the rows are a sample of those asked about."""
+        return isinstance(self.over, str) and self.over == "population"
+
+    def between(self, low: float, high: float) -> Question:
+        """Return the question with two other values of the treatment."""
+        return replace(self, comparison=Comparison(low, high))
+
+    def chosen(self, table: RowTable) -> BoolArray | None:
+        """Return which rows are averaged over, shape (rows,); None for all."""
+        return chosen_rows(self.over, self.treatment, table)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The rows that outcomes are averaged over.
+
+    Parameters
+    ----------
+    table
+        All rows.
+    chosen
+        Which of them, shape (rows,); None for all.
+    asked
+        Number of rows asked about, of which those chosen may be a random part.
+    """
+
+    table: RowTable
+    chosen: BoolArray | None
+    asked: float
+
+    @classmethod
+    def of(cls, question: Question, table: RowTable, most: int, rng: np.random.Generator) -> Target:
+        """Return the rows that a question is about; of more than `most` a random part."""
+        chosen = question.chosen(table)
+        asked = int(table.columns.rows if chosen is None else chosen.sum())
+        if asked <= most:
+            return cls(table, chosen, float(asked))
+        total = len(table.column(question.treatment))
+        places = np.arange(total) if chosen is None else np.flatnonzero(chosen)
+        mask = np.zeros(total, dtype=bool)
+        mask[rng.choice(places, most, replace=False)] = True
+        return cls(table, mask, float(asked))
+
+    @property
+    def count(self) -> float:
+        """Number of rows that are looked at."""
+        return self.asked if self.chosen is None else float(self.chosen.sum())
+
+    @property
+    def left_out(self) -> float:
+        """Share of the rows asked about that are not looked at."""
+        return 1.0 - self.count / self.asked
+
+    def weight(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
+        """Return how much each of some rows counts, shape (rows,); None if all count the same."""
+        name = self.table.marks.weight
+        return None if name is None else values[name]

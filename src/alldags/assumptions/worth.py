@@ -1,0 +1,113 @@
+"""Would curves be worth it? A quick look at what bends, squares and interactions add to a straight-line regression.
+
+Columns are added greedily to least squares on all causes. Each is charged as a choice among all of them: half the log
+of the number of rows, and the log of the number of columns. What is left is a rough log evidence ratio, too small
+rather than too large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.columns.base import Column, RowValues
+from alldags.columns.line import Line
+from alldags.columns.products import Times
+from alldags.columns.rows import Rows
+from alldags.engines.curves.make import bends_of
+from alldags.engines.curves.moments import arm_moments
+from alldags.typing import FloatArray
+
+_MOST_ADDED = 6
+_MOST_COLUMNS = 400
+_SPARE_ROWS = 10  # beyond those that straight lines use up
+_KNOTS = 3
+_ROUNDING = 1e-8  # share of a column that is left of it, below which it is taken for rounding
+_NOTHING = 1e-12  # share of what straight lines leave, at which curves have explained all
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What curves would add.
+
+    Parameters
+    ----------
+    nats
+        Log evidence ratio of some curves against straight lines, roughly; 0 if none is worth it.
+    columns
+        Names of the columns added, most useful first.
+    exact
+        Whether straight lines leave nothing of the child but rounding.
+    """
+
+    nats: float
+    columns: tuple[str, ...] = ()
+    exact: bool = False
+
+
+def worth_of_curves(rows: Rows, child: str, causes: tuple[str, ...], treatment: str) -> Worth:
+    """Return what bends of all causes, and interactions of the treatment, would add to straight lines.
+
+    Parameters
+    ----------
+    rows
+        Where rows are read; of many an even part is looked at.
+    child, causes
+        Names.
+    treatment
+        Whose interactions are looked at, if it is one of the causes.
+    """
+    sample = rows.sample()
+    columns = _candidates(sample, causes, treatment)
+    if sample.count < len(causes) + _SPARE_ROWS or len(columns) == len(causes):
+        return Worth(0.0)
+    moments = arm_moments(columns, child, None, np.array([]), [sample]).standardised()
+    return _greedy(moments.scatter[0], len(causes), float(sample.count), tuple(column.name for column in columns))
+
+
+def _candidates(sample: RowValues, causes: tuple[str, ...], treatment: str) -> tuple[Column, ...]:
+    lines: list[Column] = [Line(name) for name in causes]
+    bends = [bend for name in causes for bend in bends_of(name, sample.values[name], _KNOTS)]
+    center = float(sample.values[treatment].mean()) if treatment in causes else 0.0
+    others = [Line(name) for name in causes if name != treatment] if treatment in causes else []
+    products = [Times(line, treatment, center) for line in others]
+    return (*lines, *[*products, *bends][:_MOST_COLUMNS])
+
+
+def _greedy(scatter: FloatArray, lines: int, rows: float, names: tuple[str, ...]) -> Worth:
+    """Add columns to the first `lines` ones while that is worth its price; cross-products as of `ArmMoments`."""
+    left = _swept(scatter, list(range(lines)))
+    start = rest = float(left[-1, -1])
+    original = np.diag(scatter)
+    if start <= _ROUNDING * original[-1]:
+        return Worth(0.0, exact=True)
+    price = 0.5 * math.log(rows) + math.log(max(len(names) - lines, 1))
+    added: list[int] = []
+    gain = 0.0
+    for _ in range(_MOST_ADDED):
+        if rest <= _NOTHING * start:
+            break
+        size = np.diag(left)[:-1]
+        usable = size > _ROUNDING * original[:-1]
+        drop = np.where(usable, left[:-1, -1] ** 2 / np.where(usable, size, 1.0), 0.0)
+        best = int(np.argmax(drop))
+        worth = 0.5 * rows * math.log(rest / max(rest - float(drop[best]), _NOTHING * start)) - price
+        if worth <= 0.0:
+            break
+        gain += worth
+        added.append(best)
+        left = _swept(left, [best])
+        rest = float(left[-1, -1])
+    return Worth(gain, tuple(names[place] for place in added))
+
+
+def _swept(matrix: FloatArray, places: list[int]) -> FloatArray:
+    """Return cross-products of what some columns leave of all; columns that hang on earlier ones are passed over."""
+    found, original = matrix.copy(), np.diag(matrix).copy()
+    for place in places:
+        pivot = found[place, place]
+        if pivot > _ROUNDING * original[place]:
+            found -= np.outer(found[:, place], found[place]) / pivot
+    return found

@@ -1,0 +1,389 @@
+"""Structures of effect modification: which design columns there are, and the posterior of each structure.
+
+With a yes/no treatment T and base columns F, centred within the arms of T (which takes out a flat intercept for each)::
+
+    common   F               the effect of T is the same for all
+    shared   F and T F       some columns act differently under treatment
+    arms     (1 - T) F, T F  both arms have their own columns
+
+Centred within arms, all three have ``n - 2`` contrasts and flat intercepts, so that their evidences can be compared.
+Arms have noise of different size: ``rho = var_1 / var_0`` enters as ``G_0 + G_1 / rho``. A run at one value of rho
+gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average over
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from alldags.engines.curves.moments import ArmMoments
+from alldags.engines.exact import Exact
+from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
+from alldags.engines.sampling.run import State
+from alldags.nodes.build import raised_probability
+from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.problem import LinkedPrior, NodeProblem
+from alldags.priors.edges import BetaBinomial
+from alldags.priors.prior import Prior
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+_RATIO_SD = 1.5  # of the log ratio of the arms' noise variances, a priori
+_GRID = 121
+_ENUMERATED = 14  # log2 of sets times settings up to which all are enumerated
+_DRAWS = 2000  # behind weights and means
+_GLANCED = 160  # draws behind the first guess of the ratio
+_ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
+_ATTEMPTS = 2
+_FLAT = 1e-6  # standard deviation within arms below which a standardised column is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The design columns of one structure, k of them.
+
+    Parameters
+    ----------
+    name
+        ``"common"``, ``"shared"`` or ``"arms"``.
+    places
+        Base column of each, shape (k,).
+    active
+        In which arms it is that column, else zero, shape (A, k).
+    probability, raised
+        Stated probability, relative to each other, and what the link adds, shape (k,).
+    counted
+        Whether the number of columns is corrected for, by a beta-binomial prior; not where columns are causes.
+    share
+        Of the columns present, learned without the link, in place of the beta-binomial prior: columns that the link
+        raises say nothing about how many others there are. None if it is to be learned.
+    """
+
+    name: str
+    places: IntArray
+    active: BoolArray
+    probability: FloatArray
+    raised: FloatArray
+    counted: bool = True
+    share: float | None = None
+
+    def at(self, arm: int, base: FloatArray) -> FloatArray:
+        """Return the design columns in an arm, shape (..., k), from base columns (..., K)."""
+        return np.asarray(base[..., self.places] * self.active[arm])
+
+    def unlinked(self) -> Structure:
+        """Return the structure without link."""
+        return replace(self, raised=np.zeros(len(self.places)))
+
+    def varying(self, moments: ArmMoments) -> Structure:
+        """Return the structure without columns that do not vary within any arm."""
+        within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
+        kept = within / moments.rows.sum() > _FLAT**2
+        return replace(
+            self,
+            places=self.places[kept],
+            active=self.active[:, kept],
+            probability=self.probability[kept],
+            raised=self.raised[kept],
+        )
+
+
+def structure(name: str, probability: FloatArray, raised: FloatArray, arms: int) -> Structure:
+    """Return a structure over all base columns; probabilities of base columns, shape (K,)."""
+    places = np.arange(len(probability))
+    ones = np.ones((arms, len(places)), dtype=bool)
+    if name == "common":
+        return Structure(name, places, ones, probability, raised)
+    own = np.zeros_like(ones)
+    own[1] = True
+    first = ones if name == "shared" else ~own
+    uncertain = np.where(probability >= 1.0, 0.5, probability)
+    again = raised if name == "arms" else np.zeros_like(raised)
+    odds = (probability if name == "arms" else uncertain, again)
+    return Structure(
+        name,
+        np.r_[places, places],
+        np.concatenate([first, own], axis=1),
+        np.r_[probability, odds[0]],
+        np.r_[raised, odds[1]],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of a structure: coefficients (size, k), noise variance of the first arm and ratio to it, (size,) each."""
+
+    coefficients: FloatArray
+    variance: FloatArray
+    ratio: FloatArray
+
+    def taken(self, places: IntArray) -> Draws:
+        """Return some of the draws."""
+        return Draws(self.coefficients[places], self.variance[places], self.ratio[places])
+
+
+@dataclass(frozen=True, eq=False)
+class StructureFit:
+    """The posterior of one structure.
+
+    Parameters
+    ----------
+    structure
+        Its columns.
+    moments
+        Standardised.
+    node
+        The posterior at `ratio`.
+    ratio
+        Of the arms' noise variances; 1 with one arm.
+    seed
+        Of the draws.
+    """
+
+    structure: Structure
+    moments: ArmMoments
+    node: NodePosterior
+    ratio: float
+    seed: np.random.SeedSequence
+
+    @property
+    def _parts(self) -> list[tuple[FloatArray, FloatArray, float]]:
+        return [_cross_products(self.structure, self.moments, arm) for arm in range(len(self.moments.rows))]
+
+    @cached_property
+    def _weighted(self) -> tuple[Draws, FloatArray, float]:
+        """Draws at the ratio with a ratio each, their weights (sum 1), and the log mean weight."""
+        rng = np.random.default_rng(self.seed)
+        theta, variance = self.node.draw(_DRAWS, rng)
+        if len(self.moments.rows) == 1:
+            return Draws(theta, variance, np.ones(_DRAWS)), np.full(_DRAWS, 1.0 / _DRAWS), 0.0
+        residual = _residual(self._parts[1], theta)
+        log_weight, ratio = _over_ratios(residual / variance, self.moments.rows, self.ratio, rng)
+        top = float(log_weight.max())
+        weight = np.exp(log_weight - top)
+        return Draws(theta, variance, ratio), weight / weight.sum(), top + math.log(float(weight.mean()))
+
+    @property
+    def weighted_draws(self) -> tuple[Draws, FloatArray]:
+        """Draws at the ratio, each with one of its own, and their weights, shape (draws,); the weights sum to one."""
+        return self._weighted[:2]
+
+    def draw(self, size: int, rng: np.random.Generator) -> Draws:
+        """Return draws of coefficients, noise variance and ratio, in standardised units."""
+        draws, weight, _ = self._weighted
+        return draws.taken(rng.choice(len(weight), size, p=weight))
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Posterior mean of the coefficients, averaged over the ratio, shape (k,)."""
+        draws, weight, _ = self._weighted
+        return np.asarray(self.node.mean + (weight - 1.0 / len(weight)) @ draws.coefficients)
+
+    @property
+    def learned_share(self) -> float:
+        """Share of the uncertain columns that are present, one more counted as present and one as absent."""
+        free, inclusion = ~self.node.problem.certain, self.node.inclusion
+        assert inclusion is not None
+        return float((inclusion[free].sum() + 1.0) / (free.sum() + 2.0))
+
+    @property
+    def effective_share(self) -> float:
+        """Share of the draws that count when the ratio is averaged over."""
+        weight = self._weighted[1]
+        return float(1.0 / (len(weight) * (weight**2).sum()))
+
+    @property
+    def mean_log_ratio(self) -> float:
+        """Posterior mean of the log ratio."""
+        draws, weight, _ = self._weighted
+        return float(weight @ np.log(draws.ratio))
+
+    @cached_property
+    def _correction(self) -> float:
+        """What the ratio adds to the log evidence."""
+        if len(self.moments.rows) == 1:
+            return 0.0
+        return -0.5 * float(self.moments.rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence, up to a constant that all structures share."""
+        return float(self.node.log_evidence or 0.0) + self._correction
+
+    @property
+    def evidence_limits(self) -> tuple[float, float]:
+        """Limits between which the log evidence lies, cheap to have."""
+        if isinstance(self.node, AskedPosterior):
+            low, high = self.node.evidence_limits
+            return low + self._correction, high + self._correction
+        return self.log_evidence, self.log_evidence
+
+
+def glance_structure(
+    chosen: Structure, moments: ArmMoments, prior: Prior, asked: FloatArray, rng: np.random.Generator
+) -> StructureFit:
+    """Fit one structure in short runs, in which a ratio of noise variances is found; arguments as for `fit_structure`.
+
+    Two runs with two arms: the second at the ratio that the first found. It starts where the first ended.
+    """
+    first, second, drawn = rng.spawn(3)
+    ratio = 1.0
+    node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, first, GLANCE)
+    if len(moments.rows) == 2:
+        ratio = _next_ratio(chosen, moments, node, first)
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, second, GLANCE, _ends(node))
+    return StructureFit(chosen, moments, node, ratio, _seed_of(drawn))
+
+
+def fit_structure(
+    chosen: Structure,
+    moments: ArmMoments,
+    prior: Prior,
+    asked: FloatArray,
+    rng: np.random.Generator,
+    like: StructureFit,
+) -> StructureFit:
+    """Fit one structure.
+
+    Parameters
+    ----------
+    chosen
+        Its columns.
+    moments
+        Standardised.
+    prior
+        Of slab and noise.
+    asked
+        Weights of what is asked, shape (questions, k).
+    rng
+        Source of randomness.
+    like
+        A fit of the same columns, to start from: its ratio of noise variances, and where its chains ended.
+    """
+    whole, drawn = rng.spawn(2)
+    seed = _seed_of(drawn)
+    node, ratio = like.node, math.exp(like.mean_log_ratio)
+    for _ in range(_ATTEMPTS):
+        floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL, _ends(node))
+        found = StructureFit(chosen, moments, node, ratio, seed)
+        if found.effective_share >= _ENOUGH:
+            break
+        ratio = math.exp(found.mean_log_ratio)
+    return found
+
+
+def _seed_of(rng: np.random.Generator) -> np.random.SeedSequence:
+    seed = rng.bit_generator.seed_seq
+    assert isinstance(seed, np.random.SeedSequence)
+    return seed
+
+
+def _fitted(
+    problem: NodeProblem,
+    asked: FloatArray,
+    floor: float,
+    rng: np.random.Generator,
+    run: Run,
+    starts: tuple[State, ...] = (),
+) -> NodePosterior:
+    if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
+        return Exact()(problem, rng)
+    return sample_asked(problem, asked, floor, rng, run, starts)
+
+
+def _ends(node: NodePosterior) -> tuple[State, ...]:
+    """Return where chains ended; nothing if all sets were enumerated."""
+    return node.ends if isinstance(node, AskedPosterior) else ()
+
+
+def _next_ratio(chosen: Structure, moments: ArmMoments, node: NodePosterior, rng: np.random.Generator) -> float:
+    """Return the ratio of the arms' residual variances in a short run, drawn towards 1 where rows are few."""
+    theta, _ = node.draw(_GLANCED, rng)
+    left = [
+        float(_residual(_cross_products(chosen, moments, arm), theta).mean()) / max(moments.rows[arm] - 1.0, 1.0)
+        for arm in range(2)
+    ]
+    harmonic = float(moments.rows.prod() / moments.rows.sum())
+    return math.exp(harmonic / (harmonic + 10.0) * math.log(max(left[1], 1e-12) / max(left[0], 1e-12)))
+
+
+def _cross_products(chosen: Structure, moments: ArmMoments, arm: int) -> tuple[FloatArray, FloatArray, float]:
+    """Return gram, cross and total of an arm, in design columns."""
+    active, places = chosen.active[arm], chosen.places
+    gram = moments.scatter[arm][np.ix_(places, places)] * np.outer(active, active)
+    return gram, moments.scatter[arm][places, -1] * active, float(moments.scatter[arm][-1, -1])
+
+
+def _residual(part: tuple[FloatArray, FloatArray, float], theta: FloatArray) -> FloatArray:
+    gram, cross, total = part
+    squares = np.einsum("di,di->d", theta @ gram, theta)
+    return np.asarray(np.maximum(total - 2.0 * theta @ cross + squares, 1e-300))
+
+
+def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float) -> NodeProblem:
+    parts = [_cross_products(chosen, moments, arm) for arm in range(len(moments.rows))]
+    scale = [1.0, 1.0 / ratio]
+    gram, cross, total = (sum(part[i] * s for part, s in zip(parts, scale, strict=False)) for i in range(3))
+    stated, log_size = _column_prior(chosen, prior)
+    linked = LinkedPrior(stated, chosen.raised) if chosen.raised.any() else None
+    problem = NodeProblem(
+        child="",
+        terms=tuple(map(str, range(len(chosen.places)))),
+        gram=np.ascontiguousarray(gram),
+        cross=np.ascontiguousarray(cross),
+        total=float(total),
+        n=float(moments.rows.sum() - len(moments.rows)),
+        probability=stated if linked is None else raised_probability(stated, chosen.raised),
+        settings=(),
+        log_size=log_size,
+        rows=float(moments.rows.sum()),
+        linked=linked,
+    )
+    return replace(problem, settings=prior.settings_of(problem))
+
+
+def _column_prior(chosen: Structure, prior: Prior) -> tuple[FloatArray, FloatArray | None]:
+    """Return the stated probability of each column, shape (k,), and the log weight of their number."""
+    if not chosen.counted or prior.edges is not None:
+        return prior.edges_of(chosen.probability, "")
+    stated, log_size = BetaBinomial(relative=True).of(chosen.probability, "")
+    if chosen.share is None:
+        return stated, log_size
+    odds = chosen.share / (1.0 - chosen.share) * stated
+    return np.where(stated < 1.0, odds / (odds + 1.0 - stated), 1.0), None
+
+
+def _over_ratios(
+    relative: FloatArray, rows: FloatArray, ratio: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log weight of each draw with the ratio integrated out, and a ratio drawn for it.
+
+    Parameters
+    ----------
+    relative
+        Residual sum of squares of the second arm over the noise variance of the first, shape (draws,).
+    rows
+        Of both arms, shape (2,).
+    ratio
+        At which the draws were made.
+    rng
+        Source of randomness.
+    """
+    reach = max(6.0 * math.sqrt(float((2.0 / np.maximum(rows - 1.0, 1.0)).sum())), 0.3)
+    grid = math.log(ratio) + np.linspace(-reach, reach, _GRID)
+    log_prior = -0.5 * (grid / _RATIO_SD) ** 2 - math.log(_RATIO_SD * math.sqrt(2.0 * math.pi))
+    log_prior += math.log(float(grid[1] - grid[0]))
+
+    def log_likelihood(log_ratio: FloatArray) -> FloatArray:
+        return np.asarray(-0.5 * (rows[1] - 1.0) * log_ratio - 0.5 * relative[:, None] * np.exp(-log_ratio))
+
+    joint = log_likelihood(grid) + log_prior
+    whole = np.logaddexp.reduce(joint, axis=1)
+    share = np.exp(joint - whole[:, None]).cumsum(axis=1)
+    picked = np.minimum((share < rng.random(len(share))[:, None]).sum(axis=1), _GRID - 1)
+    weight = whole - log_likelihood(np.array([math.log(ratio)]))[:, 0]
+    return weight, np.exp(grid[picked])

@@ -1,1 +1,0 @@
-"""Regressions on derived columns: curves, products, and effects that differ between rows."""

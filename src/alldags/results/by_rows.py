@@ -1,0 +1,96 @@
+"""Effects of single rows, and the mean outcome over values of the treatment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alldags.columns.base import RowValues
+from alldags.data.levels import with_levels
+from alldags.data.source import Source, open_source
+from alldags.errors import AlldagsError, DataError
+from alldags.results.quantity import Quantity
+from alldags.show.table import Table
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+_ROW_VALUES = 4_000_000  # rows times draws behind the effects of single rows
+
+
+def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.random.Generator) -> Table:
+    """Return mean, sd and interval of the effect of each row."""
+    size = int(np.clip(_ROW_VALUES // max(rows.count, 1), 200, 2000))
+    mean, drawn = effect.answer.of_rows(rows, size, rng)
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    found = {"mean": mean, "sd": drawn.std(axis=0, ddof=1), "low": low, "high": high}
+    return Table({name: values.tolist() for name, values in found.items()})
+
+
+def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
+    """Return the mean outcome with the treatment set to each of some values, with intervals."""
+    answer, stream = effect.answer, effect.posterior.workings.stream
+    found = [Quantity(answer.level(x, answer.size, stream())) for x in points]
+    ends = [item.interval(level) for item in found]
+    return Table(
+        {
+            effect.treatment: list(points),
+            "mean": [answer.level_mean(x) for x in points],
+            "sd": [item.sd for item in found],
+            "low": [low for low, _ in ends],
+            "high": [high for _, high in ends],
+        }
+    )
+
+
+def fitted_rows(effect: Effect) -> dict[str, FloatArray]:
+    """Return the rows of the fit, all variables that are numbers."""
+    workings = effect.posterior.workings
+    table = workings.data.table
+    if table is None and workings.table is not None:
+        table = workings.table.rows(workings.data.pooled.names)
+    if table is None:
+        raise AlldagsError("the rows of the fit are not at hand; give by() the rows that you mean")
+    return {name: table.column(name) for name in table.columns.names}
+
+
+def row_values(effect: Effect, rows: Any) -> RowValues:
+    """Return given rows, or those of the fit, with the columns that are needed."""
+    if rows is None:
+        return RowValues(fitted_rows(effect))
+    names = _needed(effect)
+    source = _coded(effect, open_source(rows), names)
+    missing = [name for name in names if isinstance(rows, Mapping) and name not in rows]
+    if missing:
+        lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise DataError(f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}")
+    columns = source.numbers(names) if names else source.numbers()
+    values = {
+        name: np.asarray(column, dtype=float)
+        for name, column in zip(columns.names, columns.read(0, columns.rows), strict=True)
+    }
+    for name, column in values.items():
+        if np.isnan(column).any():
+            raise DataError(f"column {name!r} of the rows has missing values; leave those rows out")
+    middle = {name: np.zeros(columns.rows) for name in (effect.treatment, *effect.workings.reached)}
+    return RowValues({**middle, **values})
+
+
+def _needed(effect: Effect) -> list[str]:
+    """Return the columns that the effect of a row depends on: none where it is the same for all."""
+    if effect.answer.lacks.get("plot_rows"):
+        return []
+    reached, models = effect.workings.reached, effect.workings.models
+    needed = {name for model in models.items for child in reached for name in model.columns(child).variables}
+    needed -= set(reached)
+    return sorted(needed - {effect.treatment} if effect._question.comparison.values is not None else needed)
+
+
+def _coded(effect: Effect, source: Source, names: Sequence[str]) -> Source:
+    """Return given rows with words as numbers, as they were in the fit."""
+    seen = effect.posterior.workings.data.seen
+    levels = {} if seen is None else {name: seen.levels[name] for name in names if name in seen.levels}
+    return with_levels(source, levels)

@@ -1,0 +1,29 @@
+"""An effect on other scales: functions of the mean outcomes under both values of the treatment, draw by draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alldags.errors import AlldagsError
+from alldags.results.quantity import Quantity
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+
+def risk_ratio(effect: Effect) -> Quantity:
+    """Return the ratio of the two mean outcomes, which must be risks or mean counts."""
+    if effect.measure not in ("risk", "rate"):
+        raise AlldagsError(f"risk_ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here")
+    low, high = effect.answer.levels
+    return Quantity(high / np.maximum(low, 1e-300))
+
+
+def odds_ratio(effect: Effect) -> Quantity:
+    """Return the ratio of the odds of the two risks."""
+    if effect.measure != "risk":
+        raise AlldagsError(f"an odds ratio needs a yes/no outcome, {effect.outcome!r} is none here")
+    low, high = effect.answer.levels
+    return Quantity(high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
