@@ -168,21 +168,22 @@ def fit(
     categories = categories_of(tables.levels)
     check_categories(categories, graphs, made)
     data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
-    data[0] = replace(data[0], seen=tables.seen)
+    seen = tables.seen and replace(tables.seen, randomized=lots)
+    data[0] = replace(data[0], seen=seen)
     said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
     opened = Opened(partial(_opened, table, names, variables), policy == "drop", said)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
     data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
     family_notes = (*family_notes, *term_notes)
     seeds = (node_seed, draw_seed, cluster_seed)
-    suspicions = () if tables.seen is None else table_notes(tables.seen, graphs)
+    suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=tables.seen, asked=asked), data[0], terms)
+    recipe = with_rows(replace(recipe, seen=seen, asked=asked), data[0], terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 

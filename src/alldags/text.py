@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 
 LONGEST_LINE = 78  # characters of a line of prose: longer ones are hard to read, however wide the terminal is
 _SHORTEST_LINE = 20
@@ -38,6 +39,20 @@ def shortened(text: str, most: int = _LONGEST_MESSAGE) -> str:
         return text
     kept = most - len(_GAP)
     return text[: kept - kept * 2 // 5] + _GAP + text[len(text) - kept * 2 // 5 :]
+
+
+def some(items: Iterable[str], most: int = 4) -> str:
+    """Return the first of some items with commas, and how many more there are.
+
+    Examples
+    --------
+    >>> from alldags.text import some
+    >>> some(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = list(items)
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def line_width() -> int:

@@ -244,7 +244,7 @@ def test_a_treatment_without_a_path_is_said_to_have_none():
 
 
 def test_a_column_outside_the_graph_that_may_confound_is_named():
-    columns = table(w=table()["z"] + 0.5 * noise(), other=noise(4), text=np.array(["a"] * ROWS))
+    columns = table(w=table()["z"] + 0.5 * noise(), z=noise(5), other=noise(4), text=np.array(["a"] * ROWS))
     note = found("outside the graph", effect(columns))
     assert "'w' (0." in note
     assert "other" not in note

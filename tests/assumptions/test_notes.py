@@ -69,7 +69,7 @@ def test_severities_of_a_fit_are_in_order_and_dropped_rows_lead():
         ("linear probability", "changes the answer", {"y": (table()["y"] > 0) * 1.0}, {"families": "normal"}),
         ("straight lines mislead", "changes the answer", {"y": table()["x"] ** 2}, {}),
         ("code it 0 and 1", "check", {"y": (table()["y"] > 0) + 1.0}, {}),
-        ("outside the graph", "check", {"w": table()["z"]}, {}),
+        ("outside the graph", "check", {"w": table()["z"], "z": table()["z"][::-1]}, {}),
         ("edges into 'x' were left out", "for the record", {}, {"randomized": "x"}),
         ("rows stand for", "for the record", {"n": np.repeat(2, ROWS)}, {"weights": "n"}),
     ],

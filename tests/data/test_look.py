@@ -99,7 +99,6 @@ def test_words_are_those_of_two_levels():
 
 def test_a_column_is_looked_at_once():
     study = ad.datasets.example()
-    posterior = ad.fit(study.table, study.graph, rng=0)
-    data = posterior.workings.data
+    data = ad.fit(study.table, study.graph, rng=0).workings.data
     assert data.look("age") is data.look("age")
     assert data.look("sex").is_yes_no

@@ -111,6 +111,11 @@ class Checked:
         return center, {name: self.data.deviation(name) or 1.0 for name in names}
 
     @property
+    def lots(self) -> frozenset[str]:
+        """The variables that were drawn by lot, as the user said."""
+        return frozenset() if self.data.seen is None else frozenset(self.data.seen.randomized)
+
+    @property
     def curved(self) -> frozenset[str]:
         """The children that may have curves, whose residuals are not those of straight lines."""
         return frozenset(self.data.curved)

@@ -27,6 +27,7 @@ LARGE_CORRELATION = 0.05
 LARGE_INFLATION = 10.0
 LARGE_DIFFERENCE = 0.25  # standard deviations between the arms
 LARGE_DISPERSION = 1.5
+_NOT_BY_LOT = "{name} was drawn by lot, so look whether lots alone decided"
 
 
 def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome: str | None) -> Checks:
@@ -151,7 +152,7 @@ def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
         same = list(group)
         tests = _score_independences if child in checked.data.families else _line_independences
         for item, (size, p) in tests(checked, child, given, same).items():
-            yield _independence_line(item, size, p, _are_first(checked, item))
+            yield _independence_line(item, size, p, _meaning(checked, item))
 
 
 def _line_independences(
@@ -175,18 +176,17 @@ def _score_independences(
     return {item: (r, value) for item, r, value in each if math.isfinite(value)}
 
 
-def _are_first(checked: Checked, item: Independence) -> bool:
-    """Tell whether neither of two variables has candidate causes."""
-    return not checked.all_causes(item.child) and not checked.all_causes(item.other)
+def _meaning(checked: Checked, item: Independence) -> str:
+    """Say what it means if two variables are not independent."""
+    if lots := checked.lots & {item.child, item.other}:
+        return _NOT_BY_LOT.format(name=min(lots))
+    if not checked.all_causes(item.child) and not checked.all_causes(item.other):
+        return "this matters for effects of these two only, not for effects of what comes later"
+    return "an edge, or a common cause, is missing from the graph"
 
 
-def _independence_line(item: Independence, size: float, p: float, first: bool) -> CheckLine:
+def _independence_line(item: Independence, size: float, p: float, meaning: str) -> CheckLine:
     given = f" given {_listed(item.given)}" if item.given else ""
-    meaning = (
-        "this matters for effects of these two only, not for effects of what comes later"
-        if first
-        else "an edge, or a common cause, is missing from the graph"
-    )
     return CheckLine(
         "independences", f"{item.child} and {item.other}", ", ".join(item.given), "partial correlation", size, p,
         abs(size) >= LARGE_CORRELATION,
@@ -202,14 +202,14 @@ def _overlap_lines(checked: Checked) -> Iterator[CheckLine]:
             continue
         if checked.table is None:
             gaps = differences_of_moments(checked.data.pooled, treatment, covariates)
-            yield from _balance_lines(treatment, covariates, gaps, _spread_of_gap(checked, treatment))
+            yield from _balance_lines(checked, treatment, covariates, gaps, _spread_of_gap(checked, treatment))
             continue
         of = checked.regressed(treatment, covariates)
         assert of is not None
         found = overlap(of)
         yield overlap_line(found)
         error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
-        yield from _balance_lines(treatment, covariates, found.differences, error)
+        yield from _balance_lines(checked, treatment, covariates, found.differences, error)
 
 
 def _treatments(checked: Checked) -> Iterator[str]:
@@ -239,17 +239,19 @@ def _spread_of_gap(checked: Checked, treatment: str) -> float:
 
 
 def _balance_lines(
-    treatment: str, covariates: Sequence[str], gaps: Sequence[float], error: float
+    checked: Checked, treatment: str, covariates: Sequence[str], gaps: Sequence[float], error: float
 ) -> Iterator[CheckLine]:
     from scipy.special import ndtr
 
+    by_lot = treatment in checked.lots
+    meaning = _NOT_BY_LOT.format(name=treatment) if by_lot else "the answer rests on adjusting for it"
     for name, gap in zip(covariates, gaps, strict=True):
         p = 2.0 * float(ndtr(-abs(gap) / error))
         where = "higher" if gap > 0 else "lower"
         yield CheckLine(
             "balance", treatment, name, "standardised mean difference", gap, p, abs(gap) >= LARGE_DIFFERENCE,
-            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: the "
-            "answer rests on adjusting for it",
+            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: "
+            f"{meaning}",
         )  # fmt: skip
 
 

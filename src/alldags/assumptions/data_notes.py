@@ -6,24 +6,24 @@ Each is one line. What moments show is noted whatever the data came from; the re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from alldags.assumptions.examined import ExaminedEffect
+from alldags.assumptions.outside import outside_note
 from alldags.data.look import ColumnLook
 from alldags.data.seen import Seen
 from alldags.graph.candidate import CandidateGraph
 from alldags.notes import Note
 from alldags.show.numbers import number
+from alldags.text import some
 from alldags.typing import FloatArray
 
 COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
 _MEMBER = 1e-6  # of a weight, in standard deviations
 _HEAVY = 0.5  # share of the sum of squares of one cell
-_CORRELATED = 0.3
-_NAMED = 4
 
 
 def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
@@ -49,7 +49,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
     seen = effect.posterior.workings.data.seen
     if seen is not None:
         yield from _coding_note(effect, seen)
-        yield from _outside_note(effect, seen)
+        yield from outside_note(effect, seen)
 
 
 def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[Note, ...]:
@@ -112,7 +112,7 @@ def _determined_words(seen: Seen, found: Sequence[tuple[tuple[str, ...], bool]])
         )
     others = [f"{members[-1]!r} by {_listed(members[:-1])}" for members, is_category in found if not is_category]
     if others:
-        who = f"candidate causes determine each other: {_some(others, 2)}"
+        who = f"candidate causes determine each other: {some(others, 2)}"
         yield Note(f"{who}; data cannot tell which act: leave one out", "check")
 
 
@@ -129,7 +129,7 @@ def _copies(
 
 
 def _copies_words(copies: Sequence[tuple[str, str, float]]) -> str:
-    shown = _some([f"{a!r} and {b!r} (correlation {_correlation(r)})" for a, b, r in copies])
+    shown = some([f"{a!r} and {b!r} (correlation {_correlation(r)})" for a, b, r in copies])
     return f"candidate causes are (nearly) copies of each other: {shown}; data cannot tell which acts: keep one"
 
 
@@ -176,7 +176,7 @@ def _row_notes(seen: Seen) -> Iterator[Note]:
     looks = seen.numbers()
     coded = [look for look in looks if look.codes]
     if coded:
-        listed = _some(map(_coded, coded))
+        listed = some(map(_coded, coded))
         yield Note(
             f"values that look like codes for missing ones, far outside the rest: {listed}; they were used as numbers: "
             "leave those cells empty and say what to do about missing values",
@@ -184,7 +184,7 @@ def _row_notes(seen: Seen) -> Iterator[Note]:
         )
     heavy = [look for look in looks if not look.codes and look.heaviest[1] > _HEAVY]
     if heavy:
-        cells = _some(map(_heavy_cell, heavy))
+        cells = some(map(_heavy_cell, heavy))
         yield Note(f"one cell carries most of the sum of squares: {cells}; is it a typing error?", "check")
     ids = [look.name for look in looks if look.is_identifier]
     if ids:
@@ -225,37 +225,8 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         yield Note(f"{only}: code it 0 and 1 to have risks instead of straight lines", "check")
 
 
-def _outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
-    """Name columns outside the graph that have to do with both treatment and outcome."""
-    outside = seen.outside
-    if outside is None:
-        return
-    least = max(_CORRELATED, 4.0 / math.sqrt(outside.rows))
-    columns = [outside.variables.index(name) for name in (effect.treatment, effect.outcome)]
-    found: Mapping[str, FloatArray] = {
-        name: row[columns] for name, row in zip(outside.names, outside.correlations, strict=True)
-    }
-    shown = [
-        f"{name!r} ({number(float(both[0]))} and {number(float(both[1]))})"
-        for name, both in sorted(found.items(), key=lambda item: -float(np.abs(item[1]).min()))
-        if np.abs(both).min() >= least
-    ]
-    if shown:
-        yield Note(
-            f"outside the graph, but correlated with both {effect.treatment} and {effect.outcome}: {_some(shown)}; add "
-            "what may act on both",
-            "check",
-        )
-
-
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
 def _listed(names: Iterable[str]) -> str:
-    return _some([repr(name) for name in names])
-
-
-def _some(items: Iterable[str], most: int = _NAMED) -> str:
-    shown = list(items)
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    return some([repr(name) for name in names])

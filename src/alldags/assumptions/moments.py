@@ -54,7 +54,7 @@ def partial_correlations(data: ChildData, items: Sequence[Independence]) -> Mapp
     if freedom < _SPARE:
         return {}
     others = [data.index[item.other] for item in items]
-    left = _left(data.scatter, [child, *others], given)
+    left = unexplained(data.scatter, [child, *others], given)
     found = {}
     for i, (item, place) in enumerate(zip(items, others, strict=True), start=1):
         ends = left[0, 0], left[i, i]
@@ -67,7 +67,7 @@ def partial_correlations(data: ChildData, items: Sequence[Independence]) -> Mapp
     return found
 
 
-def _left(scatter: FloatArray, names: list[int], given: list[int]) -> FloatArray:
+def unexplained(scatter: FloatArray, names: list[int], given: list[int]) -> FloatArray:
     """Return the cross-products of what a set leaves unexplained."""
     part = scatter[np.ix_(names, names)]
     if not given:

@@ -60,11 +60,14 @@ class Seen:
         What columns outside the graph have to do with those in it; None if there are none.
     levels
         Of columns of words and truth values.
+    randomized
+        Variables that were drawn by lot, as the user said.
     """
 
     moments: MomentsRecord
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    randomized: tuple[str, ...] = ()
     _looks: dict[str, ColumnLook] = field(default_factory=dict, init=False, repr=False)
 
     def look(self, name: str) -> ColumnLook:
@@ -84,7 +87,7 @@ class Seen:
 def plain(seen: Seen) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Return what was seen, apart from the moments, as JSON and arrays can hold it."""
     levels = [[one.name, [_item(label) for label in one.labels], list(one.counts)] for one in seen.levels.values()]
-    header: dict[str, Any] = {"levels": levels, "outside": None}
+    header: dict[str, Any] = {"levels": levels, "outside": None, "randomized": list(seen.randomized)}
     arrays: dict[str, FloatArray] = {}
     if seen.outside is not None:
         header["outside"] = [list(seen.outside.names), list(seen.outside.variables), float(seen.outside.rows)]
@@ -100,7 +103,7 @@ def restored(header: Mapping[str, Any], arrays: Mapping[str, Any], moments: Mome
     known = header["outside"]
     outside = known and Outside(tuple(known[0]), tuple(known[1]), arrays["outside"], known[2])
     profile = Profile(*(arrays[f"profile_{name}"] for name in _PROFILE)) if "profile_ends" in arrays else None
-    return Seen(replace(moments, profile=profile), outside or None, levels)
+    return Seen(replace(moments, profile=profile), outside or None, levels, tuple(header.get("randomized", ())))
 
 
 def _item(label: Any) -> Any:
