@@ -16,6 +16,7 @@ from alldags import checks
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
+from alldags.data.marks import marked_rows
 from alldags.data.reading import Missing, RowOptions, read_tables
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
@@ -170,8 +171,11 @@ def fit(
     data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
-    said = options.in_use or (("imputed tables",) if len(parts) > 1 else ()) or (("categories",) if categories else ())
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", said)
+    several = ("imputed tables",) if len(parts) > 1 and policy != "impute" else ()
+    said = (*options.in_use, *several, *(("categories",) if categories else ()))
+    columns = coded_columns(variables, tables.levels)
+    marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", said, marked)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
     data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
     family_notes = (*family_notes, *term_notes)

@@ -21,6 +21,8 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
 
+_EVERY_ROW = 2**62
+
 
 def natural_question(workings: Workings, treatment: str, outcome: str, over: Any = "sample") -> Question:
     """Return the question that needs no saying: two values of a treatment that has no more, else one unit more.
@@ -89,9 +91,12 @@ def choose(
     table = workings.data.table
     assert table is not None
     bends = any(_bends(total) for total in totals.items)
-    target = Target.of(question, table, MOST_BENT_ROWS if bends else MOST_ROWS, workings.stream())
-    if bends and all(_only_outcome_bends(total) for total in totals.items):
-        return InnerAnswer(question, totals, Target.of(question, table, 2**62, workings.stream()), workings.seed)
+    inner = bends and all(_only_outcome_bends(total) for total in totals.items)
+    reached = {name for total in totals.items for name in total.span.reached}
+    rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
+    target = Target.of(question, table, reached, rows, workings.stream())
+    if inner:
+        return InnerAnswer(question, totals, target, workings.seed)
     return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
 
 

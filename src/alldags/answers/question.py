@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from alldags.answers.comparison import STEP, Comparison, chosen_rows
 from alldags.data.batches import RowTable
+from alldags.errors import AlldagsError
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -64,6 +65,22 @@ class Question:
         return chosen_rows(self.over, self.treatment, table)
 
 
+def _undisturbed(question: Question, table: RowTable, reached: Collection[str]) -> BoolArray | None:
+    """Return the chosen rows in which nothing on the way was set from outside, shape (rows,); None for all."""
+    chosen = question.chosen(table)
+    marks = [mark for name, mark in table.marks.was_set.items() if name in reached]
+    if not marks:
+        return chosen
+    free = np.all([table.column(mark) == 0.0 for mark in marks], axis=0)
+    found = free if chosen is None else free & chosen
+    if not found.any():
+        raise AlldagsError(
+            f"in every row that is asked about something between {question.treatment!r} and {question.outcome!r} was "
+            "set from outside, so that no row shows how it responds; add rows that were observed"
+        )
+    return np.asarray(found)
+
+
 @dataclass(frozen=True, eq=False)
 class Target:
     """The rows that outcomes are averaged over.
@@ -83,9 +100,14 @@ class Target:
     asked: float
 
     @classmethod
-    def of(cls, question: Question, table: RowTable, most: int, rng: np.random.Generator) -> Target:
-        """Return the rows that a question is about; of more than `most` a random part."""
-        chosen = question.chosen(table)
+    def of(
+        cls, question: Question, table: RowTable, reached: Collection[str], most: int, rng: np.random.Generator
+    ) -> Target:
+        """Return the rows that a question is about; of more than `most` a random part.
+
+        Rows in which something on the way was set from outside do not show how it responds, and are left out.
+        """
+        chosen = _undisturbed(question, table, reached)
         asked = int(table.columns.rows if chosen is None else chosen.sum())
         if asked <= most:
             return cls(table, chosen, float(asked))

@@ -35,6 +35,9 @@ _NAMES: dict[str, Family | None] = {
 }
 
 
+_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions="})  # what the rows of any family may have
+
+
 @dataclass(frozen=True, eq=False)
 class Opened:
     """The table behind a fit.
@@ -46,17 +49,22 @@ class Opened:
     drop_missing
         Whether rows with missing values are left out.
     options
-        What else was said of the rows, in words; such rows go into straight lines only.
+        What else was said of the rows, in words.
+    marked
+        Returns complete rows of a source and some of its columns, with weights and settings beside them.
     """
 
     source: Callable[[], Source]
     drop_missing: bool = False
     options: tuple[str, ...] = ()
+    marked: Callable[[Source, Sequence[str]], RowTable] | None = None
 
     def rows(self, names: Sequence[str]) -> RowTable | None:
         """Return the complete rows of some columns; None if there are only moments."""
         source = self.source()
-        return None if isinstance(source, MomentsSource) else RowTable(source.numbers(names))
+        if isinstance(source, MomentsSource):
+            return None
+        return RowTable(source.numbers(names)) if self.marked is None else self.marked(source, names)
 
 
 def without_tails(prior: Prior) -> tuple[Prior, Student | None]:
@@ -130,10 +138,12 @@ def _unsuited_rows(
     """Return why these rows can go into straight lines only; None if they need not."""
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
     open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
-    if options := (*table.options, *hidden, *open_):
-        way = "code categories as 0/1 columns of your own" if options == ("categories",) else "leave one of them out"
+    said = [name for name in table.options if name not in _MEET_FAMILIES]
+    if options := (*said, *hidden, *open_):
         other = "normal noise" if kinds == "heavy tails" else "families='normal'"
-        return DataError(f"{' and '.join(options)} and {kinds} do not go together yet; {way}, or use {other}")
+        return DataError(
+            f"{' and '.join(options)} and {kinds} do not go together yet; leave one of them out, or use {other}"
+        )
     return None
 
 
@@ -208,7 +218,8 @@ def _rows(chosen: Mapping[str, Family], source: Source, opened: Opened, data: Wo
         )
     names = data.pooled.names
     offsets = [family.offset for family in chosen.values() if family.offset is not None]
-    table = RowTable(source.numbers(tuple(dict.fromkeys((*names, *offsets)))))
+    table = opened.rows(tuple(dict.fromkeys((*names, *offsets))))
+    assert table is not None
     _check_offsets(source, offsets, opened.drop_missing)
     for name, family in chosen.items():
         family.check(name, (block[:, 0] for block in table.batches([name])))

@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from alldags.data.batches import RowTable
+from alldags.data.batches import Marks, RowTable
 from alldags.data.columns import columns_of
 from alldags.data.moments import Moments
 from alldags.data.record import MomentsRecord
@@ -129,6 +129,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
+        "marks": None if recipe.rows is None else asdict(recipe.rows.marks),
         "parts": [_part(part) for part in recipe.parts],
         "seen": None if recipe.seen is None else plain(recipe.seen)[0],
     }
@@ -151,9 +152,20 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
-        rows=None if table is None else RowTable(table),
+        rows=None if table is None else RowTable(table, _marks(header.get("marks"), table.names)),
         seen=_seen(header.get("seen"), arrays, parts[0].without()),
     )
+
+
+def _marks(item: Mapping[str, Any] | None, names: Sequence[str]) -> Marks:
+    """Return which columns of the rows are about the rows; version 0.2 had none."""
+    if item is None:
+        return Marks()
+    found = Marks(item["weight"], bool(item["effective"]), dict(item["was_set"]), item["cluster"])
+    used = {found.weight, found.cluster, *found.was_set.values()} - {None}
+    if not used <= set(names):
+        raise ValueError("'marks' names columns that the rows do not have")
+    return found
 
 
 def _notes(header: Mapping[str, Any]) -> tuple[Note, ...]:
