@@ -161,7 +161,7 @@ def test_risks_ratios_and_do_go_together(simple):
     np.testing.assert_allclose(effect.risk_ratio.draws, high.draws / low.draws)
     odds = high.draws / (1 - high.draws) / (low.draws / (1 - low.draws))
     np.testing.assert_allclose(effect.odds_ratio.draws, odds)
-    assert effect.do(1.0).mean == pytest.approx(high.mean, abs=1e-9)
+    assert float(effect.do(1.0).mean) == pytest.approx(high.mean, abs=1e-9)
     assert effect.between(0.0, 1.0).mean == effect.contrast(0, 1).mean == effect.mean
     assert abs(effect.between(1.0, 0.0).mean + effect.mean) < 1e-9
     assert effect.contrast(0, 1, level=0.9).low == effect.interval(0.9)[0]
@@ -171,7 +171,7 @@ def test_risks_ratios_and_do_go_together(simple):
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
     assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
-    assert 0.0 < effect.do(0.5).mean < 1.0
+    assert 0.0 < float(effect.do(0.5).mean) < 1.0
     assert repr(effect.risk_ratio).startswith("Quantity(median")
 
 
@@ -331,3 +331,23 @@ def test_response_without_a_path_is_zero(simple):
 
     nothing = Response(model, Span(()), simple.effect("x", "y")._table)
     assert nothing.outcomes({}, Comparison()).difference.size == 0
+
+
+def test_a_candidate_graph_without_a_path_counts_as_no_effect():
+    rng = np.random.default_rng(0)
+    z, t = rng.standard_normal(150), rng.integers(0, 2, 150) * 1.0
+    table = {"z": z, "t": t, "y": (rng.random(150) < 1 / (1 + np.exp(-z - 0.6 * t))) * 1.0}
+    graph = ad.CandidateGraph.from_tiers([["z"], ["t"], ["y"]])
+    both = ad.fit(table, [graph, graph.without_edge("t", "y")], rng=0)
+    effect, alone = both.effect("t", "y"), ad.fit(table, graph, rng=0).effect("t", "y")
+    share = both.weights[0]
+    assert 0.1 < share < 0.9
+    assert len(effect.draws(1000)) == 1000
+    assert effect.mean == pytest.approx(share * alone.mean, abs=6 * alone.sd / math.sqrt(1000))
+    second = share * (alone.sd**2 + alone.mean**2)
+    assert effect.sd == pytest.approx(math.sqrt(second - (share * alone.mean) ** 2), rel=0.15)
+    assert effect.sd_structure < effect.sd
+    low, high = effect.risks
+    assert np.mean((low.draws == high.draws) & (low.draws == table["y"].mean())) == pytest.approx(1 - share, abs=0.05)
+    assert len(effect.do(1, draws_size=50).mean.draws) == 50
+    assert 0.0 < effect.do(1).new_unit.probability < 1.0

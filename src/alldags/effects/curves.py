@@ -22,7 +22,7 @@ from alldags.effects.comparison import Comparison
 from alldags.models.terms.columns import RowValues, Times
 from alldags.models.terms.node import TermNode
 from alldags.models.terms.structures import Draws, StructureFit
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +39,34 @@ class Question:
         Of the arms' intercepts in it, shape (A,): 1 and -1 for a difference of both.
     spread
         Covariance over rows of each row's weights, shape (k, k); None if rows are given.
+    noise
+        In how far each row has the noise of the arms in it, shape (A,); None if not.
     """
 
     offset: float
     weights: FloatArray
     shares: FloatArray
     spread: FloatArray | None = None
+    noise: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """Rows as they are, in standardised units.
+
+    Parameters
+    ----------
+    shares
+        Share of each arm, shape (A,).
+    base
+        Means of the base columns in each arm, shape (A, K).
+    child
+        Mean of the child.
+    """
+
+    shares: FloatArray
+    base: FloatArray
+    child: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +120,7 @@ class DirectCurves:
             stop = start + rows.count
             kept = slice(None) if self.chosen is None else self.chosen[start:stop]
             start = stop
-            values = {name: column[kept] for name, column in rows.values.items()}
-            part = RowValues(values, None if rows.fold is None else rows.fold[kept])
+            part = rows.taken(kept)
             if part.count:
                 yield part
 
@@ -181,13 +202,17 @@ class DirectCurves:
             if self.population and question.spread is not None:
                 squares = np.einsum("di,di->d", draws.coefficients @ question.spread, draws.coefficients)
                 variance = variance + np.maximum(squares, 0.0) / (self.count + 1.0)
+            if self.population and question.noise is not None:
+                variance = variance + question.noise @ self._arm_noise(draws) / (self.count + 1.0)
             yield value + np.sqrt(variance) * rng.standard_normal(count)
 
     def _intercepts(self, draws: Draws, shares: FloatArray) -> FloatArray:
         """Return the variance of the arms' intercepts in a quantity, shape (draws,)."""
-        noise = [draws.variance, draws.variance * draws.ratio]
-        parts = (share**2 * noise[arm] / self.node.moments.rows[arm] for arm, share in enumerate(shares))
-        return np.asarray(sum(parts, start=np.zeros(len(draws.variance))))
+        return np.asarray((shares**2 / self.node.moments.rows) @ self._arm_noise(draws))
+
+    def _arm_noise(self, draws: Draws) -> FloatArray:
+        """Return the noise variance of each arm, shape (A, draws)."""
+        return np.array([draws.variance, draws.variance * draws.ratio])[: len(self.node.moments.rows)]
 
     @property
     def structure_variance(self) -> float:
@@ -235,40 +260,105 @@ class DirectCurves:
         )
         return np.asarray(weights), float(shares @ mean[:, -1]), shares
 
+    # -- the treatment set to a value ----------------------------------------------------------------------------------
+
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        node, found = self.node, []
-        arm = 0 if node.arms is None else node.arms.tolist().index(x)
-        target = self._target[0] if node.arms is not None else self._mean_base(x)
-        shares = np.eye(len(node.moments.rows))[arm]
-        for count, fit in zip(rng.multinomial(size, node.weights), node.fits, strict=True):
-            draws = fit.draw(count, rng)
-            mean = node.moments.mean[arm]
-            weights = fit.structure.at(arm, target) - fit.structure.at(arm, mean[:-1])
-            noise = np.sqrt(self._intercepts(draws, shares)) * rng.standard_normal(count)
-            found.append(mean[-1] + draws.coefficients @ weights + noise)
-        return np.asarray(node.center + node.unit * np.concatenate(found)[rng.permutation(size)])
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,).
+
+        Every row keeps its residual: the rows' own mean, and the mean of what moving each to `x` does.
+        """
+        questions = [self._level_question(fit, x) for fit in self.node.fits]
+        found = np.concatenate(list(self._drawn(size, rng, questions)))[rng.permutation(size)]
+        found[rng.random(size) < self.node.no_effect] = self._own.child
+        return np.asarray(self.node.center + self.node.unit * found)
 
     def level_mean(self, x: float) -> float:
-        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`.
-
-        Given that the treatment is a cause at all.
-        """
+        """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
         node, value = self.node, 0.0
-        arm = 0 if node.arms is None else node.arms.tolist().index(x)
-        target = self._target[0] if node.arms is not None else self._mean_base(x)
-        mean = node.moments.mean[arm]
         for weight, fit in zip(node.weights, node.fits, strict=True):
-            gap = fit.structure.at(arm, target) - fit.structure.at(arm, mean[:-1])
-            value += weight * float(mean[-1] + fit.mean @ gap)
+            question = self._level_question(fit, x)
+            value += weight * (question.offset + float(fit.mean @ question.weights))
+        value = (1.0 - node.no_effect) * value + node.no_effect * self._own.child
         return float(node.center + node.unit * value)
 
-    def _mean_base(self, x: float) -> FloatArray:
-        total, count = np.zeros(len(self.node.columns)), 0
+    def new_unit(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outcomes of random ones of the rows, with new noise, when the treatment is set to `x`, (size,)."""
+        node, found, start = self.node, [], 0
+        base, own_arm = self._some_rows(x, rng.choice(int(self.count), size))
+        arms = np.where(rng.random(size) < node.no_effect, own_arm, self._arm(x))
+        for count, fit in zip(rng.multinomial(size, node.weights), node.fits, strict=True):
+            draws, part = fit.draw(count, rng), slice(start, start + count)
+            arm, places = arms[part], fit.structure.places
+            gap = (base[part] - node.moments.mean[arm, :-1])[:, places] * fit.structure.active[arm]
+            variance = self._arm_noise(draws)[arm, np.arange(count)] * (1.0 + 1.0 / node.moments.rows[arm])
+            mean = node.moments.mean[arm, -1] + np.einsum("dk,dk->d", draws.coefficients, gap)
+            found.append(mean + np.sqrt(variance) * rng.standard_normal(count))
+            start += count
+        return np.asarray(node.center + node.unit * np.concatenate(found)[rng.permutation(size)])
+
+    def _arm(self, x: float) -> int:
+        return 0 if self.node.arms is None else self.node.arms.tolist().index(x)
+
+    def _level_question(self, fit: StructureFit, x: float) -> Question:
+        """Return the mean outcome over the rows when the treatment is set to `x`."""
+        node, own, arm = self.node, self._own, self._arm(x)
+        mean, at = node.moments.mean, fit.structure.at
+        set_to = np.eye(len(own.shares))[arm]
+        target, spread = self._at(x)
+        weights = at(arm, target) - at(arm, mean[arm, :-1])
+        offset = own.child + mean[arm, -1]
+        for place, share in enumerate(own.shares):
+            weights = weights - share * (at(place, own.base[place]) - at(place, mean[place, :-1]))
+            offset -= share * mean[place, -1]
+        places, active = fit.structure.places, fit.structure.active[arm]
+        inside = None if spread is None else spread[np.ix_(places, places)] * np.outer(active, active)
+        return Question(float(offset), weights, set_to - own.shares, inside, set_to)
+
+    @cached_property
+    def _own(self) -> OwnRows:
+        """The rows asked about as they are."""
+        moments = self.node.moments
+        if self.chosen is None:
+            return OwnRows(moments.rows / moments.rows.sum(), moments.mean[:, :-1], 0.0)
+        arms, totals, counts, child = len(moments.rows), np.zeros(moments.mean[:, :-1].shape), np.zeros(2), 0.0
         for rows in self._rows():
-            total += self.node.base(rows.put({self.treatment: np.full(rows.count, x)})).sum(axis=0)
+            base, arm = self.node.base(rows), self.node.arm_of(rows)
+            child += float(rows.values[self.node.child].sum())
+            for place in range(arms):
+                totals[place] += base[arm == place].sum(axis=0)
+                counts[place] += (arm == place).sum()
+        mean = (child / self.count - self.node.center) / self.node.unit
+        return OwnRows(counts[:arms] / self.count, totals / np.maximum(counts[:arms, None], 1.0), mean)
+
+    def _at(self, x: float) -> tuple[FloatArray, FloatArray | None]:
+        """Return mean (K,) and covariance (K, K) over the rows of the base columns when the treatment is set to `x`.
+
+        The covariance is needed for a population only.
+        """
+        if self.node.arms is not None:
+            return self._target
+        k, count = len(self.node.columns), 0
+        total, square = np.zeros(k), np.zeros((k, k))
+        for rows in self._rows():
+            base = self.node.base(rows.put({self.treatment: np.full(rows.count, x)}))
+            total += base.sum(axis=0)
+            if self.population:
+                square += base.T @ base
             count += rows.count
-        return total / count
+        mean = total / count
+        return mean, np.asarray(square / count - np.outer(mean, mean)) if self.population else None
+
+    def _some_rows(self, x: float, places: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return the base columns of some of the rows when the treatment is set to `x`, (places, K), and their arms."""
+        base, arms, start = np.empty((len(places), len(self.node.columns))), np.zeros(len(places), dtype=np.int64), 0
+        for rows in self._rows():
+            inside = np.flatnonzero((places >= start) & (places < start + rows.count))
+            if inside.size:
+                part = rows.taken(places[inside] - start)
+                arms[inside] = self.node.arm_of(part)
+                base[inside] = self.node.base(part.put({self.treatment: np.full(part.count, x)}))
+            start += rows.count
+        return base, arms
 
     def modification(self, covariate: str) -> float:
         """Return the posterior probability that the effect differs with a covariate."""

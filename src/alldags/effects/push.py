@@ -166,10 +166,18 @@ class Push:
         return eta if offset is None else eta + offset[:, None]
 
     def sums(self, contrast: Comparison) -> FloatArray:
-        """Return sums over rows of both outcomes, of their difference and of its square, shape (4, draws)."""
+        """Return sums over rows of both outcomes, of their difference and of its square, shape (4, draws).
+
+        Where both values of the treatment are the same, the outcome itself stands for the difference.
+        """
         low, high = self._both(*(shift / self._rows.treatment_scale for shift in contrast.shifts(self._rows.treatment)))
-        gap = high - low
+        gap = low if contrast.is_level else high - low
         return np.array([low.sum(axis=0), high.sum(axis=0), gap.sum(axis=0), np.einsum("nd,nd->d", gap, gap)])
+
+    def by_row(self, x: float) -> FloatArray:
+        """Return the outcome of each row and draw with the treatment set to `x`, shape (rows, draws)."""
+        shift = (x - self._rows.treatment) / self._rows.treatment_scale
+        return self._both(shift, shift)[0]
 
     def _both(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean outcome of each row and draw, shape (rows, draws), under two moves of the treatment."""

@@ -27,7 +27,7 @@ def goes_at_once(response: Response, route: Route) -> bool:
 
 
 def sums_at_once(response: Response, rows: Rows, samples: Samples, route: Route, contrast: Comparison) -> FloatArray:
-    """Return sums over rows of both outcomes, of their difference and of its square, shape (4, draws)."""
+    """Return sums over rows as `Push.sums` does, shape (4, draws)."""
     source, target = response.span.variables[0], response.span.variables[-1]
     family, sample = response.families[target], samples[target]
     size = len(sample.coefficients)
@@ -39,9 +39,10 @@ def sums_at_once(response: Response, rows: Rows, samples: Samples, route: Route,
         one, other = family.mean(low @ slopes), family.mean(high @ slopes)
         sums[0] += one.sum(axis=0)
         sums[1] += other.sum(axis=0)
-        other -= one
+        if not contrast.is_level:
+            other -= one
         sums[3] += np.einsum("nd,nd->d", other, other)
-    sums[2] = sums[1] - sums[0]
+    sums[2] = sums[1] if contrast.is_level else sums[1] - sums[0]
     return sums
 
 

@@ -25,6 +25,7 @@ from alldags.typing import BoolArray, FloatArray
 MOST_ROWS = 1000  # that are pushed; of more a random part
 _MEAN_DRAWS = 400  # behind a mean that has no closed form
 _BLOCK_VALUES = 2**19  # rows times draws times values of the treatment that are pushed together
+_UNITS = 200  # rows that new units are like
 _STEP = 0.05  # of a variable's standard deviation, by which it is moved to see what that does to the outcome
 
 
@@ -109,8 +110,15 @@ class PushedCurves:
         columns = self._own_columns if rows is self.rows else self._columns(rows)
         return {name: one.at(starts) for name, one in columns.items()}
 
-    def _sampled(self, rows: RowValues, starts: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return outcomes of rows with the treatment at each of S values, shape (S, size, rows)."""
+    def _sampled(
+        self,
+        rows: RowValues,
+        starts: FloatArray,
+        size: int,
+        rng: np.random.Generator,
+        noisy: bool = False,
+    ) -> FloatArray:
+        """Return mean (or `noisy`) outcomes of rows with the treatment at each of S values, shape (S, size, rows)."""
         draws = {name: drawn_terms(node, size, rng) for name, node in self.nodes.items()}
         passes = self._passes(rows, starts)
         out = np.empty((len(starts), size, rows.count))
@@ -118,7 +126,7 @@ class PushedCurves:
         for first in range(0, size, step):
             block = slice(first, min(first + step, size))
             part = {name: found.taken(block) for name, found in draws.items()}
-            out[:, block] = self._pushed(passes, {**rows.values, self.treatment: starts[:, None]}, part, rng)
+            out[:, block] = self._pushed(passes, {**rows.values, self.treatment: starts[:, None]}, part, rng, noisy)
         return out
 
     def _pushed(
@@ -127,13 +135,14 @@ class PushedCurves:
         now: dict[str, FloatArray],
         draws: Mapping[str, TermDraws],
         rng: np.random.Generator,
+        noisy: bool,
     ) -> FloatArray:
-        """Return the outcome's mean of each row under some draws, shape (S, draws, rows)."""
+        """Return the outcome's mean of each row under some draws, shape (S, draws, rows), or with its noise."""
         *between, outcome = self.nodes
-        noise: dict[str, FloatArray] = {}
-        if not self.is_straight:  # one number for each draw, variable and row, the same under all values
-            shape = (draws[outcome].size, len(between), now[self.treatment].shape[-1])
-            noise = dict(zip(between, np.moveaxis(rng.standard_normal(shape), 1, 0), strict=True))
+        names = [*between, outcome] if noisy else [] if self.is_straight else between
+        shape = (draws[outcome].size, len(names), now[self.treatment].shape[-1])
+        numbers = np.moveaxis(rng.standard_normal(shape), 1, 0)  # for draw, variable, row; the same under all values
+        noise = dict(zip(names, numbers, strict=True))
         for name, one in passes.items():
             now[name] = one.values(draws[name], now, noise.get(name))
         return now[outcome]
@@ -161,7 +170,7 @@ class PushedCurves:
     def _forward(self, rows: RowValues, starts: FloatArray) -> FloatArray:
         """Return the posterior mean outcome of each row by the forward pass, shape (S, rows)."""
         passes = self._passes(rows, starts)
-        return self._carried(passes, {**rows.values, self.treatment: starts[:, None]})[list(self.nodes)[-1]][:, 0]
+        return self._carried(passes, {**rows.values, self.treatment: starts[:, None]})[self._outcome][:, 0]
 
     def _carried(self, passes: Mapping[str, MovedPass], now: dict[str, FloatArray]) -> dict[str, FloatArray]:
         """Return `now` with what some regressions make of it by their posterior means, shape (S, 1, rows) each."""
@@ -204,16 +213,55 @@ class PushedCurves:
             return high - low, gap
         return gap.mean(axis=0), gap
 
+    # -- the treatment set to a value ----------------------------------------------------------------------------------
+
     def level_mean(self, x: float) -> float:
         """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
-        starts = np.full((1, self.rows.count), x)
         if self.is_straight:
-            return float(self._forward(self.rows, starts).mean())
-        return float(self._sampled(self.rows, starts, _MEAN_DRAWS, np.random.default_rng([self.seed, 1])).mean())
+            own, moved = self._forward(self.rows, self._own_and(x))
+            return self._own_mean + float((moved - own).mean())
+        return float(self._levels(x, _MEAN_DRAWS, np.random.default_rng([self.seed, 1])).mean())
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        return np.asarray(self._sampled(self.rows, np.full((1, self.rows.count), x), size, rng)[0].mean(axis=1))
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,).
+
+        The rows' own mean, and the mean of what moving each from its own value to `x` does.
+        """
+        found = self._levels(x, size, rng)
+        if self.population:
+            spread = np.sqrt(found.var(axis=1) / (self.rows.count + 1.0))
+            return np.asarray(found.mean(axis=1) + spread * rng.standard_normal(size))
+        return np.asarray(found.mean(axis=1))
+
+    def new_unit(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outcomes of random ones of the rows, with new noise, when the treatment is set to `x`, (size,)."""
+        places = rng.choice(self.rows.count, min(self.rows.count, _UNITS), replace=False)
+        rows = self.rows.taken(places)
+        found = self._sampled(rows, np.full((1, rows.count), x), size, rng, noisy=True)[0]
+        return np.asarray(found[np.arange(size), rng.integers(rows.count, size=size)])
+
+    def _levels(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return each row's outcome when its treatment is moved to `x`, under some draws, shape (size, rows)."""
+        own, moved = self._sampled(self.rows, self._own_and(x), size, rng)
+        values = self.rows.values[self._outcome]
+        return np.asarray(moved - own + values + (self._own_mean - values.mean()))
+
+    def _own_and(self, x: float) -> FloatArray:
+        """Return the rows' own values of the treatment, and `x` for all, shape (2, rows)."""
+        return np.array([self.rows.values[self.treatment], np.full(self.rows.count, x)])
+
+    @property
+    def _outcome(self) -> str:
+        return list(self.nodes)[-1]
+
+    @cached_property
+    def _own_mean(self) -> float:
+        """Mean of the outcome over the rows asked about, whether they are pushed or not."""
+        node = self.nodes[self._outcome]
+        if self.chosen is None:
+            return node.center
+        parts = [part.values[self._outcome] for part in node.spec.rows.batches()]
+        return float(np.concatenate(parts)[self.chosen].mean())
 
     # -- the error of the regressions ----------------------------------------------------------------------------------
 

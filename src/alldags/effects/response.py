@@ -14,7 +14,7 @@ and T the total effect on the log-odds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,8 @@ from alldags.nodes.posterior import NodePosterior
 from alldags.typing import BoolArray, FloatArray
 
 _BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
+_UNIT_VALUES, _MOST_UNITS = 2**21, 200  # rows times draws, and rows, that new units are like
+_LARGEST_MEAN = 1e15  # of a count that can be drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,8 @@ class Outcomes:
     low, high
         Shape (draws,).
     spread
-        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,).
+        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,); of the
+        outcome itself where a single value of the treatment was asked about.
     """
 
     low: FloatArray
@@ -138,6 +141,16 @@ class Response:
         low, high, gap, square = sums / count
         return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
 
+    def by_row(self, samples: Samples, x: float) -> FloatArray:
+        """Return the mean outcome of each row and draw with the treatment set to `x`, shape (rows, draws).
+
+        Variables on the way that are not normal have a value of their own in every row and draw, not their mean.
+        """
+        size = len(next(iter(samples.values())).coefficients)
+        route = self._route(samples, None, True)
+        parts = [Push(self, rows, samples, route, slice(0, size)).by_row(x) for rows in self._batches()]
+        return np.concatenate(parts)
+
     def _batches(self) -> Iterator[Rows]:
         names = tuple(self.table.columns.names)
         start = 0
@@ -179,3 +192,39 @@ def _draw(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSampl
     draw = node.draw_with_precision if isinstance(node, StudentPosterior) else node.draw
     coefficients, variance = draw(size, rng)
     return NodeSample(node, coefficients, None, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """New units: like random ones of the rows, with the treatment set to a value.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    chosen
+        Those asked about, shape (rows,); None for all.
+    outcome
+        Its name.
+    x
+        The value the treatment is set to.
+    """
+
+    table: RowTable
+    chosen: BoolArray | None
+    outcome: str
+    x: float
+
+    def draws(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outcomes of new units in one fitted model, shape (size,); normal ones keep the row's residual."""
+        places = np.flatnonzero(self.chosen) if self.chosen is not None else np.arange(self.table.columns.rows)
+        if not response.span.variables:
+            return np.asarray(self.table.column(self.outcome)[rng.choice(places, size)])
+        few = int(np.clip(_UNIT_VALUES // size, 1, _MOST_UNITS))
+        mask = np.zeros(self.table.columns.rows, dtype=bool)
+        mask[rng.choice(places, min(few, len(places)), replace=False)] = True
+        means = replace(response, chosen=mask).by_row(response.sample(size, rng), self.x)
+        found = means[rng.integers(len(means), size=size), np.arange(size)]
+        if self.outcome not in response.families:
+            return np.asarray(found)
+        return rng.poisson(np.minimum(found, _LARGEST_MEAN)).astype(float)

@@ -122,7 +122,7 @@ def clustered(effect: Effect, clusters: Clusters) -> Effect:
         )
     else:
         posterior = effect.posterior
-    return type(effect)(posterior, effect.treatment, effect.outcome, check)
+    return type(effect)(posterior, effect.treatment, effect.outcome, check, effect._over)
 
 
 def _check(effect: Effect, clusters: Clusters) -> ClusterCheck:

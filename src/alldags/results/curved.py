@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from alldags.data.source import Source, open_source
 from alldags.effects.comparison import Comparison, chosen_rows, some_levels
 from alldags.effects.curves import DirectCurves
 from alldags.effects.link_check import LinkCheck
+from alldags.effects.new_unit import OutcomeDraws
 from alldags.effects.pushed_curves import PushedCurves
 from alldags.effects.span import Span
 from alldags.errors import AlldagsError, DataError
+from alldags.memory import check_memory
 from alldags.models.terms.columns import RowValues
 from alldags.models.terms.fit import fit_term_node
 from alldags.models.terms.make import Rows
@@ -25,7 +27,9 @@ from alldags.models.terms.node import TermNode, TermSpec
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.curved_notes import curved_notes
 from alldags.results.curved_tables import influence_of_terms
+from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
+from alldags.results.intervention import Intervention
 from alldags.results.quantity import Quantity
 from alldags.results.sample import AtomicSample
 from alldags.results.summarize import computed_line
@@ -121,11 +125,6 @@ class CurvedEffect(Effect):
     def has_influence(self) -> bool:  # type: ignore[override]
         """Whether `edge_influence` can be asked: not where rows are pushed through several regressions."""
         return isinstance(self._curves, DirectCurves)
-
-    @property
-    def over(self) -> str:
-        """Over which rows the effect is averaged."""
-        return self._over if isinstance(self._over, str) else "chosen rows"
 
     # -- the regressions -----------------------------------------------------------------------------------------------
 
@@ -343,26 +342,42 @@ class CurvedEffect(Effect):
         """
         self._check_level(level)
         points = treatment_values(self, values)
-        found = [Quantity(self._level_draws(x)) for x in points]
+        for x in points:
+            self._checked(Comparison(x, x))
+        found = [self._level(x, self._size) for x in points]
         ends = [item.interval(level) for item in found]
         return Table(
             {
                 self.treatment: points,
-                "mean": [self._curves.level_mean(x) for x in points],
+                "mean": [item.mean for item in found],
                 "sd": [item.sd for item in found],
                 "low": [low for low, _ in ends],
                 "high": [high for _, high in ends],
             }
         )
 
-    def _level_draws(self, x: float) -> FloatArray:
-        self._checked(Comparison(x, x))
-        return self._curves.level(x, self._size, self.posterior._stream())
+    def _level(self, x: float, size: int, notes: tuple[str, ...] = ()) -> Quantity:
+        """Return the mean outcome over the rows when the treatment is set to `x`."""
+        draws = self._curves.level(x, size, self.posterior._stream())
+        mean = self._curves.level_mean(x)
+        return Quantity(draws, notes, (mean, float(draws.std(ddof=1)) if size > 1 else 0.0))
 
-    def do(self, x: float | str, draws_size: int = 4000) -> Any:
-        """Return the mean outcome over the rows when the treatment is set to `x`, with its posterior."""
-        del draws_size
-        return Quantity(self._level_draws(treatment_value(self, x)))
+    def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
+        """Return what the outcome would be if the treatment were set to `x`.
+
+        The mean over the rows is that of `curve`; a new unit is like a random one of the rows, with new noise.
+        """
+        value = treatment_value(self, x)
+        self._checked(Comparison(value, value))
+        size = self._size if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        columns = max(len(node.columns) for node in self.nodes.values())
+        check_memory(float(size) * (2 * columns + 8), f"{size:,} draws", "ask for fewer at a time")
+        notes = range_note(self.posterior._data.seen, self.treatment, [value])
+        average, unit = partial(self._level, value, size, notes), partial(self._new_unit, value, size, notes)
+        return Intervention(self.treatment, self.outcome, value, self.over, average, unit, notes)
+
+    def _new_unit(self, x: float, size: int, notes: tuple[str, ...]) -> OutcomeDraws:
+        return OutcomeDraws(x, self._curves.new_unit(x, size, self.posterior._stream()), notes)
 
     def between(self, low: float | str, high: float | str) -> CurvedEffect:
         """Return the effect of changing the treatment from `low` to `high` in every row."""
@@ -408,7 +423,7 @@ class CurvedEffect(Effect):
     @cached_property
     def straight_line(self) -> Effect:
         """The answer with straight lines, as without terms."""
-        return Effect(self.posterior, self.treatment, self.outcome)
+        return Effect(self.posterior, self.treatment, self.outcome, over=self._over)
 
     @cached_property
     def link_check(self) -> LinkCheck:

@@ -20,14 +20,13 @@ from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
-from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.priors.words import prior_words
-from alldags.results import tables
+from alldags.results import straight_do, tables
 from alldags.results.contrast import Contrast, contrast
-from alldags.results.data_notes import range_note
+from alldags.results.intervention import Intervention
 from alldags.results.notes import effect_notes
 from alldags.results.placebo import Placebo, placebo
 from alldags.results.plots import EffectPlots
@@ -42,7 +41,7 @@ from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
-from alldags.typing import FloatArray, RandomSource
+from alldags.typing import BoolArray, FloatArray, RandomSource
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,16 +80,28 @@ class Effect:
         treatment: str,
         outcome: str,
         clusters: ClusterCheck | None = None,
+        over: Any = "sample",
         *,
         ignore_hidden: bool = False,
     ) -> None:
         self._ignore_hidden = ignore_hidden
+        self._over = over
         self.posterior = posterior
         self.treatment = treatment
         self.outcome = outcome
         self.clusters = clusters
         for total in self._totals.items:
             total.prepare()
+
+    @property
+    def over(self) -> str:
+        """Over which rows outcomes are averaged, and the effect where it differs between rows."""
+        return self._over if isinstance(self._over, str) else "chosen rows"
+
+    @cached_property
+    def _chosen(self) -> BoolArray | None:
+        """The rows asked about, shape (rows,); None for all."""
+        return straight_do.straight_rows(self.posterior, self.treatment, self._over)
 
     @cached_property
     def _totals(self) -> Mixture[TotalEffect]:
@@ -112,7 +123,7 @@ class Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self.treatment, self.outcome, self.clusters, ignore_hidden=True)
+        return Effect(self.posterior, self.treatment, self.outcome, self.clusters, self._over, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -449,36 +460,28 @@ class Effect:
         found = tables.influence_table(self._totals, self._unit, self._plain_sd)
         return replace(found, note=tables.LINKED) if self.posterior._link and len(found) else found
 
-    def do(self, x: float | str, draws_size: int = 4000) -> outcomes.OutcomeDistribution:
-        """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
+    def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
+        """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
 
-        Of a treatment with two words, such as no and yes, `x` may be one of them.
+        Parameters
+        ----------
+        x
+            A value of the treatment; of one with two words, such as no and yes, it may be one of them.
+        draws_size
+            Number of draws behind intervals; None for as many as are cheap.
 
         Examples
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+        >>> round(float(ten.mean), 1), round(ten.mean.sd, 2)
+        (40.9, 0.31)
+        >>> ten.new_unit
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """
-        x = treatment_value(self, x)
-        draws_size = checks.whole("draws_size", draws_size, least=1)
-        self._check_straight()
-        edges = sum(len(model.graph.edges) for model in self._models.items)
-        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
-        found = outcomes.outcome_distribution(
-            self._models, self.treatment, self.outcome, x, draws_size, self.posterior._stream()
-        )
-        return replace(found, notes=range_note(self.posterior._data.seen, self.treatment, [x]))
-
-    def _check_straight(self) -> None:
-        """Refuse to say where a unit's outcome is if a category, which has no mean, may act on it."""
-        for name in self.posterior._data.categories:
-            if any(name in model.graph.ancestors(self.outcome) for model in self._models.items):
-                raise AlldagsError(
-                    f"do() is about straight lines, and the category {name!r} may act on {self.outcome!r}; make 0/1 "
-                    "columns of its levels"
-                )
+        size = straight_do.DRAWS if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        return straight_do.straight_intervention(self, treatment_value(self, x), size)
 
     def contrast(self, start: float | str, stop: float | str, level: float = 0.95) -> Contrast:
         """Return what changing the treatment from `start` to `stop` does to the outcome, in units of the outcome.

@@ -68,7 +68,8 @@ def _hidden_note(effect: Effect) -> Iterator[str]:
         yield (
             f"a hidden common cause of {effect.treatment} and {mixture.hit} has probability {mixture.probability:.0%}, "
             "which is not informed by the data, nor is its strength; without it the effect is "
-            f"{number(mixture.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
+            f"{number(mixture.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and "
+            "do(x).new_unit"
         )
 
 

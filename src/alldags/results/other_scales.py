@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from alldags.effects.regression import Regression
+    from alldags.results.intervention import Intervention
     from alldags.results.sensitivity import Sensitivity
 
 
@@ -71,10 +72,13 @@ class LinkEffect(Effect):
             "sensitivity to a hidden cause is about straight lines; fit with families='normal' to ask for it"
         )
 
-    def do(self, x: float | str, draws_size: int = 4000) -> Any:
+    def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Refused: risks are where a new unit's outcome is."""
         del x, draws_size
-        raise AlldagsError("do() of a yes/no outcome or count is a risk: use the effect itself, not its log-odds")
+        raise AlldagsError(
+            f"do() is about the outcome, not its {self.measure}: ask it of posterior.effect({self.treatment!r}, "
+            f"{self.outcome!r}) itself"
+        )
 
 
 class StraightEffect(Effect):

@@ -38,6 +38,7 @@ from alldags.results.curved_tables import with_term_edges
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
+from alldags.results.straight_do import straight_rows
 from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
 from alldags.text import shortened
@@ -194,8 +195,9 @@ class Posterior:
         treatment, outcome
             Names.
         over
-            Over which rows the effect is averaged, where it differs between them (`RiskEffect`): ``"sample"``,
-            ``"population"``, ``"treated"``, ``"untreated"``, or one truth value per row.
+            Over which rows outcomes are averaged: ``"sample"``, ``"population"`` (adds that the rows are a sample of
+            it), ``"treated"`` or ``"untreated"`` of a treatment with two values, or one truth value per row. A straight
+            effect is the same for all rows; `Effect.do` is not, nor is an effect on a risk or along a curve.
 
         Examples
         --------
@@ -221,7 +223,8 @@ class Posterior:
             from alldags.results.curved import CurvedEffect
 
             return CurvedEffect(self, treatment, outcome, over)
-        effect = Effect(self, treatment, outcome)
+        effect = Effect(self, treatment, outcome, over=over)
+        straight_rows(self, treatment, over)  # refused here, not when something is asked of the effect
         return effect if self._clusters is None else clustered(effect, self._clusters)
 
     def _where(self, name: str) -> str:

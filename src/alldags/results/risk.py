@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,18 @@ from alldags import checks
 from alldags.effects.comparison import Comparison, chosen_rows, natural_comparison, some_levels
 from alldags.effects.controls import controlled_mean, shared_variance
 from alldags.effects.link_check import LinkCheck, link_check
+from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
 from alldags.effects.push import Samples
-from alldags.effects.response import Outcomes, Response
+from alldags.effects.response import Outcomes, Response, Units
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.results.contrast import Contrast, contrast_of_rows
 from alldags.results.data_notes import range_note
 from alldags.results.effect import Effect
+from alldags.results.intervention import Intervention
 from alldags.results.other_scales import LinkEffect, StraightEffect, computed_words, not_normal
 from alldags.results.quantity import Quantity
 from alldags.results.risk_tables import influence_of_edges, loss_without_mediators
@@ -93,10 +96,9 @@ class RiskEffect(Effect):
         linked: bool = True,
         most_draws: int = _MOST,
     ) -> None:
-        self._over = over
         self._most_draws = most_draws
         self._linked = linked
-        super().__init__(posterior, treatment, outcome)
+        super().__init__(posterior, treatment, outcome, over=over)
         self._chosen = chosen_rows(over, treatment, self._table)
         self._contrast = natural_comparison(some_levels(self._table, treatment)) if contrast is None else contrast
 
@@ -113,11 +115,6 @@ class RiskEffect(Effect):
         """What the effect is a difference of: ``"risk"``, ``"rate"`` (mean counts) or ``"mean"``."""
         rows = self.posterior._data.families.get(self.outcome)
         return "mean" if rows is None else rows.family.measure
-
-    @property
-    def over(self) -> str:
-        """Over which rows outcomes are averaged."""
-        return self._over if isinstance(self._over, str) else "chosen rows"
 
     def between(self, low: float | str, high: float | str) -> RiskEffect:
         """Return the effect of changing the treatment from `low` to `high` in every row."""
@@ -192,7 +189,21 @@ class RiskEffect(Effect):
         return Outcomes(*self._responses.draw(size, rng, self._stacked))
 
     def _stacked(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
-        return response.outcomes(response.sample(size, rng), self._contrast).stacked()
+        return self._at(response, self._contrast, size, rng)
+
+    def _at(self, response: Response, contrast: Comparison, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return mean outcomes in one graph, as `Outcomes.stacked`; those of the rows where no path leads to them."""
+        if response.span.variables:
+            return response.outcomes(response.sample(size, rng), contrast).stacked()
+        values = self._own_outcomes
+        spread = values.var() / len(values) if contrast.is_level else 0.0
+        return np.tile(np.array([[values.mean()], [values.mean()], [spread]]), size)
+
+    @cached_property
+    def _own_outcomes(self) -> FloatArray:
+        """The outcome of the rows asked about as it is, shape (rows,)."""
+        values = self._table.column(self.outcome)
+        return values if self._chosen is None else values[self._chosen]
 
     def draws(self, size: int = 4000, rng: RandomSource = None) -> FloatArray:
         """Return draws of the difference from the posterior, shape (size,); exact zeros where there is no path."""
@@ -279,6 +290,8 @@ class RiskEffect(Effect):
 
     def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
         """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
+        if not response.span.variables:
+            return np.zeros((2, size))
         own, other = rng.spawn(2)
         samples = response.sample(size, own)
         partners = {name: sample.partner(other) for name, sample in samples.items()}
@@ -318,7 +331,7 @@ class RiskEffect(Effect):
         self._check_normal_mediators()
         if self.measure == "mean":
             raise AlldagsError(f"{self.outcome!r} is neither yes/no nor a count")
-        return LinkEffect(self.posterior, self.treatment, self.outcome)
+        return LinkEffect(self.posterior, self.treatment, self.outcome, over=self._over)
 
     @property
     def log_rate(self) -> LinkEffect:
@@ -355,20 +368,31 @@ class RiskEffect(Effect):
             )
         return influence_of_edges(self._outcomes.difference, self._samples, self.mean, self.sd)
 
-    def do(self, x: float | str, draws_size: int = 4000) -> Any:
-        """Return the risk (mean outcome) over the rows when the treatment is set to `x`, with its posterior.
+    def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
+        """Return what the outcome would be if the treatment were set to `x`.
 
-        A yes/no outcome has no other distribution than its risk.
+        `Intervention.mean` is the risk (mean count, mean) over the rows. A new unit's outcome is a one with that
+        probability, or a count, or that of a random one of the rows.
         """
         value = treatment_value(self, x)
-        size = min(checks.whole("draws_size", draws_size, least=1), self._size)
-        only = Comparison(value, value)
-
-        def push(response: Response, count: int, rng: np.random.Generator) -> FloatArray:
-            return response.outcomes(response.sample(count, rng), only).stacked()
-
+        size = self._size if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        parents = sum(len(node.parents) for total in self._totals.items for node in total.nodes())
+        check_memory(float(size) * (2 * parents + 8), f"{size:,} draws", "ask for fewer at a time")
         notes = range_note(self.posterior._data.seen, self.treatment, [value])
-        return Quantity(self._responses.draw(size, self.posterior._stream(), push)[0], notes)
+        average, unit = partial(self._average, value, size, notes), partial(self._new_unit, value, size, notes)
+        return Intervention(self.treatment, self.outcome, value, self.over, average, unit, notes)
+
+    def _average(self, x: float, size: int, notes: tuple[str, ...]) -> Quantity:
+        rng, level = self.posterior._stream(), Comparison(x, x)
+        found = Outcomes(*self._responses.draw(size, rng, lambda *asked: self._at(asked[0], level, *asked[1:])))
+        chance = np.sqrt(found.spread) * rng.standard_normal(size) if self.over == "population" else 0.0
+        return Quantity(np.asarray(found.low + chance), notes)
+
+    def _new_unit(self, x: float, size: int, notes: tuple[str, ...]) -> NewUnit:
+        if self.measure == "risk":
+            return YesNoOutcome(x, float(self._average(x, size, ())), notes)
+        units = Units(self._table, self._chosen, self.outcome, x)
+        return OutcomeDraws(x, self._responses.draw(size, self.posterior._stream(), units.draws), notes)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
@@ -410,7 +434,7 @@ class RiskEffect(Effect):
     @cached_property
     def straight_line(self) -> Effect:
         """The answer with straight lines through zeros and ones, as ``families="normal"`` gives it."""
-        return StraightEffect(self.posterior, self.treatment, self.outcome)
+        return StraightEffect(self.posterior, self.treatment, self.outcome, over=self._over)
 
     @cached_property
     def _atom_draws(self) -> float:

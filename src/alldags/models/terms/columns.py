@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from alldags.graph.terms import GivenTerm
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 FAR = 4.0  # standard deviations beyond which a learned direction is flat
 
@@ -42,6 +42,11 @@ class RowValues:
         """Return the rows with some variables set to other values."""
         return RowValues({**self.values, **values}, self.fold)
 
+    def taken(self, places: IntArray | BoolArray | slice) -> RowValues:
+        """Return some of the rows."""
+        values = {name: column[places] for name, column in self.values.items()}
+        return RowValues(values, None if self.fold is None else self.fold[places])
+
 
 class Column(Protocol):
     """A column that is computed from some variables of a row."""
@@ -58,7 +63,7 @@ class Column(Protocol):
         """Whether it is a straight line in this variable, all others fixed."""
 
     def values(self, rows: RowValues) -> FloatArray:
-        """Return its values, shape (rows,)."""
+        """Return its values, shape (rows,); if variables have other shapes, that which they have together."""
 
 
 @dataclass(frozen=True)
