@@ -99,7 +99,7 @@ def answered(key: str, seed: int, case: Case, posterior: ad.Posterior, rng: np.r
     """Hold every answer against its truth."""
     effect = posterior.effect(case.treatment, case.outcome)
     total = _given(case, effect, rng) if case.strength is not None else _total(case, effect, rng)
-    unit = math.nan if case.unit is None else float(effect.do(DO).cdf(case.unit))
+    unit = math.nan if case.unit is None else float(effect.do(DO).new_unit.cdf(case.unit))
     ends = [((100 - level) / 200, (100 + level) / 200) for level in LEVELS]
     no_path = None if case.path is None else effect.probability_no_path
     return Rank(

@@ -89,7 +89,7 @@ def experiments(seed: int) -> dict[str, Answer]:
     for name, known in (("told which rows were set", "target"), ("not told", None)):
         effect = ad.fit(table, DO_GRAPH, rng=seed, interventions=known).effect("x", "y")
         answers[name] = (
-            effect.do(DO_VALUE).mean,
+            float(effect.do(DO_VALUE).mean),
             np.nan,
             np.nan,
         )  # its interval is that of a new unit, not of the mean

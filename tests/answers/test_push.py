@@ -70,7 +70,7 @@ def response_of(effect: ad.Effect) -> Response:
     rows = effect.posterior.workings.data.table
     rows = effect.posterior.workings.table.rows(effect.posterior.workings.data.pooled.names) if rows is None else rows
     total = effect.workings.totals.items[0]
-    return Response(total.model, total.span, Target(rows, None, float(rows.columns.rows)))
+    return Response(total.model, total.span, Target(rows, None, float(rows.columns.rows), effect.outcome))
 
 
 @pytest.mark.parametrize("case", CASES)

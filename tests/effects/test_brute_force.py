@@ -78,10 +78,20 @@ def test_do(case, x):
     n = len(world.rows)
     mean_x, mean_y = (world.rows[:, 0].mean(), world.rows[:, -1].mean()) if world.prior.intercept else (0.0, 0.0)
     widen = 1 + 1 / n if world.prior.intercept else 1.0
-    found = effect.do(x)
+    found = effect.do(x).new_unit
     assert found.mean == pytest.approx(mean_y + truth.mean * (x - mean_x), **EXACT)
     variance = truth.variance * (x - mean_x) ** 2 + widen * truth.do_variance
     assert found.sd**2 == pytest.approx(variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.0, 2.5])
+def test_the_mean_over_rows_when_each_keeps_its_residual(case, x):
+    world, _, effect, truth = case
+    step, found = x - world.rows[:, 0].mean(), effect.do(x, draws_size=3000).mean
+    assert float(found) == pytest.approx(world.rows[:, -1].mean() + truth.mean * step, **EXACT)
+    assert found.sd == pytest.approx(abs(step) * math.sqrt(truth.variance), rel=1e-9, abs=1e-12)
+    assert found.draws.shape == (3000,)
+    np.testing.assert_allclose(found.draws, world.rows[:, -1].mean() + effect.draws(3000) * step, atol=1e-12)
 
 
 def test_paths_and_matrix_form_agree(case):
@@ -108,7 +118,7 @@ def test_draws_agree_with_exact_moments(case):
 
 def test_do_draws_agree_with_exact_moments(case):
     _, _, effect, _ = case
-    found = effect.do(1.0, draws_size=20_000)
+    found = effect.do(1.0, draws_size=20_000).new_unit
     second = found.centers**2 + found.spreads**2
     error = 4.5 * second.std() / math.sqrt(len(second)) + 1e-9
     assert second.mean() == pytest.approx(found.sd**2 + found.mean**2, abs=error)

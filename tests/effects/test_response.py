@@ -161,7 +161,7 @@ def test_risks_ratios_and_do_go_together(simple):
     np.testing.assert_allclose(effect.risk_ratio.draws, high.draws / low.draws)
     odds = high.draws / (1 - high.draws) / (low.draws / (1 - low.draws))
     np.testing.assert_allclose(effect.odds_ratio.draws, odds)
-    assert effect.do(1.0).mean == pytest.approx(high.mean, abs=1e-9)
+    assert float(effect.do(1.0).mean) == pytest.approx(high.mean, abs=1e-9)
     assert effect.contrast(0, 1).mean == effect.mean
     assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
     assert effect.contrast(0, 1).interval(0.9) == effect.interval(0.9)
@@ -171,7 +171,7 @@ def test_risks_ratios_and_do_go_together(simple):
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
     assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
-    assert 0.0 < effect.do(0.5).mean < 1.0
+    assert 0.0 < float(effect.do(0.5).mean) < 1.0
     assert repr(effect.risk_ratio).startswith("Quantity(median")
 
 
@@ -326,8 +326,30 @@ def test_a_part_of_the_rows_is_pushed_where_there_are_very_many(simple, monkeypa
 
 
 def test_response_without_a_path_is_zero(simple):
-    model = simple._models.items[0]
     from alldags.effects.span import Span
 
-    nothing = Response(model, Span(()), simple.effect("x", "y").answer.target)
-    assert nothing.outcomes({}, Comparison()).difference.size == 0
+    effect = simple.effect("x", "y")
+    nothing = Response(simple.workings.models.items[0], Span(()), effect.answer.target)
+    found = nothing.drawn(Comparison(), 7, np.random.default_rng(0))
+    assert (found.difference == 0.0).all()
+    np.testing.assert_allclose(found.low, _table(simple)["y"].mean())
+
+
+def test_a_candidate_graph_without_a_path_counts_as_no_effect():
+    rng = np.random.default_rng(0)
+    z, t = rng.standard_normal(150), rng.integers(0, 2, 150) * 1.0
+    table = {"z": z, "t": t, "y": (rng.random(150) < 1 / (1 + np.exp(-z - 0.6 * t))) * 1.0}
+    graph = ad.CandidateGraph.from_tiers([["z"], ["t"], ["y"]])
+    both = ad.fit(table, [graph, graph.without_edge("t", "y")], rng=0)
+    effect, alone = both.effect("t", "y"), ad.fit(table, graph, rng=0).effect("t", "y")
+    share = both.weights[0]
+    assert 0.1 < share < 0.9
+    assert len(effect.draws(1000)) == 1000
+    assert effect.mean == pytest.approx(share * alone.mean, abs=6 * alone.sd / math.sqrt(1000))
+    second = share * (alone.sd**2 + alone.mean**2)
+    assert effect.sd == pytest.approx(math.sqrt(second - (share * alone.mean) ** 2), rel=0.15)
+    assert effect.sd_structure < effect.sd
+    low, high = effect.risks
+    assert np.mean((low.draws == high.draws) & (low.draws == table["y"].mean())) == pytest.approx(1 - share, abs=0.05)
+    assert len(effect.do(1, draws_size=50).mean.draws) == 50
+    assert 0.0 < effect.do(1).new_unit.probability < 1.0

@@ -123,7 +123,7 @@ def test_the_outcome_under_an_intervention(world):
         i, j = place(world, cause, effect)
         value = (7.0 - world.rows[:, i].mean()) / world.scale[i]
         mean, variance = world.naive.intervention(i, j, value, noise=1.0 + 1.0 / n)
-        found = world.posterior.effect(cause, effect).do(7.0)
+        found = world.posterior.effect(cause, effect).do(7.0).new_unit
         assert found.mean == pytest.approx(world.rows[:, j].mean() + world.scale[j] * mean, rel=1e-9)
         assert found.sd == pytest.approx(world.scale[j] * math.sqrt(variance), rel=1e-8)
         error = max(found.centers.std(), 0.1 * found.sd) / math.sqrt(len(found.centers))

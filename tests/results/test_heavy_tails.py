@@ -62,7 +62,7 @@ def test_moments_paths_and_draws_agree(effect, posterior):
 
 def test_an_intervention_has_the_line_for_its_mean_and_the_tails_of_the_noise(table):
     posterior = ad.fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": "student"}, rng=0)
-    at, other = (posterior.effect("drug", "stay").do(x) for x in (1.0, 3.0))
+    at, other = (posterior.effect("drug", "stay").do(x).new_unit for x in (1.0, 3.0))
     assert (other.mean - at.mean) / 2.0 == pytest.approx(posterior.effect("drug", "stay").mean, rel=1e-6)
     node = posterior._linked_models("drug").items[0].node("stay")
     scale = math.sqrt(node._mean_variance) * posterior._data.scale_of("stay")

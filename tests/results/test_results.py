@@ -138,7 +138,8 @@ def test_no_candidate_path_means_exactly_zero(posterior):
     assert (effect.mean, effect.sd, effect.probability_no_path) == (0.0, 0.0, 1.0)
     assert effect.interval() == (0.0, 0.0)
     assert len(effect.paths()) == len(effect.mediators()) == len(effect.edge_influence()) == 0
-    assert effect.do(3.0).sd > 0
+    assert effect.do(3.0).mean.sd == 0
+    assert effect.do(3.0).new_unit.sd > 0
 
 
 def test_draws_follow_the_seed(study, effect):
@@ -206,7 +207,7 @@ def test_pictures_are_drawn(effect, posterior, study):
         (lambda p: p.effect("smoking", "risk").interval_error(0), "strictly between 0 and 1, got 0"),
         (lambda p: p.effect("smoking", "risk").paths(0), "limit must be a whole number of at least 1, got 0"),
         (lambda p: p.top_graphs(0), "size must be a whole number from 1 to 1000000"),
-        (lambda p: p.effect("smoking", "risk").do(1.0).quantile(1.0), "strictly between 0 and 1"),
+        (lambda p: p.effect("smoking", "risk").do(1.0).new_unit.quantile(1.0), "strictly between 0 and 1"),
     ],
 )
 def test_questions_that_cannot_be_answered(posterior, call, message):

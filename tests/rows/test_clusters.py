@@ -89,7 +89,7 @@ def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
     assert tenfold.sd == pytest.approx(plain.sd, rel=0.2)
     assert tenfold.mean == pytest.approx(plain.mean, rel=0.05)
     assert tenfold.regression.error == pytest.approx(plain.regression.error, rel=0.2)
-    assert tenfold.do(1.0).sd == pytest.approx(plain.do(1.0).sd, rel=0.02)
+    assert tenfold.do(1.0).new_unit.sd == pytest.approx(plain.do(1.0).new_unit.sd, rel=0.02)
 
 
 def test_ten_copies_that_count_a_tenth_are_the_table_itself(rng):

@@ -166,10 +166,10 @@ def test_spread_shares_are_those_of_the_variances(effect, posterior):
 def test_do_fan_holds_the_distributions(effect):
     ax = effect.plots.do([10.0, 20.0])
     (line,) = ax.lines
-    assert line.get_ydata() == pytest.approx([effect.do(10.0).mean, effect.do(20.0).mean])
+    assert line.get_ydata() == pytest.approx([float(effect.do(10.0).mean), float(effect.do(20.0).mean)])
     widest = ax.collections[0].get_paths()[0].vertices
-    assert widest[:, 1].min() == pytest.approx(effect.do(10.0).interval(0.95)[0])
-    assert widest[:, 1].max() == pytest.approx(effect.do(20.0).interval(0.95)[1])
+    assert widest[:, 1].min() == pytest.approx(effect.do(10.0).new_unit.interval(0.95)[0])
+    assert widest[:, 1].max() == pytest.approx(effect.do(20.0).new_unit.interval(0.95)[1])
     assert legend(ax) == ["95% of new units", "80% of new units", "50% of new units", "mean"]
 
 

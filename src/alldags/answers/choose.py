@@ -127,7 +127,7 @@ def _closed_target(workings: Workings, question: Question) -> Target | None:
     if isinstance(question.over, str) and question.over in ("sample", "population"):
         return None
     table = _rows(workings)
-    return Target(table, question.chosen(table), math.nan)
+    return Target(table, question.chosen(table), math.nan, question.outcome)
 
 
 def _rows(workings: Workings) -> RowTable:

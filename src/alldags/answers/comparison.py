@@ -30,6 +30,11 @@ class Comparison:
         return self.low is None or self.high is None
 
     @property
+    def is_level(self) -> bool:
+        """Whether both values are the same: nothing is compared, the outcome at one value is asked for."""
+        return self.low is not None and self.low == self.high
+
+    @property
     def values(self) -> tuple[float, float] | None:
         """The two values; None for a step."""
         return None if self.low is None or self.high is None else (self.low, self.high)

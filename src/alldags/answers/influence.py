@@ -40,8 +40,10 @@ def _losses(
     response: Response, names: tuple[str, ...], contrast: Comparison, size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return what each mediator's response is worth, shape (mediators, size)."""
-    samples = response.sample(size, rng)
     lost = np.zeros((len(names), size))
+    if not response.span.variables:
+        return lost
+    samples = response.sample(size, rng)
     whole = response.outcomes(samples, contrast, drawn=True).difference
     for row, name in zip(lost, names, strict=True):
         if name in response.span.variables[1:-1]:

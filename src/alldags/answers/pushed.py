@@ -98,6 +98,26 @@ class Response:
         scale = {name: self.model.data.scale_of(name) for name in self.span.variables}
         return route_of(self.span.variables, samples, scale, frozen=frozen, drawn=drawn or frozen is not None)
 
+    @property
+    def outcome(self) -> str:
+        """Name of the outcome, which the span does not have without a path."""
+        return self.span.variables[-1] if self.span.variables else self.target.outcome
+
+    def drawn(self, comparison: Comparison, size: int, rng: np.random.Generator) -> Outcomes:
+        """Return the mean outcomes of new draws; of a model without a path, those of the rows as they are."""
+        if self.span.variables:
+            return self.outcomes(self.sample(size, rng), comparison)
+        mean = float(np.mean([rows.sums(rows.rows.values[self.outcome][:, None])[0] for rows in self.batches()]))
+        mean /= float(np.mean([rows.total for rows in self.batches()]))
+        return Outcomes(np.full(size, mean), np.full(size, mean), np.zeros(size))
+
+    def part_of(self, batch: PushedRows, places: IntArray) -> PushedRows:
+        """Return some rows of a batch, in any order and any number of times."""
+        values = {name: column[places] for name, column in batch.rows.values.items()}
+        folds = {name: fold[places] for name, fold in batch.folds.items()}
+        uniforms = {name: uniform[places] for name, uniform in batch.uniforms.items()}
+        return PushedRows(RowValues(values), self.model.data, uniforms, None, folds)
+
     def outcomes(
         self, samples: Samples, comparison: Comparison, frozen: str | None = None, drawn: bool = False
     ) -> Outcomes:
@@ -115,9 +135,7 @@ class Response:
             Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
             under both values of the treatment; so it is, too, where one is frozen, or there are many.
         """
-        size = next(iter(samples.values())).size if samples else 0
-        if not self.span.variables:
-            return Outcomes(np.zeros(size), np.zeros(size), np.zeros(size))
+        size = next(iter(samples.values())).size
         route = self.route(samples, frozen, drawn)
         sums, total, count = np.zeros((4, size)), 0.0, 0
         for rows in self.batches():
@@ -167,8 +185,6 @@ class Response:
     def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
         """Return what the treatment does to each row in each draw, shape (draws, rows)."""
         size = next(iter(samples.values())).size
-        if not self.span.variables:
-            return np.zeros((size, rows.count))
         route, own = self.route(samples), self.pushed_rows(rows, 0)
         moves, found = own.shifts(route.source, comparison), np.empty((size, rows.count))
         for block in blocks(rows.count, size, route):
@@ -271,7 +287,7 @@ class PushedAnswer:
         """Return outcomes of new draws."""
 
         def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
-            return response.outcomes(response.sample(count, stream), comparison).stacked()
+            return response.drawn(comparison, count, stream).stacked()
 
         return Outcomes(*self.responses.draw(size, rng, one))
 
@@ -340,6 +356,8 @@ class PushedAnswer:
     def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
         """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
         own, other = rng.spawn(2)
+        if not response.span.variables:
+            return np.zeros((2, size))
         samples = response.sample(size, own)
         partners = {name: sample.partner(other) for name, sample in samples.items()}
         return np.array([response.outcomes(item, self.question.comparison).difference for item in (samples, partners)])
@@ -350,6 +368,8 @@ class PushedAnswer:
         """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""
 
         def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
+            if not response.span.variables:
+                return np.zeros((rows.count, count))
             return response.gaps(rows, response.sample(count, stream), self.question.comparison).T
 
         drawn = self.responses.draw(size, rng, one).T

@@ -93,11 +93,14 @@ class Target:
         Which of them, shape (rows,); None for all.
     asked
         Number of rows asked about, of which those chosen may be a random part.
+    outcome
+        Name of the outcome.
     """
 
     table: RowTable
     chosen: BoolArray | None
     asked: float
+    outcome: str
 
     @classmethod
     def of(
@@ -110,12 +113,12 @@ class Target:
         chosen = _undisturbed(question, table, reached)
         asked = int(table.columns.rows if chosen is None else chosen.sum())
         if asked <= most:
-            return cls(table, chosen, float(asked))
+            return cls(table, chosen, float(asked), question.outcome)
         total = len(table.column(question.treatment))
         places = np.arange(total) if chosen is None else np.flatnonzero(chosen)
         mask = np.zeros(total, dtype=bool)
         mask[rng.choice(places, most, replace=False)] = True
-        return cls(table, mask, float(asked))
+        return cls(table, mask, float(asked), question.outcome)
 
     @property
     def count(self) -> float:

@@ -36,7 +36,7 @@ _FARTHEST = 1e100  # working units from the mean; beyond, variances overflow
 
 
 @dataclass(frozen=True, eq=False)
-class Intervention:
+class HeldFixed:
     """The target of one model while the source is held fixed; values in working units, less the mean of all rows."""
 
     model: FittedGraph
@@ -51,20 +51,22 @@ class Intervention:
         """Fit the nodes it needs."""
         self.model.prepare(self._span.variables)
 
-    def moments(self, value: float) -> tuple[float, float]:
-        """Return mean and variance of a new unit's target when the source has this value."""
+    def moments(self, value: float, noise: bool = True) -> tuple[float, float]:
+        """Return mean and variance of a new unit's target when the source has this value; of its mean without noise."""
         places = {self.source: 0, **{name: i + 1 for name, i in self._span.places.items()}}
         mean, covariance = np.zeros(len(places)), np.zeros((len(places), len(places)))
         mean[0] = value
         for block in self.model.blocks(self._span.variables):
             if isinstance(block, OrderBlock):
-                self._carry_block(block, places, mean, covariance)
+                self._carry_block(block, places, mean, covariance, noise)
             else:
-                self._carry_node(block, places, mean, covariance)
+                self._carry_node(block, places, mean, covariance, noise)
         j = places[self.target]
         return float(mean[j]), float(covariance[j, j])
 
-    def _carry_node(self, block: NodeBlock, places: Places, mean: FloatArray, covariance: FloatArray) -> None:
+    def _carry_node(
+        self, block: NodeBlock, places: Places, mean: FloatArray, covariance: FloatArray, noise: bool
+    ) -> None:
         """Write mean and covariances of one node's child."""
         node, j = block.node, places[block.child]
         c, d = self._offsets(block.child, node)
@@ -74,13 +76,15 @@ class Intervention:
         moved = mean[others] + d[inside]
         mean[j] = c + node.mean[inside] @ moved
         covariance[j, :j] = covariance[:j, j] = weighted_rows(node.mean[inside], covariance[others, :j])
-        covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)])
+        covariance[j, j] = _variance(node, inside, moved, covariance[np.ix_(others, others)], noise)
 
-    def _carry_block(self, block: OrderBlock, places: Places, mean: FloatArray, covariance: FloatArray) -> None:
+    def _carry_block(
+        self, block: OrderBlock, places: Places, mean: FloatArray, covariance: FloatArray, noise: bool
+    ) -> None:
         """Write means and covariances of the variables of a block; the source stays where it is held."""
         self._check_rows(block)
         square = covariance + np.outer(mean, mean)
-        start = block.start(places, mean, square, value=float(mean[0]), noise=True)
+        start = block.start(places, mean, square, value=float(mean[0]), noise=noise)
         kept = [(j, places[name]) for j, name in enumerate(block.variables) if name != self.source]
         rows, own = np.array(kept).T
         first = block.posterior.first(start)[rows]
@@ -195,31 +199,64 @@ def outcome_distribution(
     models: Mixture[FittedGraph], source: str, target: str, x: float, size: int, rng: np.random.Generator
 ) -> OutcomeDistribution:
     """Return p(target | do(source = x)), in the user's units, with `size` posterior draws behind its density."""
-    data = models.items[0].data
-    mean_of = dict(zip(data.pooled.names, data.pooled.mean, strict=True))
-    value, unit = x / data.scale_of(source) - mean_of[source], data.scale_of(target)
+    (mean, sd), (centers, variances), origin, unit = _held(models, source, target, x, size, rng, noise=True)
+    return OutcomeDistribution(
+        x=x,
+        mean=unit * (origin + mean),
+        sd=unit * sd,
+        centers=unit * (origin + centers),
+        spreads=unit * np.sqrt(variances),
+    )
+
+
+def outcome_mean(
+    models: Mixture[FittedGraph], source: str, target: str, x: float, size: int, rng: np.random.Generator
+) -> tuple[float, float, FloatArray, FloatArray]:
+    """Return mean, standard deviation and draws of the mean of target when source is held at x, and units' variances.
+
+    Every node is at the intercept of its own rows: where all nodes have all rows, that is their mean of the target plus
+    the total effect times what the source is moved by. Draws, and the variance of single units in each, have shape
+    (size,).
+    """
+    (mean, sd), (centers, variances), origin, unit = _held(models, source, target, x, size, rng, noise=False)
+    return unit * (origin + mean), unit * sd, unit * (origin + centers), unit**2 * variances
+
+
+def check_near(data: WorkingData, source: str, x: float) -> float:
+    """Return a value of the source in working units, less the mean of all rows; refuse one too far off to compute."""
+    value = x / data.scale_of(source) - float(data.pooled.mean[data.pooled.index[source]])
     if abs(value) > _FARTHEST:
         raise AlldagsError(
             f"do({x:g}) is too far from the data: {abs(value):.1g} of the prior's units from the mean of {source!r}, "
             f"more than {_FARTHEST:g}; give a value in the units of its column"
         )
-    parts = models.map(lambda model: Intervention(model, source, target))
+    return value
+
+
+def _held(
+    models: Mixture[FittedGraph],
+    source: str,
+    target: str,
+    x: float,
+    size: int,
+    rng: np.random.Generator,
+    noise: bool,
+) -> tuple[tuple[float, float], FloatArray, float, float]:
+    """Return the target's mean and sd, draws of mean and variance, (2, size), in working units; its mean; its unit."""
+    data = models.items[0].data
+    value = check_near(data, source, x)
+    parts = models.map(lambda model: HeldFixed(model, source, target))
     for part in parts.items:
         part.prepare()
     shifts = {part.model.data: _shifts(part.model.data, data, source, target) for part in parts.items}
-    moments = parts.map(lambda part: _moved(part, value, shifts[part.model.data]))
+    moments = parts.map(lambda part: _moved(part, value, shifts[part.model.data], noise))
     mean = moments.average(lambda pair: pair[0])
     variance = moments.average(lambda pair: pair[1] + (pair[0] - mean) ** 2)
-    centers, variances = parts.draw(
+    drawn = parts.draw(
         size, rng, lambda part, count, stream: _moved_draws(part, value, shifts[part.model.data], count, stream)
     )
-    return OutcomeDistribution(
-        x=x,
-        mean=unit * (mean_of[target] + mean),
-        sd=unit * math.sqrt(variance),
-        centers=unit * (mean_of[target] + centers),
-        spreads=unit * np.sqrt(variances),
-    )
+    origin = float(data.pooled.mean[data.pooled.index[target]])
+    return (mean, math.sqrt(variance)), drawn, origin, data.scale_of(target)
 
 
 def _shifts(data: WorkingData, reference: WorkingData, source: str, target: str) -> tuple[float, float]:
@@ -229,23 +266,25 @@ def _shifts(data: WorkingData, reference: WorkingData, source: str, target: str)
     return float(shift[place[source]]), float(shift[place[target]])
 
 
-def _moved(part: Intervention, value: float, shift: tuple[float, float]) -> tuple[float, float]:
-    mean, variance = part.moments(value - shift[0])
+def _moved(part: HeldFixed, value: float, shift: tuple[float, float], noise: bool) -> tuple[float, float]:
+    mean, variance = part.moments(value - shift[0], noise)
     return mean + shift[1], variance
 
 
 def _moved_draws(
-    part: Intervention, value: float, shift: tuple[float, float], count: int, stream: np.random.Generator
+    part: HeldFixed, value: float, shift: tuple[float, float], count: int, stream: np.random.Generator
 ) -> FloatArray:
     centers, variances = part.draws(value - shift[0], count, stream)
     return np.array([centers + shift[1], variances])
 
 
-def _variance(node: NodePosterior, inside: list[int], moved: FloatArray, covariance: FloatArray) -> float:
-    """Return ``sum(M * Cov(u)) + E[u]' Cov(theta) E[u]`` and the noise's variance."""
+def _variance(
+    node: NodePosterior, inside: list[int], moved: FloatArray, covariance: FloatArray, with_noise: bool
+) -> float:
+    """Return ``sum(M * Cov(u)) + E[u]' Cov(theta) E[u]``, and the noise's variance if it is asked for."""
     square = node.second_moments(inside)
     spread = square - np.outer(node.mean[inside], node.mean[inside])
-    noise = (1.0 + node.intercept_share) * node.noise_variance
+    noise = (1.0 + node.intercept_share) * node.noise_variance if with_noise else 0.0
     return weighted_sum(square, covariance) + max(weighted_sum(spread, np.outer(moved, moved)), 0.0) + noise
 
 

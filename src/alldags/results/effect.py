@@ -40,6 +40,8 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.intervene import intervention
+from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
 from alldags.results.quantity import Quantity
@@ -147,6 +149,11 @@ class Effect:
     def _asking(self, question: Question) -> Effect:
         """Return the answer to another question about the same posterior."""
         return Effect(self.posterior, question, most_draws=self._most_draws)
+
+    def _with(self, question: Question) -> Effect:
+        """Return the answer to a question that differs in what is compared."""
+        hidden, most = self._ignore_hidden, self._most_draws
+        return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
 
     @cached_property
     def _without_hidden(self) -> Effect:
@@ -509,35 +516,31 @@ class Effect:
             )
         return influence_of_edges(*self.answer.drawn, self.mean, self.sd)
 
-    def do(self, x: float | str, draws_size: int = 4000) -> Any:
-        """Return the distribution of the outcome of a new unit when the treatment is set to `x`.
+    def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
+        """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
 
-        Of a treatment with two words, such as no and yes, `x` may be one of them.
+        Parameters
+        ----------
+        x
+            A value of the treatment; of one with two words, such as no and yes, it may be one of them.
+        draws_size
+            Number of draws behind intervals; None for as many as are cheap.
 
         Examples
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+        >>> round(float(ten.mean), 1), round(ten.mean.sd, 2)
+        (40.9, 0.31)
+        >>> ten.new_unit
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """
         self._require("do")
-        x = treatment_value(self, x)
-        draws_size = checks.whole("draws_size", draws_size, least=1)
-        notes = range_note(self.posterior.workings.data.seen, self.treatment, [x])
-        if not self._is_closed:
-            return Quantity(self._level(x, min(draws_size, self.answer.size)), notes)
-        self._check_straight()
-        models, stream = self.workings.models, self.posterior.workings.stream()
-        edges = sum(len(model.graph.edges) for model in models.items)
-        check_memory(float(draws_size) * (2 * edges + 8), f"{draws_size:,} draws", "ask for fewer at a time")
-        found = outcomes.outcome_distribution(models, self.treatment, self.outcome, x, draws_size, stream)
-        return replace(found, notes=notes)
-
-    def _level(self, x: float, size: int) -> FloatArray:
-        """Return draws of the mean outcome when the treatment is set to `x`, shape (size,)."""
-        self._check_arms([x])
-        return self.answer.level(x, size, self.posterior.workings.stream())
+        value = treatment_value(self, x)
+        self._check_arms([value])
+        size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        return intervention(self, value, size)
 
     def _check_arms(self, values: Sequence[float]) -> None:
         """Refuse values of a treatment with two arms that it does not have."""
@@ -550,15 +553,6 @@ class Effect:
             raise AlldagsError(
                 f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do, ask for these"
             )
-
-    def _check_straight(self) -> None:
-        """Refuse to say where a unit's outcome is if a category, which has no mean, may act on it."""
-        for name in self.posterior.workings.data.categories:
-            if any(name in model.graph.ancestors(self.outcome) for model in self.workings.models.items):
-                raise AlldagsError(
-                    f"do() is about straight lines, and the category {name!r} may act on {self.outcome!r}; make 0/1 "
-                    "columns of its levels"
-                )
 
     def contrast(self, start: float | str, stop: float | str) -> Effect:
         """Return the effect of changing the treatment from `start` to `stop`, in every row.
@@ -575,13 +569,7 @@ class Effect:
         """
         first, last = treatment_values(self, [start, stop])
         self._check_arms([first, last])
-        return Effect(
-            self.posterior,
-            self._question.between(first, last),
-            self.clusters,
-            ignore_hidden=self._ignore_hidden,
-            most_draws=self._most_draws,
-        )
+        return self._with(self._question.between(first, last))
 
     def standardized(self) -> Effect:
         """Return what one standard deviation of the treatment does, in standard deviations of the outcome.

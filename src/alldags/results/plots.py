@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from alldags.results.treatment_values import treatment_values
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.effects.new_unit import NewUnit
     from alldags.results.effect import Effect
+    from alldags.results.intervention import Intervention
     from alldags.results.posterior import Posterior
+    from alldags.results.quantity import Quantity
 
 _FAN_LEVELS = (0.95, 0.8, 0.5)
 
@@ -134,20 +137,50 @@ class EffectPlots:
 
         return plot_spread([effect.summary() for effect in (self.effect, *others)], ax)
 
-    def do(self, values: Sequence[float | str] | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the outcome of a new unit over values that the treatment is set to.
+    def do(
+        self,
+        values: Sequence[float | str] | None = None,
+        ax: Axes | None = None,
+        of: Literal["new unit", "mean"] | None = None,
+    ) -> Axes:
+        """Draw the outcome over values that the treatment is set to: its mean, and around it new units or the mean.
 
-        By default 15 values within two standard deviations of the treatment's mean; of a 0/1 treatment, those two.
+        Parameters
+        ----------
+        values
+            Of the treatment; by default 15 within two standard deviations of its mean, of a yes/no treatment those two.
+        ax
+            Matplotlib axes to draw on; by default a new figure.
+        of
+            ``"new unit"``: where outcomes of new units are. ``"mean"``: where the mean over rows is. None: new units,
+            unless the outcome is yes/no, or a category acts on it.
         """
         from alldags.show.plots.fan import plot_fan
 
+        if of is not None:
+            checks.one_of("of", of, ("new unit", "mean"))
         chosen = self._values() if values is None else treatment_values(self.effect, values)
         found = [self.effect.do(x) for x in chosen]
-        ends = {level: np.array([outcome.interval(level) for outcome in found]) for level in _FAN_LEVELS}
+        drawn = self._around(found, of)
+        ends = {level: np.array([one.interval(level) for one in drawn]) for level in _FAN_LEVELS}
         names = self.effect.treatment, self.effect.outcome
-        means = np.array([outcome.mean for outcome in found])
+        means = np.array([float(outcome.mean) for outcome in found])
         fans = [(level, low_high[:, 0], low_high[:, 1]) for level, low_high in ends.items()]
-        return plot_fan(names, np.array(chosen), means, fans, ax)
+        label = "of the mean" if drawn[0] is found[0].mean else "of new units"
+        return plot_fan(names, np.array(chosen), means, fans, ax, label)
+
+    def _around(
+        self, found: Sequence[Intervention], of: Literal["new unit", "mean"] | None
+    ) -> Sequence[NewUnit | Quantity]:
+        """Return what is drawn around the mean."""
+        if of == "mean" or (of is None and self.effect.measure == "risk"):
+            return [outcome.mean for outcome in found]
+        try:
+            return [outcome.new_unit for outcome in found]
+        except AlldagsError:
+            if of is not None:
+                raise
+            return [outcome.mean for outcome in found]
 
     def _values(self) -> list[float]:
         if self.effect.summary().is_binary:

@@ -180,8 +180,9 @@ class Posterior:
         treatment, outcome
             Names.
         over
-            Over which rows the effect is averaged, where it differs between them: ``"sample"``,
-            ``"population"``, ``"treated"``, ``"untreated"``, or one truth value per row.
+            Over which rows outcomes are averaged: ``"sample"``, ``"population"`` (adds that the rows are a sample of
+            it), ``"treated"`` or ``"untreated"`` of a treatment with two values, or one truth value per row. A straight
+            effect is the same for all rows; `Effect.do` is not, nor is an effect on a risk or along a curve.
 
         Examples
         --------

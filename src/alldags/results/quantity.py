@@ -14,7 +14,7 @@ from alldags.typing import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """Posterior of one number, by draws.
+    """Posterior of one number, by draws; its posterior mean where a plain number is wanted.
 
     Parameters
     ----------
@@ -22,20 +22,33 @@ class Quantity:
         Shape (draws,).
     notes
         What a reader should know of it.
+    exact
+        Posterior mean and standard deviation, where they are known better than from the draws; else None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alldags.results.quantity import Quantity
+    >>> risk = Quantity(np.array([0.1, 0.2, 0.3]))
+    >>> round(float(risk), 3), f"{risk:.1f}"
+    (0.2, '0.2')
     """
 
     draws: FloatArray
     notes: tuple[Note, ...] = ()
+    exact: tuple[float, float] | None = None
 
     @property
     def mean(self) -> float:
         """Posterior mean."""
-        return float(self.draws.mean())
+        return float(self.draws.mean()) if self.exact is None else self.exact[0]
 
     @property
     def sd(self) -> float:
         """Posterior standard deviation."""
-        return float(self.draws.std(ddof=1))
+        if self.exact is not None:
+            return self.exact[1]
+        return float(self.draws.std(ddof=1)) if len(self.draws) > 1 else 0.0
 
     @property
     def median(self) -> float:
@@ -51,6 +64,12 @@ class Quantity:
     def probability_above(self, value: float) -> float:
         """Return the posterior probability of more than `value`."""
         return float(np.mean(self.draws > checks.finite("value", value)))
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __format__(self, spec: str) -> str:
+        return format(self.mean, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)

@@ -1,4 +1,4 @@
-"""The outcome of a new unit when the treatment is set to a range of values."""
+"""The outcome when the treatment is set to a range of values."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def plot_fan(
     mean: FloatArray,
     intervals: Sequence[tuple[float, FloatArray, FloatArray]],
     ax: Axes | None = None,
+    of: str = "of new units",
 ) -> Axes:
     """Draw the outcome's mean and intervals over values of the treatment.
 
@@ -32,6 +33,8 @@ def plot_fan(
         Level, low and high ends, shape (points,) each, of nested intervals, widest first.
     ax
         Matplotlib axes to draw on; by default a new figure.
+    of
+        What the intervals are of, for the legend.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def plot_fan(
     axes = on_axes(ax, 3.2)
     shades = style.SHADES[-len(intervals) :] if intervals else ()
     for (level, low, high), shade in zip(intervals, shades, strict=True):
-        axes.fill_between(x, low, high, color=shade, linewidth=0, label=f"{level:.0%} of new units")
+        axes.fill_between(x, low, high, color=shade, linewidth=0, label=f"{level:.0%} {of}")
     axes.plot(x, mean, color=style.INTERVAL, linewidth=1.8, label="mean")
     axes.margins(x=0)
     name_axis(axes, f"{names[0]} is set to")

@@ -1,0 +1,62 @@
+"""Outcomes of new units under an intervention: of random rows, with the noise that is theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alldags.answers.base import Answer
+from alldags.answers.comparison import Comparison
+from alldags.answers.inner import InnerAnswer
+from alldags.answers.push import Push, PushedRows, blocks
+from alldags.answers.pushed import PushedAnswer, Response
+from alldags.effects.total import TotalEffect
+from alldags.models.mixture import Mixture
+from alldags.typing import FloatArray, IntArray
+
+_ROWS = 64  # random rows of a batch, of which each draw gets one
+
+
+def new_units(
+    answer: Answer, totals: Mixture[TotalEffect], x: float, size: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return outcomes of new units when the treatment is set to `x`, shape (size,).
+
+    A unit is like a random one of the rows asked about: a normal outcome keeps that row's residual, any other is drawn.
+    """
+    assert isinstance(answer, InnerAnswer | PushedAnswer)
+    responses = totals.map(lambda total: Response(total.model, total.span, answer.target))
+    return responses.draw(size, rng, lambda response, count, stream: _units(response, x, count, stream))
+
+
+def _units(response: Response, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+    batches = list(response.batches())
+    shares = np.array([batch.total for batch in batches])
+    found = np.empty(size)
+    picked = rng.choice(len(batches), size, p=shares / shares.sum())
+    for place, batch in enumerate(batches):
+        chosen = np.flatnonzero(picked == place)
+        if chosen.size:
+            found[chosen] = _of_batch(response, batch, x, len(chosen), rng)
+    return found
+
+
+def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: np.random.Generator) -> FloatArray:
+    """Return outcomes of random rows of one batch, shape (size,)."""
+    weight = None if batch.weight is None else batch.weight / batch.weight.sum()
+    rows = rng.choice(batch.count, min(_ROWS, batch.count), p=weight)
+    own = rng.integers(len(rows), size=size)
+    if not response.span.variables:
+        return np.asarray(batch.rows.values[response.outcome][rows][own])
+    samples = response.sample(size, rng)
+    part = response.part_of(batch, rows)
+    route = response.route(samples)
+    moves, mean = part.shifts(route.source, Comparison(x, x)), np.empty(size)
+    for block in blocks(part.count, size, route):
+        mean[block] = _picked(Push(part, samples, route, block).both(*moves)[0], own[block])
+    family = samples[route.target].family
+    return mean if family is None else family.draw(mean, rng.random(size))
+
+
+def _picked(values: FloatArray, rows: IntArray) -> FloatArray:
+    """Return one row of each draw; `values` has shape (rows, draws)."""
+    return np.asarray(values[rows, np.arange(len(rows))])

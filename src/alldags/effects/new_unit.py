@@ -1,0 +1,130 @@
+"""The outcome of a new unit under an intervention, where it is no mixture of normals: by draws, or yes and no."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.effects.outcome import OutcomeDistribution, check_level
+from alldags.notes import Note
+from alldags.typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeDraws:
+    """p(outcome | do(treatment = x)) of a new unit by draws, in the user's units: of a count, or along curves.
+
+    A draw is the outcome of a random one of the rows asked about, with the treatment set to `x`, and with the noise of
+    everything that the treatment may act on.
+
+    Parameters
+    ----------
+    x
+        The value the treatment is set to.
+    draws
+        Shape (draws,).
+    notes
+        What a reader should know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alldags.effects.new_unit import OutcomeDraws
+    >>> visits = OutcomeDraws(1.0, np.array([0.0, 1.0, 1.0, 2.0]))
+    >>> visits.mean, visits.interval(0.5), float(visits.cdf(1.0))
+    (1.0, (0.0, 1.0), 0.75)
+    """
+
+    x: float
+    draws: FloatArray
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Mean of the outcome of a new unit."""
+        return float(self.draws.mean())
+
+    @property
+    def sd(self) -> float:
+        """Its standard deviation."""
+        return float(self.draws.std())
+
+    def cdf(self, y: float | FloatArray) -> FloatArray:
+        """Return the probability of an outcome of at most `y`."""
+        places = np.searchsorted(np.sort(self.draws), np.asarray(y, dtype=float), side="right")
+        return np.asarray(places / len(self.draws))
+
+    def quantile(self, level: float) -> float:
+        """Return the least outcome that a new unit does not exceed with probability `level`."""
+        check_level(level)
+        return float(np.quantile(self.draws, level, method="inverted_cdf"))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds a new unit's outcome with probability `level`."""
+        check_level(level)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def __repr__(self) -> str:
+        noted = "".join(f"; note: {note}" for note in self.notes)
+        return f"OutcomeDraws(do(x = {self.x:g}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"
+
+
+@dataclass(frozen=True, eq=False)
+class YesNoOutcome:
+    """A new unit's yes/no outcome: a one with some probability, which is all there is to know of it.
+
+    Parameters
+    ----------
+    x
+        The value the treatment is set to.
+    probability
+        Of a one, averaged over the rows asked about and over the posterior.
+    notes
+        What a reader should know.
+
+    Examples
+    --------
+    >>> from alldags.effects.new_unit import YesNoOutcome
+    >>> YesNoOutcome(1.0, 0.2)
+    YesNoOutcome(do(x = 1): a one with probability 0.2)
+    >>> round(YesNoOutcome(1.0, 0.2).sd, 3), YesNoOutcome(1.0, 0.01).interval(0.9)
+    (0.4, (0.0, 0.0))
+    """
+
+    x: float
+    probability: float
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The probability."""
+        return self.probability
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of a zero or one."""
+        return math.sqrt(max(self.probability * (1.0 - self.probability), 0.0))
+
+    def cdf(self, y: float | FloatArray) -> FloatArray:
+        """Return the probability of an outcome of at most `y`."""
+        values = np.asarray(y, dtype=float)
+        return np.where(values < 0.0, 0.0, np.where(values < 1.0, 1.0 - self.probability, 1.0))
+
+    def quantile(self, level: float) -> float:
+        """Return 0 or 1, the least that a new unit does not exceed with probability `level`."""
+        check_level(level)
+        return 0.0 if level <= 1.0 - self.probability else 1.0
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval: from 0 to 1, unless one of the two is improbable."""
+        check_level(level)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def __repr__(self) -> str:
+        noted = "".join(f"; note: {note}" for note in self.notes)
+        return f"YesNoOutcome(do(x = {self.x:g}): a one with probability {self.probability:.4g}{noted})"
+
+
+NewUnit = OutcomeDistribution | OutcomeDraws | YesNoOutcome
