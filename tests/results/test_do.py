@@ -88,7 +88,7 @@ def test_a_population_is_less_well_known_than_these_rows(kind):
     assert population.over == "population"
     assert float(population.mean) == pytest.approx(float(sample.mean), abs=6 * sample.mean.sd / math.sqrt(900))
     extra = math.sqrt(population.mean.sd**2 - sample.mean.sd**2)
-    outcome = effect(kind).posterior._table.source().numbers(["y"]).read(0, ROWS)[0]
+    outcome = effect(kind).posterior.workings.table.source().numbers(["y"]).read(0, ROWS)[0]
     most = outcome.std() / math.sqrt(ROWS)
     assert 0.1 * most < extra < 1.6 * most  # the most where lines go through the origin
 
@@ -112,7 +112,7 @@ def test_lines_that_might_have_been_curves_are_the_straight_answer():
     prior = ad.Prior(link=0.0, slab_variance=100.0)
     straight = ad.fit(columns, graph, prior=prior, rng=0).effect("t", "y")
     curved = ad.fit(columns, graph, prior=prior, terms={"y": LINES}, rng=0).effect("t", "y")
-    assert type(curved) is not type(straight)
+    assert type(curved.answer) is not type(straight.answer)
     for x in (-1.0, 0.2, 2.0):
         one, other = straight.do(x), curved.do(x)
         assert float(other.mean) == pytest.approx(float(one.mean), abs=1e-3)
@@ -242,7 +242,7 @@ def test_moments_know_no_rows():
 @pytest.mark.parametrize("options", [{"weights": np.ones(ROWS)}, {"interventions": {"t": np.arange(ROWS) < 50}}])
 def test_rows_that_do_not_count_as_one_are_not_chosen_among(options):
     name = next(iter(options))
-    with pytest.raises(AlldagsError, match=f"over='treated' and {name}= do not go together along straight lines yet"):
+    with pytest.raises(AlldagsError, match=f"over= with chosen rows and {name}= do not go together yet"):
         asked("treated", "t", **options)
     assert asked("population", "t", **options).do(1).mean.sd > asked("sample", "t", **options).do(1).mean.sd
 

@@ -187,9 +187,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"weights": "w"}, "weights="),
         ({"cluster": "w"}, "cluster="),
-        ({"interventions": {"dose": [0, 1, 2]}}, "interventions="),
         ({"missing": "impute"}, "missing='impute'"),
     ],
 )

@@ -34,9 +34,10 @@ def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: C
         one, other = family.mean(low @ slopes), family.mean(high @ slopes)
         sums[0] += one.sum(axis=0) if weight is None else weight @ one
         sums[1] += other.sum(axis=0) if weight is None else weight @ other
-        other -= one
+        if not comparison.is_level:
+            other -= one
         sums[3] += np.einsum("nd,nd->d", other, other) if weight is None else weight @ (other * other)
-    sums[2] = sums[1] - sums[0]
+    sums[2] = sums[0] if comparison.is_level else sums[1] - sums[0]
     return sums
 
 

@@ -131,11 +131,14 @@ def _closed_target(workings: Workings, question: Question) -> Target | None:
 
 
 def _rows(workings: Workings) -> RowTable:
-    """Return the rows of all variables, or say that there are none to choose from."""
-    if workings.data.table is not None:
-        return workings.data.table
-    opened = workings.table
-    found = None if opened is None else opened.rows(workings.data.pooled.names)
+    """Return the rows of all variables, or say that there are none to choose from, or that they do not count alike."""
+    opened, others = workings.table, "use over='sample' or over='population'"
+    found = workings.data.table
+    if found is None and opened is not None:
+        found = opened.rows(workings.data.pooled.names)
     if found is None:
-        raise AlldagsError("over= chooses among rows, and there are none here; give fit the table itself")
+        raise AlldagsError(f"over= chooses among rows, and there are only moments of them here; {others}")
+    said = [] if opened is None else [name for name in opened.options if name in ("weights=", "interventions=")]
+    if said:
+        raise AlldagsError(f"over= with chosen rows and {said[0]} do not go together yet; {others}")
     return found

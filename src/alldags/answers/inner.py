@@ -132,23 +132,34 @@ class Change:
         return np.asarray(self.unit * self.of(rows) @ theta.T)
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        theta, intercept, _ = self.node.over_columns.draw(size, rng)
-        return np.asarray(self.node.found.center + self.unit * (intercept + theta @ self._mean_at(x)))
+        """Return draws of the mean outcome over the rows when the treatment is set to `x`: each keeps its residual."""
+        theta, _, _ = self.node.over_columns.draw(size, rng)
+        outcome, change, spread = self._moved_to(x)
+        value = outcome + self.unit * theta @ change
+        if self.question.is_population:
+            value = value + rng.standard_normal(size) * np.sqrt(self._unit_variance(theta, spread))
+        return np.asarray(value)
+
+    def _unit_variance(self, theta: FloatArray, spread: FloatArray) -> FloatArray:
+        """Return the variance over rows of their outcomes, over their number, shape (draws,)."""
+        both = np.column_stack([np.ones(len(theta)), self.unit * theta])
+        return np.asarray(np.maximum(np.einsum("di,di->d", both @ spread, both), 0.0) / (self.target.count + 1.0))
 
     def level_mean(self, x: float) -> float:
-        """Return its posterior mean, given that the treatment is a cause at all."""
-        over = self.node.over_columns
-        return float(self.node.found.center + self.unit * (over.mean_intercept + over.mean_present @ self._mean_at(x)))
+        """Return its posterior mean."""
+        outcome, change, _ = self._moved_to(x)
+        return outcome + self.unit * float(change @ self.node.over_columns.mean)
 
-    def _mean_at(self, x: float) -> FloatArray:
-        """Return the mean of the columns over the rows with the treatment set to `x`, shape (k,)."""
+    def _moved_to(self, x: float) -> tuple[float, FloatArray, FloatArray]:
+        """Return the rows' mean outcome, the mean change of their columns (k,), and the covariance of both (k + 1,)."""
         columns, name = self.node.over_columns.columns, self.question.treatment
-        total, count = np.zeros(len(columns)), 0
+        parts = []
         for rows in self.rows():
-            total += columns.of(rows.put({name: np.full(rows.count, x)})).sum(axis=0)
-            count += rows.count
-        return total / count
+            change = columns.of(rows.put({name: np.full(rows.count, x)})) - columns.of(rows)
+            parts.append(np.column_stack([rows.values[self.question.outcome], change]))
+        both = np.concatenate(parts)
+        mean = both.mean(axis=0)
+        return float(mean[0]), mean[1:], np.cov(both, rowvar=False, bias=True)
 
 
 class InnerAnswer:
@@ -249,7 +260,7 @@ class InnerAnswer:
         return self.changes.draw(size, rng, lambda change, count, stream: change.level(x, count, stream))
 
     def level_mean(self, x: float) -> float:
-        """Return its posterior mean, given that the treatment is a cause at all."""
+        """Return its posterior mean."""
         return self.changes.average(lambda change: change.level_mean(x))
 
 

@@ -46,7 +46,8 @@ class Outcomes:
     low, high
         Shape (draws,).
     spread
-        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,).
+        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,); where
+        both values are the same, of the outcome itself.
     """
 
     low: FloatArray
@@ -146,7 +147,7 @@ class Response:
             moves = rows.shifts(route.source, comparison)
             for block in blocks(rows.count, size, route):
                 low, high = Push(rows, samples, route, block).both(*moves)
-                gap = high - low
+                gap = low if comparison.is_level else high - low
                 parts = (low, high, gap, gap**2)
                 sums[:, block] += np.array([rows.sums(part) for part in parts])
         low, high, gap, square = sums / total
@@ -381,4 +382,7 @@ class PushedAnswer:
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""
-        return self.push(size, rng, Comparison(x, x)).low
+        found = self.push(size, rng, Comparison(x, x))
+        if not self.question.is_population:
+            return found.low
+        return np.asarray(found.low + np.sqrt(found.spread) * rng.standard_normal(size))

@@ -13,7 +13,7 @@ from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
 from alldags.typing import FloatArray, IntArray
 
-_ROWS = 64  # random rows of a batch, of which each draw gets one
+_ROWS = 512  # of a batch, of which each draw gets one; of more a random part
 
 
 def new_units(
@@ -42,9 +42,11 @@ def _units(response: Response, x: float, size: int, rng: np.random.Generator) ->
 
 def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: np.random.Generator) -> FloatArray:
     """Return outcomes of random rows of one batch, shape (size,)."""
-    weight = None if batch.weight is None else batch.weight / batch.weight.sum()
-    rows = rng.choice(batch.count, min(_ROWS, batch.count), p=weight)
-    own = rng.integers(len(rows), size=size)
+    weight = np.ones(batch.count) if batch.weight is None else batch.weight
+    rows = np.arange(batch.count)
+    if batch.count > _ROWS:
+        rows, weight = rng.choice(batch.count, _ROWS, p=weight / weight.sum()), np.ones(_ROWS)
+    own = rng.choice(len(rows), size, p=weight / weight.sum())
     if not response.span.variables:
         return np.asarray(batch.rows.values[response.outcome][rows][own])
     samples = response.sample(size, rng)

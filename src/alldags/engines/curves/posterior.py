@@ -187,18 +187,6 @@ class CurvedColumns:
         total = sum(weight * (self._offset + spread @ fit.mean) for weight, fit, spread in self._parts)
         return np.asarray(self._unit * self._there * total)
 
-    @property
-    def mean_present(self) -> FloatArray:
-        """The same, given that the treatment is a cause at all, shape (columns,)."""
-        return np.asarray(self.mean / np.where(self._there > 0.0, self._there, 1.0))
-
-    @cached_property
-    def mean_intercept(self) -> float:
-        """Posterior mean of the intercept, of the first arm if there are two."""
-        means = (Draws(fit.mean[None], np.zeros(1), np.ones(1)) for _, fit, _ in self._parts)
-        parts = zip(self._parts, means, strict=True)
-        return self._unit * sum(w * float(self.found.intercept(fit, mean, 0)[0]) for (w, fit, _), mean in parts)
-
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return coefficients (size, columns), intercepts and noise variances (size,) each, in working units."""
         counts = rng.multinomial(size, [weight for weight, *_ in self._parts])
