@@ -109,3 +109,12 @@ def test_saved_notes_keep_their_severity(tmp_path):
 
 def test_the_schema_knows_the_severities():
     assert tuple(ad.json_schema()["$defs"]["note"]["properties"]["severity"]["enum"]) == records.SEVERITIES
+
+
+def test_whoever_asked_for_curves_is_not_told_to_ask_for_them():
+    rng = np.random.default_rng(0)
+    columns = table(y=table()["x"] ** 2 + 0.1 * rng.standard_normal(ROWS))
+    told = ad.fit(columns, GRAPH, rng=0).effect("x", "y").notes
+    assert any("see fit(..., terms='auto')" in note for note in told)
+    followed = ad.fit(columns, GRAPH, terms="auto", rng=0).effect("x", "y").notes
+    assert not any("terms='auto'" in note for note in followed)

@@ -52,7 +52,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     ):
         return {}
     graph = posterior.graphs[0]
-    others = {*data.families, *data.heavy, *(name for block in graph.blocks for name in block)}
+    others = {*data.families, *data.heavy, *data.curved, *(name for block in graph.blocks for name in block)}
     children = set(effect.workings.reached) - others
     source = table.source() if children else None
     if source is None or isinstance(source, MomentsSource):
