@@ -120,6 +120,7 @@ class CurvedEffect(Effect):
 
     measure = "mean"
     has_paths = False
+    _has_mediators = False
 
     @property
     def has_influence(self) -> bool:  # type: ignore[override]
@@ -323,7 +324,10 @@ class CurvedEffect(Effect):
     def _direct(self, name: str) -> DirectCurves:
         if not isinstance(self._curves, DirectCurves):
             between = ", ".join(self._span.reached[:-1])
-            raise AlldagsError(f"{name} needs an effect that is not by way of other variables ({between})")
+            raise AlldagsError(
+                f"{name} needs an effect that is not by way of other variables ({between}); see by(rows) for how it "
+                "differs between rows, or fit without terms"
+            )
         return self._curves
 
     def curve(self, values: Sequence[float | str], level: float = 0.95) -> Table:

@@ -53,6 +53,13 @@ if TYPE_CHECKING:
 
 _DRAWS = 20_000  # behind intervals and probabilities
 _OF_CURVES = frozenset({"by", "modifiers", "curve", "plot_rows", "plot_curve"})
+_OF_RISKS = frozenset({"risks", "risk_ratio", "odds_ratio", "log_odds", "log_rate"})
+_ELSEWHERE = {
+    "between": "between() is of effects that differ between rows, and compares two values: use contrast(start, stop)",
+    "nodes": "nodes are the regressions with curves that an effect runs through; for others see coefficients()",
+    "structures": "structures are ways in which an effect along curves may differ between rows; see fit(terms='auto')",
+    "straight_line": "straight_line is of effects that are no straight lines; this one is: use the effect itself",
+}
 _PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
@@ -651,6 +658,7 @@ class Effect:
     measure = ""
     has_paths = True  # whether the effect is a sum of products along paths
     has_influence = True  # whether `edge_influence` can be asked
+    _has_mediators = True  # whether `mediators` can be
 
     def _summary_fields(self, level: float) -> dict[str, Any]:
         """Return fields of the summary that this kind of effect has beside those of all."""
@@ -741,12 +749,17 @@ class Effect:
     if not TYPE_CHECKING:  # type checkers know what there is
 
         def __getattr__(self, name: str) -> Any:
-            """Say where to find what only effects that differ between rows have."""
+            """Say where to find what only other kinds of effect have."""
             if name in _OF_CURVES:
-                raise AttributeError(f"{name}() is about effects that bend or differ between rows: {self._no_curves}")
+                raise AttributeError(f"{name} is about effects that bend or differ between rows: {self._no_curves}")
+            if name in _OF_RISKS:
+                raise AttributeError(f"{name} is about a yes/no outcome or a count: {self._no_risks}")
+            if name in _ELSEWHERE:
+                raise AttributeError(_ELSEWHERE[name])
             return object.__getattribute__(self, name)  # raises, in its own words
 
     _no_curves = "this one is the same straight line for all; fit with terms='auto' to look for others"
+    _no_risks = "effects on other numbers are differences of means; fit with families={...} to say that it is one"
 
     # -- what the package maketables asks for --------------------------------------------------------------------------
 

@@ -43,6 +43,8 @@ def computed_words(effect: Effect) -> str:
 class LinkEffect(Effect):
     """A total effect on the log-odds of a yes/no outcome, or on the log rate of a count."""
 
+    _no_risks = "this is the effect on the scale of its regression; ask for it of the effect itself"
+
     @property
     def _models(self) -> Mixture[FittedGraph]:
         return self.posterior._linked_models(self.treatment)
@@ -83,6 +85,8 @@ class LinkEffect(Effect):
 
 class StraightEffect(Effect):
     """The effect under straight lines through all children."""
+
+    _no_risks = "this is the straight line through it; ask for it of the effect itself"
 
     @cached_property
     def _unit(self) -> float:

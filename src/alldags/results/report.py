@@ -57,7 +57,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         edges=tuple(_edge_facts(effect)),
         several=len(effect._models.items) > 1,
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and effect.has_paths else (),
-        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if effect.has_paths else (),
+        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if effect._has_mediators else (),
         regressions=_regressions(effect, summary),
         origin=_origin(effect),
         graph_file=("TOML", format_graph(graph, "toml")),

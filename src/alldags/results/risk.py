@@ -128,16 +128,20 @@ class RiskEffect(Effect):
     def standardized(self, level: float = 0.95) -> Contrast:
         """Refused: a difference of risk has no other unit."""
         del level
+        if not self.has_paths:
+            raise AlldagsError(
+                "an effect through a yes/no variable or a count has no one size per standard deviation; use "
+                "contrast(start, stop)"
+            )
         raise AlldagsError(
-            "a difference of risk is not standardized; effect.log_odds.standardized() is on the log-odds"
+            "a difference of risk is not standardized; use effect.log_odds.standardized(), on the log-odds"
         )
 
     @property
     def direct(self) -> DirectEffect:
         """Refused: a difference of risk is no sum of a direct and an indirect part; see `mediators`."""
-        raise AlldagsError(
-            "a difference of risk is no sum of direct and mediated parts; see mediators(), or effect.log_odds.direct"
-        )
+        other = ", or effect.log_odds.direct" if self.has_paths else ""
+        raise AlldagsError(f"an effect through rows is no sum of direct and mediated parts; see mediators(){other}")
 
     _no_curves = "for a yes/no outcome or a count ask for the rows that you mean, posterior.effect(..., over=rows)"
 
@@ -314,13 +318,13 @@ class RiskEffect(Effect):
     def odds_ratio(self) -> Quantity:
         """Marginal odds ratio of the two risks; it is not the exponential of a coefficient."""
         if self.measure != "risk":
-            raise AlldagsError(f"an odds ratio needs a yes/no outcome, {self.outcome!r} is none")
+            raise AlldagsError(f"an odds ratio needs a yes/no outcome, {self.outcome!r} is none; use effect.mean")
         low, high = self._outcomes.low, self._outcomes.high
         return Quantity(high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
 
     def _check_ratio(self, name: str) -> None:
         if self.measure == "mean":
-            raise AlldagsError(f"{name} needs a yes/no outcome or a count, {self.outcome!r} is neither")
+            raise AlldagsError(f"{name} needs a yes/no outcome or a count, {self.outcome!r} is none: use effect.mean")
 
     @cached_property
     def log_odds(self) -> LinkEffect:
@@ -330,7 +334,9 @@ class RiskEffect(Effect):
         """
         self._check_normal_mediators()
         if self.measure == "mean":
-            raise AlldagsError(f"{self.outcome!r} is neither yes/no nor a count")
+            raise AlldagsError(
+                f"log_odds needs an outcome that is yes/no or a count, {self.outcome!r} is neither: use effect.mean"
+            )
         return LinkEffect(self.posterior, self.treatment, self.outcome, over=self._over)
 
     @property
@@ -339,9 +345,23 @@ class RiskEffect(Effect):
         return self.log_odds
 
     def _check_normal_mediators(self) -> None:
-        names = sorted({name for response in self._responses.items for name in response.mediators})
-        if names:
-            raise AlldagsError(_MIXED.format(names=", ".join(names)))
+        if self._mixed:
+            raise AlldagsError(_MIXED.format(names=", ".join(self._mixed)))
+
+    @cached_property
+    def _mixed(self) -> tuple[str, ...]:
+        """The variables between treatment and outcome that are not normal."""
+        return tuple(sorted({name for response in self._responses.items for name in response.mediators}))
+
+    @property
+    def has_paths(self) -> bool:  # type: ignore[override]
+        """Whether the effect is a sum of products along paths on the scale of the outcome's regression."""
+        return self.measure != "mean" and not self._mixed
+
+    @property
+    def has_influence(self) -> bool:  # type: ignore[override]
+        """Whether `edge_influence` can be asked: of a single graph, and an engine that averages over parent sets."""
+        return self._samples is not None and self._has_structure
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -361,10 +381,12 @@ class RiskEffect(Effect):
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first."""
         if self._samples is None:
-            raise AlldagsError("edge_influence of risks needs a single candidate graph")
+            raise AlldagsError(
+                "edge_influence() of an effect through rows needs a single candidate graph: fit with one at a time"
+            )
         if not self._has_structure:
             raise AlldagsError(
-                "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
+                "edge_influence needs an engine that averages over parent sets; use engine='auto' or 'exact'"
             )
         return influence_of_edges(self._outcomes.difference, self._samples, self.mean, self.sd)
 
