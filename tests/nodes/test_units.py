@@ -205,7 +205,7 @@ def test_several_graphs_weights_clusters_and_interventions():
     [
         (lambda p: p.effect("site", "y"), AlldagsError, "treatment 'site' is a category with 4 levels"),
         (lambda p: p.effect("x", "site"), AlldagsError, "outcome 'site' is a category"),
-        (lambda p: p.effect("x", "y").do(0).new_unit, AlldagsError, "its 'site', a category that may act on 'y'"),
+        (lambda p: p.effect("x", "y").do(0).new_unit, AlldagsError, "on 'site', a category that may act on 'y'"),
         (lambda p: p.effect("x", "y").sensitivity(), AlldagsError, "'site' is a category, and sensitivity"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_category_among_the_covariates_is_no_obstacle_to_the_mean():
     share = columns["t"].mean()
     assert float(at.mean) == pytest.approx(columns["y"].mean() + found.mean * (1 - share), rel=1e-12)
     assert at.mean.sd == pytest.approx(found.sd * (1 - share), rel=1e-12)
-    with pytest.raises(AlldagsError, match=r"a new unit's outcome depends on its 'site', .* ask for do\(x\).mean"):
+    with pytest.raises(AlldagsError, match=r"a new unit's outcome depends on 'site', .* ask for do\(x\).mean"):
         at.new_unit  # noqa: B018
     assert "mean of y" in repr(at)
 

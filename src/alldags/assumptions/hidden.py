@@ -83,7 +83,7 @@ def checked_hits(effect: ExaminedEffect, hits: Iterable[str] | None) -> tuple[st
     if not spans:
         raise AlldagsError(
             f"no candidate path leads from {treatment!r} to {outcome!r}: the effect is zero by assumption, whatever is "
-            "hidden"
+            "hidden; add the edges of a path if one is possible"
         )
     allowed = [name for name in spans[0].variables if all(name in span.places for span in spans)]
     for name in given:

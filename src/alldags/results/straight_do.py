@@ -69,19 +69,19 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
 
 
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> OutcomeDistribution:
-    _check_no_category(effect, "a new unit's outcome")
+    _check_no_category(effect, "a new unit's outcome", "ask for do(x).mean, the mean over rows, or ")
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
 
 
-def _check_no_category(effect: Effect, what: str) -> None:
+def _check_no_category(effect: Effect, what: str, instead: str = "") -> None:
     """Refuse to say where a unit is if a category, which has no mean, may act on its outcome."""
     for name in effect.posterior.workings.data.categories:
         if any(name in model.graph.ancestors(effect.outcome) for model in effect.workings.models.items):
             raise AlldagsError(
-                f"{what} depends on its {name!r}, a category that may act on {effect.outcome!r} and has no mean: ask "
-                "for do(x).mean, the mean over rows, or make 0/1 columns of its levels"
+                f"{what} depends on {name!r}, a category that may act on {effect.outcome!r} and has no mean: "
+                f"{instead}make 0/1 columns of its levels"
             )
 
 
@@ -192,7 +192,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
-    _check_no_category(effect, "with experiments, the mean outcome")
+    _check_no_category(effect, "the mean outcome where rows were set from outside")
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)

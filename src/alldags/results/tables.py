@@ -85,7 +85,7 @@ def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Tab
     """Return what each uncertain edge does to the answer, most informative first."""
     influences = edge_influences(totals)
     if influences is None:
-        raise AlldagsError("edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'")
+        raise AlldagsError("edge_influence needs an engine that averages over parent sets; use engine='auto'")
     pairs = [(item, _influence_row(item, unit, sd)) for item in influences]
     pairs.sort(key=lambda pair: -pair[1][6])
     names = (

@@ -39,10 +39,7 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
     """
     given, values = summary.given_effect, draws[draws != 0.0]
     if given is None or len(values) < 2 or values.std() == 0.0:
-        raise AlldagsError(
-            f"there is no effect of {summary.treatment!r} on {summary.outcome!r} to draw: it is too improbable, "
-            "or the engine has no notion of a graph; use effect.plot()"
-        )
+        raise AlldagsError(f"{_why_not(summary)}; use effect.plot()")
     axes = on_axes(ax, 3.0)
     grid, density = smooth_density(values)
     axes.fill_between(grid, density, color=style.EFFECT, alpha=0.25, linewidth=0)
@@ -65,3 +62,13 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
     legend_below(axes)
     result: Axes = axes
     return result
+
+
+def _why_not(summary: EffectSummary) -> str:
+    """Say why there is nothing to draw given that there is an effect."""
+    of, none = f"an effect of {summary.treatment!r} on {summary.outcome!r}", summary.probability_no_path
+    if none is None:
+        return f"whether there is {of} was not asked: the engine has no notion of a graph"
+    if none == 0.0:
+        return f"that there is {of} is certain, so that the effect itself is what would be drawn"
+    return f"there is no effect to draw: {of} is too improbable"
