@@ -643,7 +643,9 @@ class Effect:
         """
         self._require("log_odds")
         if self.outcome not in self.posterior.workings.data.families:
-            raise AlldagsError(f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds")
+            raise AlldagsError(
+                f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
+            )
         return self._asking(replace(self._question, on_link=True, comparison=STEP))
 
     @property

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def risk_ratio(effect: Effect) -> Quantity:
     """Return the ratio of the two mean outcomes, which must be risks or mean counts."""
     if effect.measure not in ("risk", "rate"):
-        raise AlldagsError(f"risk_ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here")
+        raise AlldagsError(
+            f"risk_ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here; use the difference"
+        )
     low, high = effect.answer.levels
     return Quantity(high / np.maximum(low, 1e-300))
 
@@ -24,6 +26,6 @@ def risk_ratio(effect: Effect) -> Quantity:
 def odds_ratio(effect: Effect) -> Quantity:
     """Return the ratio of the odds of the two risks."""
     if effect.measure != "risk":
-        raise AlldagsError(f"an odds ratio needs a yes/no outcome, {effect.outcome!r} is none here")
+        raise AlldagsError(f"an odds ratio needs a yes/no outcome, {effect.outcome!r} is none here; use the difference")
     low, high = effect.answer.levels
     return Quantity(high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
