@@ -14,8 +14,9 @@ import alldags as ad
 from alldags.answers import push
 from alldags.answers.comparison import STEP, Comparison
 from alldags.answers.forward import is_linear
-from alldags.answers.pushed import PushedAnswer, Response
+from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Target
+from alldags.answers.response import Response
 from naive import pushes
 
 EXAMPLE = ad.datasets.example()

@@ -11,7 +11,8 @@ from scipy.special import expit
 import alldags as ad
 from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample
-from alldags.answers.pushed import PushedAnswer, Response
+from alldags.answers.pushed import PushedAnswer
+from alldags.answers.response import Response
 
 ORDER = ("c", "x", "m", "b", "y")
 TRUTH = {

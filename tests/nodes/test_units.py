@@ -265,10 +265,6 @@ def test_meetings_that_are_refused_by_name():
         ad.fit(columns, GRAPH, rng=0, missing="impute")
     with pytest.raises(AlldagsError, match="its place in the order is open"):
         ad.fit(columns, ad.CandidateGraph.from_tiers([["a", "site"], ["y"]], within=0.5), rng=0)
-    with pytest.raises(DataError, match="categories and yes/no or count outcomes"):
-        ad.fit(columns | {"y": (columns["y"] > 0) * 1.0}, GRAPH, rng=0, families={"y": "bernoulli"})
-    yes_no = ad.fit(columns | {"y": (columns["y"] > 0) * 1.0}, GRAPH, rng=0).effect("x", "y")
-    assert any("straight lines were used: categories" in note for note in yes_no.notes)
     with pytest.raises(DataError, match="interventions= names 'site', which is a category"):
         ad.fit(columns, GRAPH, rng=0, interventions={"site": np.arange(ROWS) < 5})
 

@@ -156,7 +156,7 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
     y = 0.5 * m + 0.5 * x + 0.1 * c + rng.normal(size=300)
     graph = ad.CandidateGraph.from_tiers([["c"], ["x"], ["m", "y"]], probability=0.3, within=[None, None, 0.5])
     posterior = ad.fit({"c": c, "x": x, "m": m, "y": y}, graph, rng=0)
-    model = posterior.effect("x", "y")._models.items[0]
+    model = posterior.effect("x", "y").workings.models.items[0]
     for child in ("m", "y"):
         margin = model.margin(child)
         raised = dict(zip(margin.parents, margin.raised, strict=True))

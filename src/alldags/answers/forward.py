@@ -14,7 +14,7 @@ import numpy as np
 
 from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample, Samples
-from alldags.answers.pushed import Response
+from alldags.answers.response import Response
 from alldags.typing import FloatArray
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample, Samples
-from alldags.answers.pushed import Response
+from alldags.answers.response import Response
 from alldags.effects.influence import EdgeInfluence
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 
-from alldags.answers.at_once import goes_at_once, sums_at_once
 from alldags.answers.closed import STRAIGHT_ONLY
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
-from alldags.answers.nodes import Samples, sample_nodes
-from alldags.answers.push import Push, PushedRows, blocks
+from alldags.answers.forward import forward_mean, is_linear
+from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
-from alldags.answers.route import Route, route_of
+from alldags.answers.response import Outcomes, Response
 from alldags.columns.base import RowValues
-from alldags.columns.rows import Rows
-from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
-from alldags.engines.curves.posterior import CurvedPosterior
-from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import FloatArray
 
 MIXED = (
     "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
@@ -35,163 +29,6 @@ _LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000  # draws; the last where nodes on t
 _PAIRS = 600  # pairs of draws behind the share of the graph in the spread
 MOST_ROWS = 20_000  # that are pushed; of more a random part
 MOST_BENT_ROWS = 10_000  # the same where nodes on the way bend
-
-
-@dataclass(frozen=True, eq=False)
-class Outcomes:
-    """Mean outcome over the rows under two values of the treatment, in the user's units.
-
-    Parameters
-    ----------
-    low, high
-        Shape (draws,).
-    spread
-        Variance over rows of what the treatment does to the outcome, divided by their number, shape (draws,); where
-        both values are the same, of the outcome itself.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    spread: FloatArray
-
-    @property
-    def difference(self) -> FloatArray:
-        """Effect of the contrast, shape (draws,)."""
-        return self.high - self.low
-
-    def stacked(self) -> FloatArray:
-        """Return the three as one array, shape (3, draws)."""
-        return np.array([self.low, self.high, self.spread])
-
-
-@dataclass(frozen=True, eq=False)
-class Response:
-    """How the outcome of one fitted model responds to its treatment.
-
-    Parameters
-    ----------
-    model
-        The fitted graph.
-    span
-        From treatment to outcome; empty without candidate path.
-    target
-        The rows.
-    seed
-        Of the uniform numbers that are common to all draws.
-    """
-
-    model: FittedGraph
-    span: Span
-    target: Target
-    seed: int = 0
-
-    @property
-    def not_normal(self) -> tuple[str, ...]:
-        """The nodes between treatment and outcome that are not normal."""
-        return tuple(name for name in self.span.reached[:-1] if name in self.model.data.families)
-
-    def sample(self, size: int, rng: np.random.Generator) -> Samples:
-        """Draw every node of the span."""
-        return sample_nodes(self.model, self.span.reached, size, rng)
-
-    def route(self, samples: Samples, frozen: str | None = None, drawn: bool = False) -> Route:
-        """Return where a push has to stop; values of stops are drawn where one is frozen."""
-        scale = {name: self.model.data.scale_of(name) for name in self.span.variables}
-        return route_of(self.span.variables, samples, scale, frozen=frozen, drawn=drawn or frozen is not None)
-
-    @property
-    def outcome(self) -> str:
-        """Name of the outcome, which the span does not have without a path."""
-        return self.span.variables[-1] if self.span.variables else self.target.outcome
-
-    def drawn(self, comparison: Comparison, size: int, rng: np.random.Generator) -> Outcomes:
-        """Return the mean outcomes of new draws; of a model without a path, those of the rows as they are."""
-        if self.span.variables:
-            return self.outcomes(self.sample(size, rng), comparison)
-        mean = float(np.mean([rows.sums(rows.rows.values[self.outcome][:, None])[0] for rows in self.batches()]))
-        mean /= float(np.mean([rows.total for rows in self.batches()]))
-        return Outcomes(np.full(size, mean), np.full(size, mean), np.zeros(size))
-
-    def part_of(self, batch: PushedRows, places: IntArray) -> PushedRows:
-        """Return some rows of a batch, in any order and any number of times."""
-        values = {name: column[places] for name, column in batch.rows.values.items()}
-        folds = {name: fold[places] for name, fold in batch.folds.items()}
-        uniforms = {name: uniform[places] for name, uniform in batch.uniforms.items()}
-        return PushedRows(RowValues(values), self.model.data, uniforms, None, folds)
-
-    def outcomes(
-        self, samples: Samples, comparison: Comparison, frozen: str | None = None, drawn: bool = False
-    ) -> Outcomes:
-        """Return the mean outcomes of all draws.
-
-        Parameters
-        ----------
-        samples
-            Draws of all nodes of the span.
-        comparison
-            Two values of the treatment.
-        frozen
-            A mediator that stays as it is under the low value.
-        drawn
-            Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
-            under both values of the treatment; so it is, too, where one is frozen, or there are many.
-        """
-        size = next(iter(samples.values())).size
-        route = self.route(samples, frozen, drawn)
-        sums, total, count = np.zeros((4, size)), 0.0, 0
-        for rows in self.batches():
-            total, count = total + rows.total, count + rows.count
-            if goes_at_once(route, samples):
-                sums += sums_at_once(rows, samples, route, comparison)
-                continue
-            moves = rows.shifts(route.source, comparison)
-            for block in blocks(rows.count, size, route):
-                low, high = Push(rows, samples, route, block).both(*moves)
-                gap = low if comparison.is_level else high - low
-                parts = (low, high, gap, gap**2)
-                sums[:, block] += np.array([rows.sums(part) for part in parts])
-        low, high, gap, square = sums / total
-        return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
-
-    def batches(self) -> Iterator[PushedRows]:
-        """Yield the rows that are asked about."""
-        start, chosen = 0, self.target.chosen
-        for rows in Rows(self.target.table).batches():
-            stop = start + rows.count
-            kept = slice(None) if chosen is None else chosen[start:stop]
-            folds = {name: fold[start:stop][kept] for name, fold in self._folds.items()}
-            part = rows if chosen is None else rows.taken(chosen[start:stop])
-            start = stop
-            if part.count:
-                yield self.pushed_rows(part, stop, self.target.weight(part.values), folds)
-
-    @cached_property
-    def _folds(self) -> dict[str, IntArray]:
-        """For each node with learned columns, the part of the data that each row belongs to."""
-        nodes = {name: self.model.node(name) for name in self.span.reached}
-        return {name: node.found.spec.rows.folds() for name, node in nodes.items() if isinstance(node, CurvedPosterior)}
-
-    def pushed_rows(
-        self,
-        rows: RowValues,
-        start: int,
-        weight: FloatArray | None = None,
-        folds: Mapping[str, IntArray] | None = None,
-    ) -> PushedRows:
-        """Return rows with the uniform numbers of stops; `start` tells batches apart."""
-        stream = np.random.default_rng([self.seed, start])
-        uniforms = {name: stream.random(rows.count) for name in self.not_normal}
-        return PushedRows(rows, self.model.data, uniforms, weight, folds or {})
-
-    def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
-        """Return what the treatment does to each row in each draw, shape (draws, rows)."""
-        size = next(iter(samples.values())).size
-        route, own = self.route(samples), self.pushed_rows(rows, 0)
-        moves, found = own.shifts(route.source, comparison), np.empty((size, rows.count))
-        for block in blocks(rows.count, size, route):
-            low, high = Push(own, samples, route, block).both(*moves)
-            found[block] = (high - low).T
-        return found
 
 
 class PushedAnswer:
@@ -314,8 +151,6 @@ class PushedAnswer:
     @cached_property
     def _controlled(self) -> tuple[float, float]:
         """Posterior mean and its Monte-Carlo error."""
-        from alldags.answers.forward import forward_mean, is_linear
-
         if self.samples is not None and is_linear(self.responses.items[0]):
             mean, error = forward_mean(self.responses.items[0], self.samples, self.question.comparison)
         else:

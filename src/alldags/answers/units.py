@@ -8,7 +8,8 @@ from alldags.answers.base import Answer
 from alldags.answers.comparison import Comparison
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.push import Push, PushedRows, blocks
-from alldags.answers.pushed import PushedAnswer, Response
+from alldags.answers.pushed import PushedAnswer
+from alldags.answers.response import Response
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
 from alldags.typing import FloatArray, IntArray

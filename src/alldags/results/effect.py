@@ -122,7 +122,7 @@ class Effect:
 
     @cached_property
     def workings(self) -> EffectWorkings:
-        """What the answer is computed from: for the package's own rooms, its names may change."""
+        """What the answer is computed from, for the package's own rooms; its names may change."""
         behind = self.posterior.workings
         models = models_for(behind, self._question)
         return EffectWorkings(self.treatment, self.outcome, models, unit_of(behind, self._question))
@@ -133,7 +133,7 @@ class Effect:
 
     @cached_property
     def answer(self) -> Answer:
-        """How it is computed: for the package's own rooms, its names may change."""
+        """How it is computed, for the package's own rooms; its names may change."""
         behind = self.posterior.workings
         return choose(behind, self._question, self._totals, worth=self._set_draws, most=self._most_draws)
 
@@ -532,7 +532,7 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         >>> round(float(ten.mean), 1), round(ten.mean.sd, 2)
-        (40.9, 0.31)
+        (40.9, 1.02)
         >>> ten.new_unit
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """
@@ -610,8 +610,9 @@ class Effect:
 
     @property
     def measure(self) -> str:
-        """What the effect is a difference of: ``"risk"``, ``"rate"`` (mean counts), ``"mean"`` of what bends, or
-        ``"log-odds"``, ``"log rate"``; empty for a straight line.
+        """What the effect is a difference of, empty for a straight line.
+
+        ``"risk"``, ``"rate"`` (mean counts), ``"mean"`` of what bends, ``"log-odds"`` or ``"log rate"``.
         """
         family = None if self._question.straight else self.posterior.workings.data.families.get(self.outcome)
         if family is not None and self.workings.reached:
@@ -637,7 +638,7 @@ class Effect:
 
     @cached_property
     def log_odds(self) -> Effect:
-        """The total effect on the log-odds (of a count, the log rate): exact moments, paths and all.
+        """The total effect on the log-odds (of a count, the log rate), with exact moments, paths and all.
 
         Only where all variables between treatment and outcome are normal.
         """

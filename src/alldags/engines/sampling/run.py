@@ -255,7 +255,7 @@ def _stretches(batches: int) -> Iterator[tuple[int, int]]:
         begin = time.perf_counter()
         yield first, min(first + size, batches)
         first += size
-        share = (time.perf_counter() - begin) / STRETCH
+        share = (time.perf_counter() - begin) / max(STRETCH, 1e-9)
         size *= 8 if share < 1 / 16 else 2 if share < 1 / 2 else 1
 
 
