@@ -751,7 +751,7 @@ class Effect:
         def __getattr__(self, name: str) -> Any:
             """Say where to find what only other kinds of effect have."""
             if name in _OF_CURVES:
-                raise AttributeError(f"{name} is about effects that bend or differ between rows: {self._no_curves}")
+                raise AttributeError(f"{name}() is about effects that bend or differ between rows: {self._no_curves}")
             if name in _OF_RISKS:
                 raise AttributeError(f"{name} is about a yes/no outcome or a count: {self._no_risks}")
             if name in _ELSEWHERE:
