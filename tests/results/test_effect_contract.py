@@ -227,7 +227,7 @@ WITHOUT = {  # questions that take seconds, and that a study of the same kind is
     "experiments, hidden cause": REFITS - {"over"},
     "hidden cause": {"stability", "placebo"},
     "clusters": {"stability", "report", "over"},
-    **dict.fromkeys(("curve", "curve of a dose", "count mediator", "yes/no outcome, several graphs"), {"stability"}),
+    **{key: {"stability"} for key in ("curve", "curve of a dose", "count mediator", "yes/no outcome, several graphs")},
     "curve through a mediator": {"stability", "placebo"},
 }
 

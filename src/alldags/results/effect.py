@@ -483,7 +483,7 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
         >>> round(float(ten.mean), 1), round(ten.mean.sd, 2)
-        (40.9, 0.31)
+        (40.9, 1.02)
         >>> ten.new_unit
         OutcomeDistribution(do(x = 10): mean 40.91, sd 10.54)
         """

@@ -33,7 +33,7 @@ class Intervention:
     >>> study = ad.datasets.example()
     >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
     >>> ten
-    Intervention(do(smoking = 10): mean of risk 40.91, sd 0.3077)
+    Intervention(do(smoking = 10): mean of risk 40.91, sd 1.02)
     >>> round(float(ten.mean), 1), round(ten.new_unit.sd, 1)
     (40.9, 10.5)
     """
