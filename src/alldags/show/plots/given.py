@@ -66,9 +66,9 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
 
 def _why_not(summary: EffectSummary) -> str:
     """Say why there is nothing to draw given that there is an effect."""
-    of, none = f"an effect of {summary.treatment!r} on {summary.outcome!r}", summary.probability_no_path
+    of, none = f"effect of {summary.treatment!r} on {summary.outcome!r}", summary.probability_no_path
     if none is None:
-        return f"whether there is {of} was not asked: the engine has no notion of a graph"
+        return f"whether there is an {of} was not asked: the engine has no notion of a graph"
     if none == 0.0:
-        return f"that there is {of} is certain, so that the effect itself is what would be drawn"
-    return f"there is no effect to draw: {of} is too improbable"
+        return f"that there is an {of} is certain, so that the effect itself is what would be drawn"
+    return f"there is no {of} to draw: it is too improbable"
