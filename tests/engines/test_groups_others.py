@@ -171,9 +171,7 @@ def test_sets_of_groups_alone_count_as_what_they_take():
     assert log2_sets(grouped_problem(rng, [2] * 12, taus=(1.0, 2.0))) == 13.0 + math.log2(13.0)
     assert log2_sets(grouped_problem(rng, [2] * 4 + [1] * 5)) == 9.0 + math.log2(1.75)
     assert log2_sets(grouped_problem(rng, [2] * 4 + [1] * 5, certain=(4, 5, 0))) == 6.0 + math.log2(4.0)
-    with pytest.raises(
-        EngineError, match="'y' has 28 uncertain candidate parents: 2\\^28 parent sets would take"
-    ):
+    with pytest.raises(EngineError, match="'y' has 28 uncertain candidate parents: 2\\^28 parent sets would take"):
         Exact()(grouped_problem(rng, [2] * 28), rng)
 
 
