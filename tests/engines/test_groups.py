@@ -67,6 +67,7 @@ def all_masks(problem: NodeProblem) -> np.ndarray:
     return np.vstack([two, np.random.default_rng(1).random((8, problem.k)) < 0.4])
 
 
+@pytest.mark.kernels
 def test_every_set_of_groups_is_summed(problem):
     slow, found = every_set(problem), exact(problem)
     assert len(slow.sets) == 2**problem.free
@@ -85,6 +86,7 @@ def test_a_mixture_of_regressions_with_and_without_each_group_says_the_same(prob
             )
 
 
+@pytest.mark.kernels
 def test_the_best_sets_have_all_columns_of_a_group_or_none(problem):
     slow, found = every_set(problem), exact(problem).top_parent_sets(8)
     best = sorted(slow.sets.values(), reverse=True)[:8]

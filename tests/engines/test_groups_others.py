@@ -16,6 +16,7 @@ from alldags.engines.bounding.search import ordered_system
 from alldags.engines.conjugate.free import free_system
 from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.conjugate.system import conjugate_system
+from alldags.engines.exact import log2_sets
 from alldags.engines.suits import check_single, takes_groups
 from alldags.errors import EngineError
 from alldags.kernels.bounding.stack import make_stack
@@ -154,13 +155,24 @@ def test_groups_stay_together_in_the_order_of_branching():
 
 
 def test_auto_enumerates_proves_or_samples_groups():
-    rng, engine = np.random.default_rng(1), Auto(max_exact=6)
+    rng, engine = np.random.default_rng(1), Auto(max_exact=9)
     few = grouped_problem(rng, (1, 2, 3, 1, 2))
     assert engine(few, rng).diagnostics.engine == "exact"
     many = grouped_problem(rng, [1] * 8 + [2] * 8, rows=1000, taus=(5.0,))
     clear = replace(many, probability=np.full(many.k, 0.1))
     assert engine(clear, rng).diagnostics.engine == "certified"
     assert replace(engine, max_certified=0)(clear, rng).diagnostics.engine == "mcmc"
+
+
+def test_sets_of_groups_alone_count_as_what_they_take():
+    rng = np.random.default_rng(1)
+    plain = grouped_problem(rng, [1] * 12, taus=(1.0, 2.0))
+    assert log2_sets(plain) == 13.0
+    assert log2_sets(grouped_problem(rng, [2] * 12, taus=(1.0, 2.0))) == 13.0 + math.log2(13.0)
+    assert log2_sets(grouped_problem(rng, [2] * 4 + [1] * 5)) == 9.0 + math.log2(1.75)
+    assert log2_sets(grouped_problem(rng, [2] * 4 + [1] * 5, certain=(4, 5, 0))) == 6.0 + math.log2(4.0)
+    with pytest.raises(EngineError, match="'y' has 28 uncertain candidate parents: 2\\^28 parent sets would take"):
+        Exact()(grouped_problem(rng, [2] * 28), rng)
 
 
 # -- what knows single columns only -----------------------------------------------------------------------------------

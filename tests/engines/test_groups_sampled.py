@@ -15,7 +15,15 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.sampling.asked import sample_asked
 from alldags.engines.sampling.diagnostics import mean_errors
 from alldags.engines.sampling.explore import flips_of, greedy_way
-from alldags.engines.sampling.run import State, flattened, observe, posterior_target, stack_systems, whole_groups
+from alldags.engines.sampling.run import (
+    Seen,
+    State,
+    flattened,
+    observe,
+    posterior_target,
+    stack_systems,
+    whole_groups,
+)
 from alldags.kernels.sampler import flip as sampler_flip
 from alldags.kernels.sampler.chain import new_chain
 from alldags.kernels.sampler.sets import set_log_weights
@@ -141,23 +149,29 @@ def test_sweeps_swaps_jumps_and_settings_keep_the_tempered_distribution(beta, si
     target, systems = tempered(given, beta), stack_systems(given)
     _, seen = observe(systems, (State(given.certain, 0),) * 4, target, 5000, 4, np.random.default_rng(2).spawn(4))
     assert min(seen.tally.jumps, seen.tally.swaps) > 0
-    expected = all_weights(given, target)
-    counts = dict.fromkeys(expected, 0)
+    check_shares(seen, all_weights(given, target))
+
+
+def check_shares(seen: Seen, expected: dict[tuple[tuple[bool, ...], int], float]) -> None:
+    """Compare how often each set and setting was met with its probability."""
+    counts, draws = dict.fromkeys(expected, 0), seen.settings.size
     for mask, setting in zip(np.concatenate(list(seen.sets)), seen.settings.reshape(-1), strict=True):
         counts[tuple(mask.tolist()), int(setting)] += 1
     for key, probability in expected.items():
-        # 20,000 draws four sweeps apart; the error is doubled for what is left of their memory
-        error = 2 * np.sqrt(probability * (1 - probability) / 20_000) + 1e-4
-        assert abs(counts[key] / 20_000 - probability) < 4.5 * error
+        # draws are four sweeps apart; the error is doubled for what is left of their memory
+        error = 2 * np.sqrt(probability * (1 - probability) / draws) + 2 / draws
+        assert abs(counts[key] / draws - probability) < 4.5 * error
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("jumping", [False, True])
 @pytest.mark.parametrize("noise", NOISES, ids=NAMES)
-def test_conditional_expectations_of_groups_average_to_the_moments(noise, jumping):
+def test_conditional_expectations_of_groups_average_to_the_moments(noise, jumping, scaled):
     given = small(noise)
     slow, systems = every_set(given), stack_systems(given)
     target = tempered(given, 1.0) if jumping else flattened(systems, 1, 1.0)
-    _, seen = observe(systems, (State(given.certain, 0),) * 4, target, 500, 20, np.random.default_rng(3).spawn(4))
+    begin, streams = (State(given.certain, 0),) * 4, np.random.default_rng(3).spawn(4)
+    _, seen = observe(systems, begin, target, max(scaled(500), 60), 20, streams)
     truths = {INCLUSION: slow.inclusion, MEAN: slow.mean, SQUARE: np.diag(slow.second_moment)}
     if not jumping and len(given.settings) == 1:
         truths[BETWEEN] = np.diag(slow.second_moment_between)
@@ -185,6 +199,31 @@ def test_a_swap_draws_the_place_of_a_group_from_its_conditional(scaled):
     expected = np.exp(logs - np.logaddexp.reduce(logs))
     error = np.sqrt(draws * expected * (1 - expected)) + 1
     assert np.all(np.abs(counts[firsts] - draws * expected) < 4 * error)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("beta", [1.0, 0.4])
+def test_copies_of_a_group_under_a_wide_slab_are_factored_anew(beta, scaled):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(40, 6))
+    x[:, 2:4] = x[:, :2] @ np.array([[0.6, 0.8], [-0.8, 0.6]])  # another basis of the same space
+    y, groups = 0.3 * x[:, 0] + x[:, 4] + rng.normal(size=40), np.array([0, 0, 1, 1, 2, 3])
+    settings = tuple(Setting(value, ad.UnknownNoise()) for value in (1.0, 1e7))
+    given = make_problem(x, y, probability=[0.5, 0.5, 0.3, 0.3, 0.4, 1.0], groups=groups, settings=settings)
+    systems = stack_systems(given)
+    chain = new_chain(6)
+    kernels.start(systems, chain, np.ones(6, dtype=bool), 1)
+    for first in (0, 2, 0, 2, 0):
+        kernels.flip_group(systems, chain, first, first + 2)
+        assert chain.counts[sampler_flip.WORK] < sampler_flip.MUCH_WORK
+        for place in (0, 2):
+            there, gone = chain.present.copy(), chain.present.copy()
+            there[place : place + 2], gone[place : place + 2] = True, False
+            odds = closed_form(given, there, 1) - closed_form(given, gone, 1)
+            assert kernels.log_odds_of_group(systems, chain, place, place + 2) == pytest.approx(odds, abs=1e-5)
+    target = flattened(systems, 1, beta)
+    _, seen = observe(systems, (State(given.certain, 0),) * 4, target, scaled(5000), 4, rng.spawn(4))
+    check_shares(seen, all_weights(given, target))
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -321,3 +322,37 @@ def test_a_category_that_may_act_on_a_variable_of_open_order_is_refused_by_name(
     for child in ("x", "z"):
         graph = graph.without_edge("site", child)
     assert math.isfinite(ad.fit(columns, graph, rng=0).effect(*asked).mean)
+
+
+PRIORS = {
+    "beta-binomial": ad.Prior(edges=ad.BetaBinomial()),
+    "shared edges": ad.Prior(edges=ad.BetaBinomial(shared=True, points=5)),
+    "shared slab": ad.Prior(slab=ad.LearnedSlab(shared=True)),
+    "tied directions": ad.Prior(noise=ad.EquivalentNoise()),
+    "slab of its own": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+    "paper": ad.Prior.paper(),
+}
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_categories_meet_every_prior_and_go_to_other_machines(prior):
+    posterior = ad.fit(table(), GRAPH, rng=0, prior=PRIORS[prior])
+    assert posterior.effect("x", "y").sd > 0
+    assert math.isfinite(posterior.log_evidence)
+    found = posterior._models.items[0].node("y")
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.second_moment, found.second_moment)
+
+
+def test_a_prior_of_the_number_holds_where_all_causes_are_categories():
+    columns = table(4)
+    graph = ad.CandidateGraph.from_tiers([["site", "kind"], ["y"]], 0.5)
+    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.BetaBinomial()))
+
+    def log_prior(mask):
+        return -math.log(3) - math.log(math.comb(2, sum(mask)))
+
+    causes = [columns[name] for name in ("site", "kind")]
+    slow = every_set_of_causes(causes, columns["y"], found.problem.settings, log_prior)
+    agrees(found, slow)
+    assert found.log_evidence == pytest.approx(slow.log_evidence, rel=1e-10)

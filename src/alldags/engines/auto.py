@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.engines.certified import Certified
-from alldags.engines.exact import LARGEST, Exact
+from alldags.engines.exact import LARGEST, Exact, log2_sets
 from alldags.engines.mcmc import MCMC
 from alldags.engines.suits import check_suits, unsuited
 from alldags.errors import EngineError
@@ -37,7 +36,7 @@ class Auto:
     ----------
     max_exact
         Enumerate nodes with at most ``2**max_exact`` parent sets (times the number of hyperparameter values averaged
-        over); at most 40.
+        over; a set counts more where few columns are alone); at most 40.
     max_certified
         Try `certified` on nodes with at most this many uncertain parents.
     certified
@@ -76,7 +75,7 @@ class Auto:
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node from the engine chosen for it."""
         check_suits(self, problem.settings[0])
-        if problem.free + math.log2(len(problem.settings)) <= self.max_exact:
+        if log2_sets(problem) <= self.max_exact:
             return Exact(max_parents=LARGEST)(problem, rng)
         few = problem.free <= self.max_certified and unsuited(self.certified, problem.settings[0]) is None
         proven = self.certified.attempt(problem) if few else None

@@ -68,17 +68,18 @@ def greedy_parents(
     log_size: FloatArray,
     log_columns: FloatArray,
     certain: BoolArray,
-    starts: IntArray,
+    groups: IntArray | None,
     has_determinant: bool,
     noise: NoiseTerm,
 ) -> tuple[BoolArray, float]:
     """Add the group that raises the posterior most until none does; certain columns are in from the start.
 
-    What enters as one begins at `starts` (groups + 1,), of which the last is k: a group, or a column alone; a certain
-    column is always alone. Returns the columns present, shape (k,), and their log weight (without the constant). A step
-    costs O(k) and one sweep for each column of the group.
+    What enters as one begins at `groups` (groups + 1,), of which the last is k: a group, or a column alone; a certain
+    column is always alone. None: every column is alone, and numba leaves out what is done with groups. Returns the
+    columns present, shape (k,), and their log weight (without the constant). A step costs O(k) and one sweep for each
+    column of the group.
     """
-    k, widest = shift.shape[0], 1
+    k = shift.shape[0]
     t = np.empty((k + 1, k + 1))
     for i in range(k):  # loops, not slices: those compile to a great deal of code for their error messages
         for j in range(k):
@@ -93,26 +94,27 @@ def greedy_parents(
             base += log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
             sweep(t, v)
             present[v] = True
-    for u in range(starts.shape[0] - 1):
-        widest = max(widest, starts[u + 1] - starts[u])
-    corner, x = np.empty((widest, widest)), np.empty(widest)
-    size = columns = int(
-        np.int64(0)
-    )  # not literals, here and below, for which numba would compile what is called twice
+    if groups is not None:
+        widest = np.diff(groups).max()
+        corner, x = np.empty((widest, widest)), np.empty(widest)
+    size = int(np.int64(0))  # not literals, here and below, for which numba would compile what is called twice
+    columns = size
     score = base + log_size[0] + log_term(noise, -t[k, k], size)
     while size < log_size.shape[0] - 1:
         best, best_score, best_base = int(np.int64(-1)), score, base
-        for u in range(starts.shape[0] - 1):
-            v, count = starts[u], starts[u + 1] - starts[u]
+        for u in range(k if groups is None else groups.shape[0] - 1):
+            v, last = u, u
+            if groups is not None:
+                v, last = int(groups[u]), int(groups[u + 1]) - 1
             if present[v] or t[v, v] <= 0.0:
                 continue
-            if count == 1:
-                new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
-                q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
-            else:
-                gain, half = group_gain(t, v, v + count, corner, x)
+            count = last - v + 1
+            new_base = base + log_factor[v] - (0.5 * math.log(t[v, v]) if has_determinant else 0.0)
+            q = -t[k, k] + t[v, k] * t[v, k] / t[v, v]
+            if groups is not None and count > 1:
+                gain, half = group_gain(t, v, last + 1, corner, x)
                 new_base, q = base - (half if has_determinant else 0.0), gain - t[k, k]
-                for i in range(v, v + count):
+                for i in range(v, last + 1):
                     new_base += log_factor[i]
             new_score = new_base + log_size[size + 1] + log_term(noise, q, columns + count)
             if log_columns.shape[0] > 1:
@@ -121,9 +123,12 @@ def greedy_parents(
                 best, best_score, best_base = u, new_score, new_base
         if best < 0:
             break
-        for v in range(starts[best], starts[best + 1]):
-            sweep(t, v)
-            present[v] = True
+        v, last = best, best
+        if groups is not None:
+            v, last = int(groups[best]), int(groups[best + 1]) - 1
+        for i in range(v, last + 1):
+            sweep(t, i)
+            present[i] = True
             columns += 1
         size += 1
         score, base = best_score, best_base

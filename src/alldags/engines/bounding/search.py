@@ -108,7 +108,7 @@ def _flip_log_odds(free: FreeSystem) -> tuple[float, FloatArray]:
 
     f, weights, groups = len(free.b), free.weights, free.layout.groups
     log_size = np.zeros(len(groups) + 1) if len(weights.log_size) == 1 else weights.log_size
-    starts = np.array([*(columns[0] for columns in groups), f])
+    starts = None if len(groups) == f else np.array([*(columns[0] for columns in groups), f])
     present, pilot = greedy_parents(
         free.a, free.b, weights.log_factor, log_size, weights.log_columns, np.zeros(f, dtype=bool), starts,
         weights.has_determinant, weights.noise,
@@ -297,5 +297,6 @@ def run_walk(
     stack = make_stack(system.a, system.b, system.heads, system.reach, width, second)
     block, sums = make_block(width, weights.log_factor[prefix:]), make_sums(width, second)
     path = np.zeros(prefix, dtype=bool)
-    found: Walk = walk(stack, block, sums, width, weights, limits, path, paths, values)
+    heads = None if system.heads.all() else system.heads
+    found: Walk = walk(stack, block, sums, width, weights, limits, path, paths, values, heads)
     return found

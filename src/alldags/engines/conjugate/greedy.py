@@ -19,7 +19,7 @@ def greedy_set(system: ConjugateSystem) -> tuple[BoolArray, float]:
         system.log_size,
         system.log_columns,
         system.certain,
-        np.append(np.flatnonzero(system.heads), len(system.heads)),
+        None if system.heads.all() else np.append(np.flatnonzero(system.heads), len(system.heads)),
         system.has_determinant,
         system.noise,
     )

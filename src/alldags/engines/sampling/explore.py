@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from alldags.engines.sampling.run import State, flattened, in_order, walk, whole_groups
+from alldags.engines.sampling.run import State, flattened, groups_of, in_order, walk, whole_groups
 from alldags.kernels.sampler.chain import Systems, new_chain
 from alldags.kernels.sampler.path import greedy_path
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -161,8 +161,8 @@ def greedy_way(
     """
     k = systems.certain.size
     path, weights = np.zeros(k, dtype=np.int64), np.zeros(k + 1)
-    chain, left = new_chain(k), candidates.copy()
-    steps = greedy_path(systems, chain, state.present, state.setting, left, patience, path, weights)
+    chain, left, groups = new_chain(k), candidates.copy(), groups_of(systems)
+    steps = greedy_path(systems, chain, state.present, state.setting, left, groups, patience, path, weights)
     return path[:steps], weights[: steps + 1]
 
 

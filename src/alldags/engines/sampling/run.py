@@ -89,7 +89,7 @@ def _uncertain_copies(problem: NodeProblem) -> IntArray:
 
 def whole_groups(systems: Systems, sets: BoolArray) -> BoolArray:
     """Return sets, shape (..., k), in which a group is there if its first column is."""
-    if len(systems.starts) > systems.certain.size:
+    if groups_of(systems) is None:
         return sets
     leaders = np.repeat(systems.starts[:-1], np.diff(systems.starts))
     return np.ascontiguousarray(sets[..., leaders])
@@ -200,8 +200,14 @@ def walk(
     """Return the state after so many sweeps, in which groups are visited in this order, shape (flipped,)."""
     k = systems.certain.size
     chain, order = new_chain(k), in_order(systems) if order is None else order
-    run_chain(systems, chain, state.present, state.setting, target, order, 0, sweeps, 1, _nothing(k), generator)
+    groups, nothing = groups_of(systems), _nothing(k)
+    run_chain(systems, chain, state.present, state.setting, target, order, groups, 0, sweeps, 1, nothing, generator)
     return _outcome(chain)[0]
+
+
+def groups_of(systems: Systems) -> IntArray | None:
+    """Return where that begins which is flipped as one, shape (flipped + 1,); None if every column is alone."""
+    return None if len(systems.starts) > systems.certain.size else systems.starts
 
 
 def in_order(systems: Systems) -> IntArray:
@@ -233,6 +239,7 @@ def observe(
                 state.setting,
                 target,
                 in_order(systems),
+                groups_of(systems),
                 first,
                 last,
                 batch,

@@ -99,9 +99,7 @@ def extend_child(s: Stack, e: int, v: int, second: bool) -> None:
 
 @inner
 def absorb_child(s: Stack, d: int, v: int, second: bool) -> None:
-    """Add the sums of the child that added the group of `v`, its first variable, to those of its parent at `d`."""
-    for u in range(s.stop[v] - 1, v, -1):
-        extend_child(s, d + 1, u, second)
+    """Add the sums of the child that added `v` to those of its parent at depth `d`."""
     k = s.b.shape[1]
     alpha, shift = s.a[d, v, v], s.b[d, v]
     e = d + 1

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.kernels.bounding.bounds import log_ratios, residual_shift, tighten
-from alldags.kernels.bounding.stack import Stack, absorb_child
+from alldags.kernels.bounding.stack import Stack, absorb_child, extend_child
 from alldags.kernels.fastmath import fast_exp
 from alldags.kernels.jit import compiled, inner
 from alldags.kernels.noise import NoiseTerm, log_term
@@ -209,36 +209,33 @@ def bound_state(s: Stack, d: int, prefix: int, weights: Weights, limits: Limits)
 
 @inner
 def enter_child(s: Stack, d: int, v: int, weights: Weights) -> None:
-    """Write the state that adds the group of `v`, its first variable, at depth ``d + 1``."""
-    source, stop = d, s.stop[v]
+    """Write the state that adds the group of `v`, its first variable, at depth ``d + 1``.
+
+    The first variable is eliminated from the state above, the others of its group in place; row u of ``s.a[d + 1]``
+    stays what it was when u was eliminated.
+    """
+    k, source, e, stop = s.b.shape[1], d, d + 1, s.stop[v]
     for u in range(v, stop):
-        eliminate(s, source, d + 1, u, weights)
-        source = d + 1  # the first variable comes from the state above, the others of its group follow in place
-    s.size[d + 1] = s.size[d] + 1
-    s.first[d + 1] = stop
-    s.next[d + 1] = stop
-    for i in range(stop, s.b.shape[1]):
-        s.lam[d + 1, i] = s.lam[d, i]
-        s.t[d + 1, i] = s.t[d, i]
-        s.log_odds[d + 1, i] = s.log_odds[d, i]
-
-
-@inner
-def eliminate(s: Stack, d: int, e: int, v: int, weights: Weights) -> None:
-    """Write the state at depth `d` with `v` eliminated to depth `e`; in the latter row v stays what it was."""
-    k = s.b.shape[1]
-    alpha, shift = s.a[d, v, v], s.b[d, v]
-    gain = shift * shift / alpha
-    s.log_weight[e] = s.log_weight[d] + weights.log_factor[v]
-    if weights.has_determinant:
-        s.log_weight[e] -= 0.5 * math.log(alpha)
-    s.q[e] = s.q[d] + gain
-    s.reach[e] = max(s.reach[d] - gain, 0.0)
-    for i in range(v + 1, k):
-        ratio = s.a[d, v, i] / alpha
-        for j in range(v + 1, k):
-            s.a[e, i, j] = s.a[d, i, j] - ratio * s.a[d, v, j]
-        s.b[e, i] = s.b[d, i] - ratio * shift
+        alpha, shift = s.a[source, u, u], s.b[source, u]
+        gain = shift * shift / alpha
+        s.log_weight[e] = s.log_weight[source] + weights.log_factor[u]
+        if weights.has_determinant:
+            s.log_weight[e] -= 0.5 * math.log(alpha)
+        s.q[e] = s.q[source] + gain
+        s.reach[e] = max(s.reach[source] - gain, 0.0)
+        for i in range(u + 1, k):
+            ratio = s.a[source, u, i] / alpha
+            for j in range(u + 1, k):
+                s.a[e, i, j] = s.a[source, i, j] - ratio * s.a[source, u, j]
+            s.b[e, i] = s.b[source, i] - ratio * shift
+        source = e
+    s.size[e] = s.size[d] + 1
+    s.first[e] = stop
+    s.next[e] = stop
+    for i in range(stop, k):
+        s.lam[e, i] = s.lam[d, i]
+        s.t[e, i] = s.t[d, i]
+        s.log_odds[e, i] = s.log_odds[d, i]
 
 
 @inner
@@ -294,6 +291,7 @@ def walk(
     path: BoolArray,
     paths: BoolArray,
     values: FloatArray,
+    heads: BoolArray | None,
 ) -> Walk:
     """Sum over the parent sets that matter and bound the rest.
 
@@ -311,6 +309,9 @@ def walk(
     paths, values
         Filled with the prefix variables present in each state whose block was summed, shape (count, prefix), and the
         weight of that block, shape (count,); count may be 0.
+    heads
+        Which variables are the first of their group, as the stack was made with, shape (k,). None: each is alone, and
+        numba leaves out what is done with groups.
     """
     k = s.b.shape[1]
     prefix = k - width
@@ -348,6 +349,9 @@ def walk(
                 v = s.leader[s.next[d] - 1]
                 for i in range(v, s.next[d]):
                     path[i] = False
+                if heads is not None:
+                    for i in range(s.next[d] - 1, v, -1):
+                        extend_child(s, d + 1, i, second)
                 absorb_child(s, d, v, second)
             continue
         s.next[d] = s.stop[v]

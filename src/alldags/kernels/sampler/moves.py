@@ -3,6 +3,9 @@
 All of them leave ``w(P, g)^beta r(P, g)^(1 - beta)`` invariant, where ``w`` is the posterior weight of a parent set and
 a setting, and ``r`` a *reference* in which parents and setting are independent. The posterior has ``beta = 1``; a small
 beta flattens it towards the reference, a large one turns sweeps into a search for the nearest best set.
+
+`groups` is where that begins which is flipped as one, or None if every column is alone: numba then leaves out what is
+done with groups, which takes long to compile.
 """
 
 from __future__ import annotations
@@ -70,6 +73,7 @@ def sweep_once(
     chain: Chain,
     target: Target,
     order: IntArray,
+    groups: IntArray | None,
     now: FloatArray,
     generator: np.random.Generator,
     keep: bool,
@@ -80,7 +84,6 @@ def sweep_once(
     If `keep`, expectations given all others are added to `now` (4, k), rows as in a trace. If `rest`, parents whose
     flips are costly stay as they are; what is expected of them is added all the same.
     """
-    k = chain.present.shape[0]
     setting, beta = chain.counts[SETTING], target.beta
     noise, determinant = noise_at(systems, setting), systems.has_determinant[setting]
     log_factor, log_size, log_columns = systems.log_factor[setting], systems.log_size, systems.log_columns
@@ -95,23 +98,25 @@ def sweep_once(
         systems.scale[setting],
         target.reference,
     )
-    starts, has_groups, certain_count = systems.starts, order.shape[0] < k, systems.certain_columns
+    certain_count = systems.certain_columns
     limit = work_limit(chain)
     residual = residual_rate(noise, numbers[QUADRATIC])
-    free, groups = counts[SIZE] - certain_count, counts[GROUPS]
+    free, held = counts[SIZE] - certain_count, counts[GROUPS]
     for i in range(order.shape[0]):
-        v = starts[order[i]]
-        if has_groups and starts[order[i] + 1] - v > 1:
-            visit_group(systems, chain, target, v, starts[order[i] + 1], now, generator, keep)
-            free, groups = counts[SIZE] - certain_count, counts[GROUPS]
-            residual = residual_rate(noise, numbers[QUADRATIC])
-            continue
+        v = order[i]
+        if groups is not None:
+            v, last = groups[order[i]], groups[order[i] + 1]
+            if last - v > 1:
+                visit_group(systems, chain, target, v, last, now, generator, keep)
+                free, held = counts[SIZE] - certain_count, counts[GROUPS]
+                residual = residual_rate(noise, numbers[QUADRATIC])
+                continue
         inside = present[v]
         log_prior, others = 0.0, free
         if not certain[v]:
             others = free - 1 if inside else free
-            held = groups - 1 if inside else groups
-            log_prior = log_factor[v] + log_size[held + 1] - log_size[held]
+            beside = held - 1 if inside else held
+            log_prior = log_factor[v] + log_size[beside + 1] - log_size[beside]
             if log_columns.shape[0] > 1:
                 log_prior += log_columns[others + 1] - log_columns[others]
         log_odds, mean, variance, rate = conditional(
@@ -155,7 +160,7 @@ def sweep_once(
             if counts[WORK] >= limit:
                 refresh(systems, chain)
             counts[FLIPS] += 1
-            free, groups = counts[SIZE] - certain_count, counts[GROUPS]
+            free, held = counts[SIZE] - certain_count, counts[GROUPS]
             residual = residual_rate(noise, numbers[QUADRATIC])
 
 
@@ -296,6 +301,7 @@ def run_chain(
     setting: int,
     target: Target,
     order: IntArray,
+    groups: IntArray | None,
     first: int,
     last: int,
     batch: int,
@@ -318,7 +324,7 @@ def run_chain(
     every = int(settings * size**3 // (CHEAP * k))
     every = min(max(every, 1), MOST_EVERY) if jumps > 0 else SETTING_EVERY
     share = float(every) if keep and jumps > 0 else 0.0
-    step, kinds, has_groups = first * batch, np.int64(0), order.shape[0] < k
+    step, kinds = first * batch, np.int64(0)
     for v in range(k):
         kinds = max(kinds, systems.copies[v] + 1)
     for b in range(first, last):
@@ -326,12 +332,12 @@ def run_chain(
             for v in range(k):
                 now[r, v] = 0.0
         for _ in range(batch):
-            sweep_once(systems, chain, target, order, now, generator, keep, step % COSTLY_EVERY != 0)
+            sweep_once(systems, chain, target, order, groups, now, generator, keep, step % COSTLY_EVERY != 0)
             for _ in range(target.swaps):
-                if has_groups:
-                    swap_groups(systems, chain, target, generator)
-                else:
+                if groups is None:
                     swap_once(systems, chain, target, generator)
+                else:
+                    swap_groups(systems, chain, target, generator)
             step += 1
             if step % COSTLY_EVERY == 0:
                 toggle_copies(systems, chain, target, kinds, generator)
