@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.data.look import look_at_values
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
 from alldags.nodes.onto import ParentsPosterior
@@ -96,9 +97,8 @@ class EffectPlots:
     def _even_values(self) -> list[float]:
         """Return values of the treatment for a picture: its two, or evenly spread ones inside its range."""
         column = fitted_rows(self.effect)[self.effect.treatment]
-        levels = np.unique(column)
-        if len(levels) == 2:
-            return [float(x) for x in levels]
+        if levels := look_at_values(column).two_values:
+            return list(levels)
         low, high = np.quantile(column, [0.01, 0.99]).tolist()
         return [float(x) for x in np.linspace(low, high, 25)]
 
