@@ -163,7 +163,7 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
         assert raised["c"] > 0.9
         assert raised["x"] == 0.0
         assert raised["y" if child == "m" else "m"] == 0.0
-    inside = posterior.effect("m", "y")._models.items[0].margin("y")
+    inside = posterior.effect("m", "y").workings.models.items[0].margin("y")
     assert inside.raised.max() == 0.0  # block-mates are no sources
 
 

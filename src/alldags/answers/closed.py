@@ -67,9 +67,14 @@ class ClosedAnswer:
         return self.unit * self.totals.average(lambda total: total.mean)
 
     @cached_property
-    def by_table(self) -> FloatArray:
-        """Posterior mean in each completed copy of the table, shape (tables,)."""
-        return self.unit * self.totals.averages(lambda total: total.mean)
+    def _between_tables(self) -> float:
+        """Variance of the mean between completed tables, in working units; 0 for a single table."""
+        return float(self.totals.averages(lambda total: total.mean).var()) if self.totals.weights.tables > 1 else 0.0
+
+    @property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table."""
+        return abs(self.unit) * math.sqrt(self._between_tables)
 
     @cached_property
     def error(self) -> float:
@@ -89,8 +94,7 @@ class ClosedAnswer:
     @cached_property
     def structure_sd(self) -> float:
         """Standard deviation of the mean given the graph, within completed tables."""
-        between = float(self.totals.averages(lambda total: total.mean).var()) if self.totals.weights.tables > 1 else 0.0
-        return self.spread(self.totals.average(lambda total: total.second_between) - between)
+        return self.spread(self.totals.average(lambda total: total.second_between) - self._between_tables)
 
     @property
     def structure_variance(self) -> float:

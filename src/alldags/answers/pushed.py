@@ -75,7 +75,7 @@ class PushedAnswer:
         found = {
             "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
-            "modifiers": "modifiers() needs an effect that is not by way of other variables, on an outcome with curves",
+            "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
             "structures": "structures are of curves in the outcome's own regression; see fit(..., terms='auto')",
             "sensitivity": STRAIGHT_ONLY,
         }

@@ -209,7 +209,7 @@ class Effect:
         """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
         if self._totals.weights.tables == 1 or not isinstance(self.answer, ClosedAnswer):
             return None
-        return math.sqrt(float(self.answer.by_table.var()))
+        return self.answer.missing_sd
 
     @property
     def missing_information(self) -> float | None:
