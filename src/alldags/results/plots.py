@@ -154,6 +154,9 @@ class EffectPlots:
             return [outcome.mean for outcome in found]
 
     def _values(self) -> list[float]:
+        levels = getattr(self.effect, "_levels", ())
+        if len(levels) == 2:  # along curves nothing shows what other values would do
+            return [float(x) for x in levels]
         if self.effect.summary().is_binary:
             return [0.0, 1.0]
         data = self.effect.posterior._data
