@@ -167,6 +167,18 @@ def test_new_units_are_spread_as_much_as_the_world_makes_them(kind):
         assert float(at.new_unit.cdf(np.quantile(outcome, level) + shift)) == pytest.approx(level, abs=0.06)
 
 
+def test_a_picture_along_a_curve_has_the_values_of_the_treatment():
+    columns = renamed() | {"t": np.where(renamed()["t"] == 1, 5.0, 2.0)}
+    found = ad.fit(columns, DIRECT, terms={"y": LINES}, rng=0).effect("t", "y")
+    axes = found.plots.do()
+    assert axes.lines[0].get_xdata().tolist() == [2.0, 5.0]
+    assert "95% of new units" in [text.get_text() for text in axes.get_legend().get_texts()]
+    means = effect("yes/no").plots.do()
+    assert "95% of the mean" in [text.get_text() for text in means.get_legend().get_texts()]
+    with pytest.raises(AlldagsError, match="of must be"):
+        found.plots.do(of="units")
+
+
 # -- categories --------------------------------------------------------------------------------------------------------
 
 

@@ -58,3 +58,24 @@ def test_a_variable_in_between_that_follows_is_named():
     found = ad.fit(table, ad.CandidateGraph.from_tiers([["x"], ["m"], ["y"]]), rng=0).effect("x", "y")
     assert any("give every value of m, without any noise" in note for note in found.notes)
     assert str(found)
+
+
+@pytest.mark.parametrize("yes_no", [False, True])
+@pytest.mark.parametrize("between", [False, True])
+def test_curves_of_an_outcome_without_noise_are_printed_or_refused_by_name(yes_no, between):
+    rng = np.random.default_rng(0)
+    z, w, x = rng.standard_normal((3, 150))
+    x = (x > 0) * 1.0 if yes_no else x
+    graph = ad.CandidateGraph.from_tiers([["z"], ["x"], ["w"], ["y"]] if between else [["z", "w"], ["x"], ["y"]])
+    columns = {"z": z, "w": w, "x": x}
+    found = ad.fit(columns | {"y": x + z + w}, graph, terms="auto", families="normal", rng=0).effect("x", "y")
+    assert found.mean == pytest.approx(1.0, abs=0.1)
+    assert str(found)
+    posterior = ad.fit(columns | {"y": 2.5 * x}, graph, terms="auto", families="normal", rng=0)
+    if yes_no:
+        with pytest.raises(ad.AlldagsError, match="'y' has one value for each value of 'x': it follows from it alone"):
+            posterior.effect("x", "y")
+    else:
+        copy = posterior.effect("x", "y")
+        assert copy.mean == pytest.approx(2.5, abs=0.01)
+        assert str(copy)

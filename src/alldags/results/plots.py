@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers.inner import InnerAnswer
 from alldags.data.look import look_at_values
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
@@ -183,6 +184,10 @@ class EffectPlots:
             return [outcome.mean for outcome in found]
 
     def _values(self) -> list[float]:
+        answer = self.effect.answer
+        arms = answer.changes.items[0].node.found.arms if isinstance(answer, InnerAnswer) else None
+        if arms is not None:  # along curves nothing shows what other values would do
+            return [float(x) for x in arms]
         if self.effect.summary().is_binary:
             return [0.0, 1.0]
         data = self.effect.posterior.workings.data

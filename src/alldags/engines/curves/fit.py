@@ -28,6 +28,7 @@ from alldags.typing import FloatArray
 _HOPELESS = 4.6  # nats below the best evidence, from which a structure is left out
 _PLAINLY = 30.0  # likewise, in short runs
 _LINKED = 0.5  # weight of the answer with the link, beside the one without: outcomes cannot tell which is right
+_CONSTANT = 1e-12  # variance within arms, of that in all, below which there is none
 _LEAST_ROWS = 20  # in each arm, for arms of their own
 
 
@@ -48,6 +49,7 @@ def fit_structures(spec: CurvedSpec, rng: np.random.Generator) -> Averaged:
     arms = _arms(spec, sample)
     columns, raw = _made(spec, arms, sample)
     moments = raw.standardised()
+    _check_varies(spec, moments)
     raised = raised_by_link(spec, columns, arms, moments, rng)
     chosen = [item.varying(moments) for item in _structures(spec, columns, len(moments.rows), raised)]
     changes = _changes(spec, columns, raw, sample) if len(moments.rows) == 1 else []
@@ -65,6 +67,15 @@ def fit_structures(spec: CurvedSpec, rng: np.random.Generator) -> Averaged:
     base = Columns(columns, raw.pooled[0][:-1], raw.scale[:-1])
     found = Averaged(spec, arms, base, raw, (*plain, *linked), weights, plain, shares, evidence_error=error)
     return found if arms is None else replace(found, no_effect=probability_no_effect(found))
+
+
+def _check_varies(spec: CurvedSpec, moments: ArmMoments) -> None:
+    """Refuse a child of which nothing is left once its arms have their means."""
+    if float(moments.scatter[:, -1, -1].sum()) <= _CONSTANT * float(moments.rows.sum()):
+        raise DataError(
+            f"{spec.child!r} has one value for each value of {spec.treatment!r}: it follows from it alone, and no "
+            f"curve could show; leave {spec.child!r} out of terms"
+        )
 
 
 def _fitted(

@@ -262,8 +262,8 @@ def _stretches(batches: int) -> Iterator[tuple[int, int]]:
         begin = time.perf_counter()
         yield first, min(first + size, batches)
         first += size
-        share = (time.perf_counter() - begin) / max(STRETCH, 1e-9)
-        size *= 8 if share < 1 / 16 else 2 if share < 1 / 2 else 1
+        spent = time.perf_counter() - begin
+        size *= 8 if spent < STRETCH / 16 else 2 if spent < STRETCH / 2 else 1
 
 
 def joined(first: Seen | None, second: Seen) -> Seen:
