@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.errors import DataError
 
 ROWS = 800
 TRUTH = 1.0
@@ -111,11 +110,8 @@ def test_an_instrument_is_no_covariate():
 
 
 @pytest.mark.parametrize("replication", [1, 2, 3, 4])
-def test_counterfactuals_of_infants_are_not_to_be_added(replication):
-    try:
-        data = ad.datasets.ihdp(replication)
-    except DataError as error:
-        pytest.skip(str(error))
+def test_counterfactuals_of_infants_are_not_to_be_added(replication, public_data):
+    data = ad.datasets.ihdp(replication, public_data)
     table = dict(zip(data.names, data.array().T, strict=True))
     treated = table["treatment"] == 1
     unseen = np.where(treated, data.mean0, data.mean1) + np.random.default_rng(0).standard_normal(len(treated))

@@ -14,6 +14,7 @@ from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
+from alldags.models.workings import fresh_stream
 from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
 
@@ -107,9 +108,6 @@ class ClosedAnswer:
         mean = math.ldexp(self.mean, -power)
         return math.ldexp(math.sqrt(max(unit**2 * second - mean**2, 0.0)), power)
 
-    def _stream(self) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=self.seed.spawn_key))
-
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws, shape (size,); exact zeros where there is no path."""
         return self.unit * self.totals.draw(size, rng, TotalEffect.draws)
@@ -117,7 +115,7 @@ class ClosedAnswer:
     @cached_property
     def values(self) -> FloatArray:
         """The draws behind intervals, shape (size,)."""
-        return self.draws(self.size, self._stream())
+        return self.draws(self.size, fresh_stream(self.seed))
 
     # -- the mean outcome ----------------------------------------------------------------------------------------------
 
@@ -151,7 +149,7 @@ class ClosedAnswer:
     def levels(self) -> tuple[FloatArray, FloatArray]:
         """Draws of the mean outcome under both values of the treatment; of a step, at the rows' own value and after."""
         low, high = self.question.comparison.values or (self._means[0], self._means[0] + 1.0)
-        return self.level(low, self.size, self._stream()), self.level(high, self.size, self._stream())
+        return self.level(low, self.size, fresh_stream(self.seed)), self.level(high, self.size, fresh_stream(self.seed))
 
     def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return the mean effect, the same for each row, shape (rows,), and draws of it, shape (size, rows)."""

@@ -19,6 +19,7 @@ from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.models.mixture import Mixture
+from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
 
 _DRAWS = 4000  # behind intervals
@@ -188,9 +189,6 @@ class InnerAnswer:
         self.changes = totals.map(lambda total: _change(total, question, target))
         self._seed = seed
 
-    def _stream(self) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key))
-
     @cached_property
     def mean(self) -> float:
         """Posterior mean."""
@@ -214,7 +212,7 @@ class InnerAnswer:
     @cached_property
     def values(self) -> FloatArray:
         """The draws behind intervals, shape (size,)."""
-        return self.draws(self.size, self._stream())
+        return self.draws(self.size, fresh_stream(self._seed))
 
     @cached_property
     def sd(self) -> float:
@@ -238,7 +236,7 @@ class InnerAnswer:
             return None
         change = self.changes.items[0]
         over = change.node.over_columns
-        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, self._stream()))
+        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, fresh_stream(self._seed)))
         return self.changes.items[0].unit * sample.coefficients @ change.weights, {self.question.outcome: sample}
 
     @property
@@ -247,7 +245,9 @@ class InnerAnswer:
         low, high = self.question.comparison.values or (None, None)
         if low is None or high is None:
             return np.zeros(0), np.zeros(0)
-        return self.level(low, self.size, self._stream()), self.level(high, self.size, self._stream())
+        return self.level(low, self.size, fresh_stream(self._seed)), self.level(
+            high, self.size, fresh_stream(self._seed)
+        )
 
     def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return each row's mean effect, shape (rows,), and draws of it, shape (size, rows)."""

@@ -18,6 +18,7 @@ from alldags.answers.response import Outcomes, Response
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
+from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
 
 MIXED = (
@@ -66,9 +67,6 @@ class PushedAnswer:
         self.responses = totals.map(lambda total: Response(total.model, total.span, target))
         self._seed, self._worth, self._most = seed, worth, most
 
-    def _stream(self) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=self._seed.spawn_key))
-
     @property
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
@@ -112,14 +110,14 @@ class PushedAnswer:
         """Draws of all nodes, where there is one model only."""
         if len(self.responses.items) > 1:
             return None
-        return self.responses.items[0].sample(self.size, self._stream().spawn(1)[0])
+        return self.responses.items[0].sample(self.size, fresh_stream(self._seed).spawn(1)[0])
 
     @cached_property
     def outcomes(self) -> Outcomes:
         """Mean outcomes under both values of the treatment, behind all that is said about the effect."""
         if self.samples is not None:
             return self.responses.items[0].outcomes(self.samples, self.question.comparison)
-        return self.push(self.size, self._stream(), self.question.comparison)
+        return self.push(self.size, fresh_stream(self._seed), self.question.comparison)
 
     def push(self, size: int, rng: np.random.Generator, comparison: Comparison) -> Outcomes:
         """Return outcomes of new draws."""
@@ -136,7 +134,7 @@ class PushedAnswer:
     @cached_property
     def values(self) -> FloatArray:
         """The draws behind intervals, shape (size,)."""
-        return self._differences(self.outcomes, self._stream())
+        return self._differences(self.outcomes, fresh_stream(self._seed))
 
     def _differences(self, pushed: Outcomes, rng: np.random.Generator) -> FloatArray:
         """Return draws of the difference; for a population, with the chance by which it has these rows."""
@@ -177,7 +175,7 @@ class PushedAnswer:
     @cached_property
     def structure_variance(self) -> float | None:
         """Covariance of pairs of draws that share their graph; None where columns are derived."""
-        rng = self._stream()
+        rng = fresh_stream(self._seed)
         if self.bends:
             return None
         if self.samples is None:
@@ -213,7 +211,7 @@ class PushedAnswer:
 
     def level_mean(self, x: float) -> float:
         """Return the posterior mean of the mean outcome over the rows when the treatment is set to `x`."""
-        return float(self.level(x, self.size, self._stream()).mean())
+        return float(self.level(x, self.size, fresh_stream(self._seed)).mean())
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`, shape (size,)."""

@@ -87,8 +87,7 @@ class Workings:
 
     def stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""
-        fresh = np.random.SeedSequence(self.seed.entropy, spawn_key=self.seed.spawn_key)  # spawning counts children
-        return np.random.default_rng(fresh)
+        return fresh_stream(self.seed)
 
     def prepare(self) -> None:
         """Fit all nodes and blocks of all models."""
@@ -96,3 +95,8 @@ class Workings:
         for model in self.models.items:
             for block in model.graph.blocks:
                 model.order_block(block[0])
+
+
+def fresh_stream(seed: np.random.SeedSequence) -> np.random.Generator:
+    """Return a generator that is the same at every call, whatever was spawned from the seed before."""
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
