@@ -27,6 +27,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.categories import check_categories
+from alldags.models.components import turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
 from alldags.nodes.posterior import Engine
@@ -36,7 +37,7 @@ from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.asked import asked_of
-from alldags.results.assemble import assemble, turned, working_tables
+from alldags.results.assemble import assemble, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
@@ -177,8 +178,7 @@ def fit(
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     opened = Opened(partial(_opened, table, names, variables), policy == "drop", said, marked)
     data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
-    data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
-    family_notes = (*family_notes, *term_notes)
+    data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))

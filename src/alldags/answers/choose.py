@@ -91,7 +91,7 @@ def choose(
     table = workings.data.table
     assert table is not None
     bends = any(_bends(total) for total in totals.items)
-    inner = bends and all(_only_outcome_bends(total) for total in totals.items)
+    inner = bends and all(_is_inner(total) for total in totals.items)
     reached = {name for total in totals.items for name in total.span.reached}
     rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
     target = Target.of(question, table, reached, rows, workings.stream())
@@ -118,8 +118,10 @@ def _bends(total: TotalEffect) -> bool:
     return any(total.model.bends(name) for name in total.span.reached)
 
 
-def _only_outcome_bends(total: TotalEffect) -> bool:
-    return len(total.span.reached) == 1 and total.model.bends(total.span.reached[0])
+def _is_inner(total: TotalEffect) -> bool:
+    """Tell whether only the outcome bends, and has normal noise."""
+    reached = total.span.reached
+    return len(reached) == 1 and total.model.bends(reached[0]) and total.model.data.model(reached[0]).family is None
 
 
 def _closed_target(workings: Workings, question: Question) -> Target | None:

@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.terms import read_terms
+from alldags.models.components import turned
 from alldags.models.families import Opened
 from alldags.nodes.data import ChildModel, WorkingData
 from alldags.nodes.posterior import Engine
-from alldags.notes import Note
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
 
+_MEET = frozenset({"categories", "weights=", "interventions="})  # what may be said of rows with curves
+
 
 def with_terms(
     data: WorkingData, terms: Any, table: Opened, graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine
-) -> tuple[WorkingData, tuple[Note, ...]]:
-    """Return the data with the children that may have curves and their rows, and what to tell the user.
+) -> WorkingData:
+    """Return the data with the children that may have curves, and their rows.
 
     Parameters
     ----------
@@ -39,42 +40,25 @@ def with_terms(
         Both must suit regressions on derived columns.
     """
     if terms is None:
-        return data, ()
-    causes = {name: graphs[0].parents(name) for name in graphs[0].variables}
+        return data
+    names = [name for name in graphs[0].variables if name not in data.categories]
+    causes = {name: _causes(name, graphs) for name in names}
     found = read_terms(terms, causes)
     on_demand = isinstance(terms, str)
-    if data.categories:
-        names = ", ".join(data.categories)
-        raise DataError(f"categories ({names}) and terms do not go together yet; code them as 0/1 columns of your own")
-    for reason in (_unsuited(prior, engine), _unsuited_rows(table, graphs)):
+    for reason in (_unsuited(prior, engine), _unsuited_rows(table, graphs, prior)):
         if reason is not None:
             raise reason
-    heavy = [name for name in found if name in data.heavy]
-    if heavy and not on_demand:
-        raise DataError(
-            f"{heavy[0]!r} has heavy tails and terms: curves are for normal noise only yet; leave it out of terms, or "
-            "give it normal noise"
-        )
-    clash = [name for name in found if name in data.families or name in data.heavy]
-    if clash and not on_demand:
-        raise DataError(
-            f"{clash[0]!r} is yes/no or a count and has terms: curves are for normal outcomes only yet; leave it out "
-            "of terms, or use families='normal'"
-        )
     source = table.source()
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")
-    kept = {name: ChildModel(None, terms) for name, terms in found.items() if name not in clash}
-    rows = RowTable(source.numbers(data.pooled.names)) if data.table is None else data.table
-    return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand), _not_curved(clash)
+    kept = {name: ChildModel(data.model(name).family, terms) for name, terms in found.items()}
+    rows = table.rows(data.pooled.names) if data.table is None else data.table
+    return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand)
 
 
-def _not_curved(names: Sequence[str]) -> tuple[Note, ...]:
-    """Say in which children curves were not looked for."""
-    if not names:
-        return ()
-    what = f"curves were not looked for in {', '.join(names)}, which is yes/no or a count"
-    return (Note(f"{what}: terms are for normal outcomes only yet", "changes the answer"),)
+def _causes(child: str, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+    """Return the candidate causes of a child in any graph."""
+    return tuple(dict.fromkeys(name for graph in graphs for name in graph.parents(child)))
 
 
 def _unsuited(prior: Prior, engine: Engine) -> AlldagsError | None:
@@ -90,11 +74,11 @@ def _unsuited(prior: Prior, engine: Engine) -> AlldagsError | None:
     return None
 
 
-def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> AlldagsError | None:
+def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph], prior: Prior) -> AlldagsError | None:
     """Return why these rows and graphs can have straight lines only; None if they need not."""
-    several = ("several candidate graphs",) if len(graphs) > 1 else ()
+    moved = ("graphs that disagree about a direction",) if turned(graphs, prior) else ()
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
     open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
-    if options := (*table.options, *several, *hidden, *open_):
+    if options := (*(name for name in table.options if name not in _MEET), *hidden, *open_, *moved):
         return DataError(f"{' and '.join(options)} and terms do not go together yet; leave one of them out")
     return None

@@ -21,19 +21,19 @@ from functools import cached_property
 import numpy as np
 
 from alldags.engines.curves.moments import ArmMoments
+from alldags.engines.curves.spec import Candidates
 from alldags.engines.exact import Exact
 from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
 from alldags.engines.sampling.run import State
-from alldags.nodes.build import raised_probability
+from alldags.nodes.build import ALMOST_CERTAIN, MOST_SHARE, NodeTerms, Sums, assembled
 from alldags.nodes.posterior import NodePosterior
-from alldags.nodes.problem import LinkedPrior, NodeProblem
-from alldags.priors.edges import BetaBinomial
+from alldags.nodes.problem import NodeProblem
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _RATIO_SD = 1.5  # of the log ratio of the arms' noise variances, a priori
 _GRID = 121
-_ENUMERATED = 14  # log2 of sets times settings up to which all are enumerated
+_ENUMERATED = 15  # log2 of sets times settings up to which all are enumerated
 POOL = 2000  # draws behind weights and means
 _GLANCED = 160  # draws behind the first guess of the ratio
 _ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
@@ -53,13 +53,10 @@ class Structure:
         Base column of each, shape (k,).
     active
         In which arms it is that column, else zero, shape (A, k).
-    probability, raised
-        Stated probability, relative to each other, and what the link adds, shape (k,).
-    counted
-        Whether the number of columns is corrected for, by a beta-binomial prior; not where columns are causes.
-    share
-        Of the columns present, learned without the link, in place of the beta-binomial prior: columns that the link
-        raises say nothing about how many others there are. None if it is to be learned.
+    probability, raised, further, groups
+        As in `Candidates`, shape (k,) each.
+    weight
+        Prior probability of the structure, relative to others.
     """
 
     name: str
@@ -67,48 +64,85 @@ class Structure:
     active: BoolArray
     probability: FloatArray
     raised: FloatArray
-    counted: bool = True
-    share: float | None = None
+    further: BoolArray
+    groups: IntArray
+    weight: float = 1.0
 
     def at(self, arm: int, base: FloatArray) -> FloatArray:
         """Return the design columns in an arm, shape (..., k), from base columns (..., K)."""
         return np.asarray(base[..., self.places] * self.active[arm])
 
-    def unlinked(self) -> Structure:
-        """Return the structure without link."""
-        return replace(self, raised=np.zeros(len(self.places)))
-
-    def varying(self, moments: ArmMoments) -> Structure:
-        """Return the structure without columns that do not vary within any arm."""
-        within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
-        kept = within / moments.rows.sum() > _FLAT**2
+    def taken(self, kept: BoolArray) -> Structure:
+        """Return the structure with some of its columns, shape (k,)."""
         return replace(
             self,
             places=self.places[kept],
             active=self.active[:, kept],
             probability=self.probability[kept],
             raised=self.raised[kept],
+            further=self.further[kept],
+            groups=np.unique(self.groups[kept], return_inverse=True)[1],
         )
 
+    def varying(self, moments: ArmMoments) -> Structure:
+        """Return the structure without columns that do not vary within any arm."""
+        within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
+        return self.taken(within / moments.rows.sum() > _FLAT**2)
 
-def structure(name: str, probability: FloatArray, raised: FloatArray, arms: int) -> Structure:
-    """Return a structure over all base columns; probabilities of base columns, shape (K,)."""
-    places = np.arange(len(probability))
-    ones = np.ones((arms, len(places)), dtype=bool)
-    if name == "common":
-        return Structure(name, places, ones, probability, raised)
+    def spread(self, columns: int) -> FloatArray:
+        """Return the matrix from its coefficients to those of all columns, shape (columns, k).
+
+        All columns are the K base columns; with two arms they are followed by the same under treatment.
+        """
+        out, own = np.zeros((columns, len(self.places))), np.arange(len(self.places))
+        if len(self.active) == 1:
+            out[self.places, own] = 1.0
+            return out
+        first, second = self.active.astype(float)
+        out[self.places, own] = first
+        out[columns // 2 + self.places, own] = second - first
+        return out
+
+    def terms(self, child: str) -> NodeTerms:
+        """Return the columns as terms of a regression; what the link adds to a further one is in its odds."""
+        alone = len(set(self.groups.tolist())) == len(self.groups)
+        return NodeTerms(
+            child,
+            tuple(map(str, range(len(self.places)))),
+            tuple(np.where(self.further, self._relative, self.probability).tolist()),
+            tuple(np.where(self.further, 0.0, self.raised).tolist()) if self.raised[~self.further].any() else None,
+            groups=None if alone else tuple(self.groups.tolist()),
+            further=tuple(self.further.tolist()) if self.further.any() else None,
+        )
+
+    @property
+    def _relative(self) -> FloatArray:
+        """Relative probability of further columns: the link is to raise them as it would where one is expected."""
+        count = len(np.unique(self.groups[self.further])) if self.further.any() else 1
+        low = min(1.0 / count, MOST_SHARE)
+        high = np.minimum(1.0 - (1.0 - low) * (1.0 - self.raised), ALMOST_CERTAIN)
+        odds = high / (1.0 - high) * (1.0 - low) / low
+        return np.asarray(odds / (1.0 + odds))
+
+
+def structure(name: str, found: Candidates, arms: int) -> Structure:
+    """Return a structure over all base columns."""
+    k = len(found.columns)
+    places, ones = np.arange(k), np.ones((arms, k), dtype=bool)
+    whole = Structure(name, places, ones, found.probability, found.raised, found.further, found.groups)
+    if name == "common" or arms == 1:
+        return whole
     own = np.zeros_like(ones)
     own[1] = True
-    first = ones if name == "shared" else ~own
-    uncertain = np.where(probability >= 1.0, 0.5, probability)
-    again = raised if name == "arms" else np.zeros_like(raised)
-    odds = (probability if name == "arms" else uncertain, again)
-    return Structure(
-        name,
-        np.r_[places, places],
-        np.concatenate([first, own], axis=1),
-        np.r_[probability, odds[0]],
-        np.r_[raised, odds[1]],
+    alike = name == "arms"
+    return replace(
+        whole,
+        places=np.r_[places, places],
+        active=np.concatenate([~own if alike else ones, own], axis=1),
+        probability=np.r_[found.probability, found.probability if alike else np.full(k, 0.5)],
+        raised=np.r_[found.raised, found.raised if alike else np.zeros(k)],
+        further=np.r_[found.further, found.further if alike else np.full(k, found.is_counted)],
+        groups=np.r_[found.groups, found.groups + found.groups.max(initial=-1) + 1],
     )
 
 
@@ -181,13 +215,6 @@ class StructureFit:
         """Posterior mean of the coefficients, averaged over the ratio, shape (k,)."""
         draws, weight, _ = self._weighted
         return np.asarray(self.node.mean + (weight - 1.0 / len(weight)) @ draws.coefficients)
-
-    @property
-    def learned_share(self) -> float:
-        """Share of the uncertain columns that are present, one more counted as present and one as absent."""
-        free, inclusion = ~self.node.problem.certain, self.node.inclusion
-        assert inclusion is not None
-        return float((inclusion[free].sum() + 1.0) / (free.sum() + 2.0))
 
     @property
     def effective_share(self) -> float:
@@ -290,9 +317,14 @@ def _fitted(
     run: Run,
     starts: tuple[State, ...] = (),
 ) -> NodePosterior:
-    if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
+    if is_enumerated(problem):
         return Exact()(problem, rng)
     return sample_asked(problem, asked, floor, rng, run, starts)
+
+
+def is_enumerated(problem: NodeProblem) -> bool:
+    """Tell whether all sets of columns are looked at."""
+    return problem.free + math.log2(len(problem.settings)) <= _ENUMERATED
 
 
 def _ends(node: NodePosterior) -> tuple[State, ...]:
@@ -328,33 +360,9 @@ def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float)
     parts = [_cross_products(chosen, moments, arm) for arm in range(len(moments.rows))]
     scale = [1.0, 1.0 / ratio]
     gram, cross, total = (sum(part[i] * s for part, s in zip(parts, scale, strict=False)) for i in range(3))
-    stated, log_size = _column_prior(chosen, prior)
-    linked = LinkedPrior(stated, chosen.raised) if chosen.raised.any() else None
-    problem = NodeProblem(
-        child="",
-        terms=tuple(map(str, range(len(chosen.places)))),
-        gram=np.ascontiguousarray(gram),
-        cross=np.ascontiguousarray(cross),
-        total=float(total),
-        n=float(moments.rows.sum() - len(moments.rows)),
-        probability=stated if linked is None else raised_probability(stated, chosen.raised),
-        settings=(),
-        log_size=log_size,
-        rows=float(moments.rows.sum()),
-        linked=linked,
-    )
-    return replace(problem, settings=prior.settings_of(problem))
-
-
-def _column_prior(chosen: Structure, prior: Prior) -> tuple[FloatArray, FloatArray | None]:
-    """Return the stated probability of each column, shape (k,), and the log weight of their number."""
-    if not chosen.counted or prior.edges is not None:
-        return prior.edges_of(chosen.probability, "")
-    stated, log_size = BetaBinomial(relative=True).of(chosen.probability, "")
-    if chosen.share is None:
-        return stated, log_size
-    odds = chosen.share / (1.0 - chosen.share) * stated
-    return np.where(stated < 1.0, odds / (odds + 1.0 - stated), 1.0), None
+    rows = float(moments.rows.sum())
+    sums = Sums(np.ascontiguousarray(gram), np.ascontiguousarray(cross), float(total), rows - len(parts), rows)
+    return assembled(chosen.terms(""), sums, prior)
 
 
 def _over_ratios(
