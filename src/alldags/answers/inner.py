@@ -61,10 +61,11 @@ class Change:
     def _between_arms(self, pooled: tuple[FloatArray, FloatArray], rows: float) -> tuple[FloatArray, FloatArray]:
         """Return the same from moments of the base columns: only the arm, and columns under treatment, change."""
         mean, scatter = pooled
-        sign, k = self._sign, len(self.node.found.base)
-        spread = np.zeros((2 * k + 1, 2 * k + 1))
-        spread[k + 1 :, k + 1 :] = scatter[:-1, :-1] / rows
-        return np.r_[sign, np.zeros(k), sign * mean[:-1]], spread
+        sign, base = self._sign, self.node.found.base
+        k = len(base)
+        spread = np.zeros((2 * k - 1, 2 * k - 1))
+        spread[k:, k:] = scatter[1:-1, 1:-1] / rows
+        return np.r_[sign / base.scale[0], np.zeros(k - 1), sign * mean[1:-1]], spread
 
     @property
     def _sign(self) -> float:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alldags.engines.curves.structures import is_enumerated
 from alldags.engines.exact import Exact
 from alldags.engines.sampling.asked import FULL, GLANCE, Run, sample_asked
+from alldags.engines.sampling.run import State
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.typing import FloatArray
+
+_ENUMERATED = 15  # log2 of sets times settings up to which all are enumerated
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +27,13 @@ class AskedEngine:
         Weights of what chains have to agree on, shape (questions, k).
     run
         How long they run.
+    starts
+        Where they start; by default from sets of different sizes.
     """
 
     asked: FloatArray
     run: Run = FULL
+    starts: tuple[State, ...] = ()
 
     name = "auto"
     takes: tuple[type, ...] = ()
@@ -42,6 +48,12 @@ class AskedEngine:
 
     def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
         """Return the posterior of one node."""
-        if is_enumerated(problem):
+        if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
             return Exact()(problem, rng)
-        return sample_asked(problem, self.asked, 0.0, rng, self.run)
+        return sample_asked(problem, self.asked, least_variance(self.asked, problem), rng, self.run, self.starts)
+
+
+def least_variance(asked: FloatArray, problem: NodeProblem) -> float:
+    """Return what one column alone makes of the variance of what is asked, over the noise variance; the least."""
+    unit = np.maximum(np.diag(problem.gram), 1e-300)
+    return float((asked**2 / unit).max(axis=1).min()) if problem.k else 0.0

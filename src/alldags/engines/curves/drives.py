@@ -13,6 +13,7 @@ import numpy as np
 from alldags.columns.bends import Bend
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
+from alldags.columns.products import OnArm
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.spec import Candidates, CurvedSpec
 from alldags.engines.sampling.asked import Run, sample_asked
@@ -25,12 +26,12 @@ _RIDGE = 1e-6  # per row, of the lines that bends are judged beside
 
 
 def raised_by_link(
-    spec: CurvedSpec, candidates: Candidates, arms: FloatArray | None, moments: ArmMoments, rng: np.random.Generator
+    spec: CurvedSpec, candidates: Candidates, moments: ArmMoments, rng: np.random.Generator
 ) -> FloatArray:
     """Return how probable it is that each further column drives the treatment or what lies between, shape (K,)."""
     raised = np.zeros(len(candidates.columns))
     bends, lines = _before(spec, candidates, Bend), _before(spec, candidates, Line | Level)
-    sources = _sources(spec, candidates, arms, moments)
+    sources = _sources(spec, candidates, moments)
     if spec.prior.link == 0.0 or bends.size == 0 or not sources:
         return raised
     spared = np.ones(len(bends))
@@ -53,20 +54,14 @@ def _before(spec: CurvedSpec, candidates: Candidates, kind: object) -> IntArray:
     )
 
 
-def _sources(
-    spec: CurvedSpec, candidates: Candidates, arms: FloatArray | None, moments: ArmMoments
-) -> list[tuple[FloatArray, float]]:
+def _sources(spec: CurvedSpec, candidates: Candidates, moments: ArmMoments) -> list[tuple[FloatArray, float]]:
     """Return cross-products with all columns, shape (K,), and the sum of squares of the treatment and what it moves."""
     _, scatter = moments.pooled
-    found = []
-    if arms is not None:
-        share = float(moments.rows.prod() / moments.rows.sum())
-        found.append((share * (moments.mean[1, :-1] - moments.mean[0, :-1]), share))
-    for place, column in enumerate(candidates.columns):
-        name = column.variables[0]
-        if isinstance(column, Line) and (name in spec.after or (name == spec.treatment and arms is None)):
-            found.append((scatter[:-1, place], float(scatter[place, place])))
-    return found
+    return [
+        (scatter[:-1, place], float(scatter[place, place]))
+        for place, column in enumerate(candidates.columns)
+        if isinstance(column, Line | OnArm) and (column.name == spec.treatment or column.name in spec.after)
+    ]
 
 
 def _beside(

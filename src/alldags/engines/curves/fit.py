@@ -61,7 +61,7 @@ def _averaged(spec: CurvedSpec, node: NodeSpec, rng: np.random.Generator) -> Ave
     arms = _arms(spec, sample)
     candidates, raw = _made(spec, arms, sample)
     link_rng, fit_rng = rng.spawn(2)
-    candidates = candidates.with_link(raised_by_link(spec, candidates, arms, raw.standardised(), link_rng))
+    candidates = candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), link_rng))
     if spec.family is not None:
         rows = replace(node.rows(spec.family), counted=spec.rows)
         return fit_by_rows(spec, arms, candidates, raw, sample, rows, fit_rng)

@@ -9,7 +9,7 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.bends import Bend
 from alldags.columns.line import Line
-from alldags.columns.products import Clipped, Given, Times
+from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.data.look import look_at_values
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.engines.curves.spec import CurvedSpec
@@ -31,8 +31,7 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     spec
         What is wanted.
     arms
-        The two values of a treatment whose arms have intercepts of their own: it is no column then. None if there is no
-        such treatment.
+        The two values of a treatment: the first column is then its arm. None if there is no such treatment.
     sample
         The rows.
     """
@@ -42,8 +41,10 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     before = tuple(name for name in causes if name not in spec.after and name != spec.treatment)
     base = base_columns(spec, causes, None if arms is None else spec.treatment, before, sample) if causes else ()
     mover = spec.mover
-    if arms is not None or mover is None:
+    if mover is None:
         return base
+    if arms is not None:
+        return (OnArm(mover, float(arms[1])), *base)
     values = sample.values[mover]
     own: tuple[Column, ...] = (Line(mover), *bends_of(mover, values, spec.terms.curves))
     if spec.terms.modification == "none":

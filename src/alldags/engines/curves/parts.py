@@ -1,6 +1,6 @@
 """One structure's regression over all columns, whatever noise the child has: what the average is made of.
 
-All columns are the base columns; with a yes/no treatment they are its arm, the base columns, and these under treatment.
+All columns are the base columns; with a yes/no treatment, whose arm is the first, the others are there again under it.
 A structure's coefficients are read onto them by its matrix: draws of all structures are draws of one regression.
 """
 
@@ -77,15 +77,11 @@ class _Spread:
     def _unit(self) -> float:
         return 1.0
 
-    @property
-    def _offset(self) -> FloatArray:
-        return np.zeros(len(self.matrix))
-
     def squared_between(self, weights: FloatArray) -> float:
         own, between = weights @ self.matrix, self.node.second_moment_between
         mean = float(self.node.mean @ own)
         inside = 0.0 if between is None else max(float(own @ between @ own) - mean**2, 0.0)
-        return self._unit**2 * ((float(weights @ self._offset) + mean) ** 2 + inside)
+        return self._unit**2 * (mean**2 + inside)
 
     def probability_absent(self, members: BoolArray) -> float:
         mask = (self.matrix[members] != 0.0).any(axis=0)
@@ -132,21 +128,9 @@ class NormalPart(_Spread):
         """Standardised."""
         return self.fit.moments
 
-    @property
-    def _armed(self) -> bool:
-        return len(self.moments.rows) == 2
-
-    @cached_property
-    def _offset(self) -> FloatArray:
-        """What coefficients are where the structure's are all zero, shape (columns,): the arms' means differ."""
-        out = np.zeros(len(self.matrix))
-        if self._armed:
-            out[0] = self.moments.mean[1, -1] - self.moments.mean[0, -1]
-        return out
-
     @cached_property
     def mean(self) -> FloatArray:
-        return np.asarray(self.unit * (self._offset + self.matrix @ self.fit.mean))
+        return np.asarray(self.unit * self.matrix @ self.fit.mean)
 
     @property
     def noise_variance(self) -> float:
@@ -156,27 +140,18 @@ class NormalPart(_Spread):
         return float(self.unit**2 * self.fit.node.noise_variance * share)
 
     def draw(self, size: int, rng: np.random.Generator) -> ColumnDraws:
-        draws = self.fit.draw(size, rng)
-        theta = draws.coefficients @ self.matrix.T + self._offset
-        noise = rng.standard_normal((2, size))
-        mean, rows = self.moments.mean[0], self.moments.rows
-        own = noise[0] * np.sqrt(draws.variance / rows[0])
-        intercept = mean[-1] - draws.coefficients @ self.fit.structure.at(0, mean[:-1]) + own
-        if self._armed:
-            theta[:, 0] += noise[1] * np.sqrt(draws.variance * draws.ratio / rows[1]) - own
+        draws, rows = self.fit.draw(size, rng), self.moments.rows
+        counts = rows[:, None] / (np.ones((1, size)) if len(rows) == 1 else np.array([np.ones(size), draws.ratio]))
+        noise = rng.standard_normal(size) * np.sqrt(draws.variance / counts.sum(axis=0))
+        left = np.array([self._left(arm, draws.coefficients) for arm in range(len(rows))])
+        intercept = (counts * left).sum(axis=0) / counts.sum(axis=0) + noise
+        theta = draws.coefficients @ self.matrix.T
         return ColumnDraws(self.unit * theta, self.unit * intercept, self.unit**2 * draws.variance)
 
-
-def arm_matrix(fit: StructureFit, columns: int) -> FloatArray:
-    """Return the matrix of a structure of a normal child, shape (columns, k).
-
-    With arms, the first of all columns is the arm: its coefficient is what columns leave of the arms' difference.
-    """
-    if len(fit.moments.rows) == 1:
-        return fit.structure.spread(columns)
-    means = fit.moments.mean[:, :-1]
-    first = fit.structure.at(0, means[0]) - fit.structure.at(1, means[1])
-    return np.vstack([first, fit.structure.spread(columns - 1)])
+    def _left(self, arm: int, theta: FloatArray) -> FloatArray:
+        """Return what coefficients (draws, k) leave of an arm's mean, shape (draws,)."""
+        mean = self.moments.mean[arm]
+        return np.asarray(mean[-1] - theta @ self.fit.structure.at(arm, mean[:-1]))
 
 
 @dataclass(frozen=True, eq=False)

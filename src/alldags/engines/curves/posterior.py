@@ -12,7 +12,7 @@ from alldags.columns.base import Columns
 from alldags.columns.products import OnArm, Under
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.parts import ColumnDraws, Part, average
-from alldags.engines.curves.spec import Candidates, CurvedSpec
+from alldags.engines.curves.spec import CurvedSpec
 from alldags.errors import AlldagsError
 from alldags.nodes.posterior import Diagnostics, NodePosterior
 from alldags.nodes.problem import NodeProblem
@@ -31,34 +31,26 @@ class Averaged:
         What it was made from.
     arms
         The two values of a yes/no treatment, shape (2,); else None.
-    candidates
-        Base columns, K of them.
+    base
+        Base columns, K of them, standardised.
     raw
         Their moments and the child's, in the user's units.
     parts, weights
         Structures, and the posterior probability of each.
     log_evidence
         Up to a constant that regressions of the same child share.
-    no_effect
-        Posterior probability that a yes/no treatment whose arms have intercepts of their own is no cause of the child.
     evidence_error
         Monte-Carlo error of the log evidences that weights were made of.
     """
 
     spec: CurvedSpec
     arms: FloatArray | None
-    candidates: Candidates
+    base: Columns
     raw: ArmMoments
     parts: tuple[Part, ...]
     weights: FloatArray
     log_evidence: float
-    no_effect: float = 0.0
     evidence_error: float = 0.0
-
-    @cached_property
-    def base(self) -> Columns:
-        """Base columns, standardised."""
-        return Columns(self.candidates.columns, self.raw.pooled[0][:-1], self.raw.scale[:-1])
 
     @cached_property
     def moments(self) -> ArmMoments:
@@ -66,19 +58,16 @@ class Averaged:
         return self.raw.standardised()
 
 
-def all_columns(spec: CurvedSpec, arms: FloatArray | None, base: Columns, raw: ArmMoments) -> Columns:
-    """Return the base columns; with arms before them the treatment's, and after them the same under treatment.
-
-    The arm is a plain 0/1 where its coefficient has no prior, for a normal child; else it is standardised as any line.
-    """
-    if arms is None or spec.treatment is None:
+def all_columns(base: Columns) -> Columns:
+    """Return the base columns; where the first is a treatment's arm, the others follow again, under treatment."""
+    arm = base.made[0] if len(base) else None
+    if not isinstance(arm, OnArm):
         return base
-    high, k = float(arms[1]), len(base)
-    under = [Under(*one, spec.treatment, high) for one in zip(base.made, base.center, base.scale, strict=True)]
-    share = float(raw.rows[1] / raw.rows.sum())
-    center, scale = (0.0, 1.0) if spec.family is None else (share, math.sqrt(share * (1.0 - share)))
-    made = (OnArm(spec.treatment, high), *base.made, *under)
-    return Columns(made, np.r_[center, base.center, np.zeros(k)], np.r_[scale, base.scale, np.ones(k)])
+    others = zip(base.made[1:], base.center[1:], base.scale[1:], strict=True)
+    under = [Under(*one, arm.treatment, arm.level) for one in others]
+    return Columns(
+        (*base.made, *under), np.r_[base.center, np.zeros(len(under))], np.r_[base.scale, np.ones(len(under))]
+    )
 
 
 class CurvedColumns:
@@ -92,15 +81,7 @@ class CurvedColumns:
     @cached_property
     def columns(self) -> Columns:
         """All columns."""
-        return all_columns(self.found.spec, self.found.arms, self.found.base, self.found.raw)
-
-    @cached_property
-    def _there(self) -> FloatArray:
-        """Probability with which each column is not ruled out by the treatment being no cause, shape (columns,)."""
-        there = np.ones(len(self.columns))
-        if self.found.no_effect > 0.0:
-            there[0] = there[1 + len(self.found.base) :] = 1.0 - self.found.no_effect
-        return there
+        return all_columns(self.found.base)
 
     @cached_property
     def _weighed(self) -> list[tuple[float, Part]]:
@@ -110,7 +91,7 @@ class CurvedColumns:
     @cached_property
     def mean(self) -> FloatArray:
         """Posterior mean of the coefficients, shape (columns,)."""
-        return np.asarray(self._there * sum(weight * part.mean for weight, part in self._weighed))
+        return np.asarray(sum(weight * part.mean for weight, part in self._weighed))
 
     def draw(self, size: int, rng: np.random.Generator) -> ColumnDraws:
         """Return coefficients (size, columns), intercepts and noise variances (size,) each, in working units."""
@@ -118,8 +99,6 @@ class CurvedColumns:
         pieces = [part.draw(int(count), rng) for count, (_, part) in zip(counts, self._weighed, strict=True)]
         theta, intercept, variance = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
         order = rng.permutation(size)
-        absent = rng.random(size) < self.found.no_effect
-        theta[np.ix_(absent, self._there < 1.0)] = 0.0
         return ColumnDraws(theta[order], intercept[order], variance[order])
 
     def linear_error(self, weights: FloatArray) -> float:
@@ -134,8 +113,7 @@ class CurvedColumns:
         """Return the variance of the mean of ``weights @ coefficients`` given structure and columns present."""
         first = sum(weight * float(weights @ part.mean) for weight, part in self._weighed)
         second = sum(weight * part.squared_between(weights) for weight, part in self._weighed)
-        there = 1.0 - self.found.no_effect
-        return max(there * second - (there * first) ** 2, 0.0)
+        return max(second - first**2, 0.0)
 
 
 @dataclass(frozen=True)
@@ -216,13 +194,10 @@ class CurvedPosterior(NodePosterior):
     def _disjoint(self, causes: set[str]) -> float:
         """Return the probability that no column of some causes is present."""
         found, columns = self.found, self.over_columns.columns
-        flat = found.no_effect > 0.0 or (found.arms is not None and found.spec.family is None)
-        ruled_out = flat and found.spec.treatment in causes
         members = np.zeros(len(columns), dtype=bool)
-        for name in causes - {found.spec.treatment} if ruled_out else causes:
+        for name in causes:
             members |= columns.members(name)
-        whole = average(found.parts, found.weights, lambda part: part.probability_absent(members))
-        return whole * (found.no_effect if ruled_out else 1.0)
+        return average(found.parts, found.weights, lambda part: part.probability_absent(members))
 
     @property
     def log_evidence(self) -> float:
@@ -240,5 +215,4 @@ class CurvedPosterior(NodePosterior):
         both = columns.members(covariate) & (
             np.zeros(len(columns), dtype=bool) if treatment is None else columns.members(treatment)
         )
-        there = average(found.parts, found.weights, lambda part: 1.0 - part.probability_absent(both))
-        return (1.0 - found.no_effect) * there
+        return average(found.parts, found.weights, lambda part: 1.0 - part.probability_absent(both))

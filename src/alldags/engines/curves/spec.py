@@ -12,12 +12,14 @@ import numpy as np
 from alldags.columns.base import Column
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
-from alldags.columns.products import Times
+from alldags.columns.products import OnArm, Times
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms, Terms
 from alldags.nodes.rows import CountedRows
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
+
+ITSELF = (Line, Level, OnArm)  # columns that are a cause and nothing else
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,11 @@ class Candidates:
         return np.array([number for number, (_, run) in enumerate(runs) for _ in run], dtype=np.int64)
 
     @cached_property
+    def is_armed(self) -> bool:
+        """Whether the first column is the arm of a yes/no treatment."""
+        return bool(self.columns) and isinstance(self.columns[0], OnArm)
+
+    @cached_property
     def modifying(self) -> BoolArray:
         """Which are another column times the treatment, shape (K,)."""
         return np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
@@ -128,7 +135,7 @@ def _together(item: tuple[int, Column]) -> object:
 
 def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...]) -> Candidates:
     """Return columns with their prior: lines and levels have that of their edge, others come on top."""
-    own = np.array([isinstance(column, Line | Level) for column in columns], dtype=bool)
+    own = np.array([isinstance(column, ITSELF) for column in columns], dtype=bool)
     counted = isinstance(spec.terms, Terms) and spec.prior.edges is None
     probability = [_probability(spec, column, counted) for column in columns]
     raised = np.array([spec.raised.get(column.variables[0], 0.0) for column in columns])
@@ -141,6 +148,6 @@ def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:
     Where a cause is certain its line is; whether it is bent is open.
     """
     stated = [spec.causes[name] for name in column.variables if name in spec.causes]
-    if isinstance(column, Line | Level):
+    if isinstance(column, ITSELF):
         return stated[0]
     return 0.5 if counted else min((p for p in stated if p < 1.0), default=0.5)

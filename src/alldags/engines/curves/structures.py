@@ -1,15 +1,16 @@
 """Structures of effect modification: which design columns there are, and the posterior of each structure.
 
-With a yes/no treatment T and base columns F, centred within the arms of T (which takes out a flat intercept for each)::
+With a yes/no treatment T and other base columns F::
 
-    common   F               the effect of T is the same for all
-    shared   F and T F       some columns act differently under treatment
-    arms     (1 - T) F, T F  both arms have their own columns
+    common   T, F               the effect of T is the same for all
+    shared   T, F, T F          some columns act differently under treatment
+    arms     T, (1 - T) F, T F  both arms have their own columns
 
-Centred within arms, all three have ``n - 2`` contrasts and flat intercepts, so that their evidences can be compared.
-Arms have noise of different size: ``rho = var_1 / var_0`` enters as ``G_0 + G_1 / rho``. A run at one value of rho
-gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average over
-it.
+Arms have noise of different size, ``rho = var_1 / var_0``: given rho, rows of the second arm count as ``1 / rho``. All
+that is needed are moments within the arms and the difference of their means, which has the precision
+``h = n_0 n_1 / (rho n_0 + n_1)`` over the first arm's noise variance; a flat intercept is taken out. A run at one value
+of rho gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average
+over it.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from alldags.engines.curves.asked import AskedEngine
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.spec import Candidates
-from alldags.engines.exact import Exact
-from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
+from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run
 from alldags.engines.sampling.run import State
 from alldags.nodes.build import ALMOST_CERTAIN, MOST_SHARE, NodeTerms, Sums, assembled
 from alldags.nodes.posterior import NodePosterior
@@ -33,7 +35,6 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 _RATIO_SD = 1.5  # of the log ratio of the arms' noise variances, a priori
 _GRID = 121
-_ENUMERATED = 15  # log2 of sets times settings up to which all are enumerated
 POOL = 2000  # draws behind weights and means
 _GLANCED = 160  # draws behind the first guess of the ratio
 _ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
@@ -85,14 +86,15 @@ class Structure:
         )
 
     def varying(self, moments: ArmMoments) -> Structure:
-        """Return the structure without columns that do not vary within any arm."""
+        """Return the structure without columns, the arm excepted, that do not vary within any arm."""
         within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
-        return self.taken(within / moments.rows.sum() > _FLAT**2)
+        armed = len(self.active) == 2
+        return self.taken((within / moments.rows.sum() > _FLAT**2) | (armed & (self.places == 0)))
 
     def spread(self, columns: int) -> FloatArray:
         """Return the matrix from its coefficients to those of all columns, shape (columns, k).
 
-        All columns are the K base columns; with two arms they are followed by the same under treatment.
+        All columns are the K base columns; with two arms those but the first are there again, under treatment.
         """
         out, own = np.zeros((columns, len(self.places))), np.arange(len(self.places))
         if len(self.active) == 1:
@@ -100,7 +102,8 @@ class Structure:
             return out
         first, second = self.active.astype(float)
         out[self.places, own] = first
-        out[columns // 2 + self.places, own] = second - first
+        again = self.places > 0
+        out[columns // 2 + self.places[again], own[again]] = (second - first)[again]
         return out
 
     def terms(self, child: str) -> NodeTerms:
@@ -126,23 +129,24 @@ class Structure:
 
 
 def structure(name: str, found: Candidates, arms: int) -> Structure:
-    """Return a structure over all base columns."""
+    """Return a structure over all base columns; with two arms, the first of them is the treatment's."""
     k = len(found.columns)
     places, ones = np.arange(k), np.ones((arms, k), dtype=bool)
     whole = Structure(name, places, ones, found.probability, found.raised, found.further, found.groups)
     if name == "common" or arms == 1:
         return whole
-    own = np.zeros_like(ones)
-    own[1] = True
-    alike = name == "arms"
+    others, alike = places[1:], name == "arms"
+    first = ones.copy()
+    first[1, 1:] = not alike
+    own = np.repeat([[False], [True]], k - 1, axis=1)
     return replace(
         whole,
-        places=np.r_[places, places],
-        active=np.concatenate([~own if alike else ones, own], axis=1),
-        probability=np.r_[found.probability, found.probability if alike else np.full(k, 0.5)],
-        raised=np.r_[found.raised, found.raised if alike else np.zeros(k)],
-        further=np.r_[found.further, found.further if alike else np.full(k, found.is_counted)],
-        groups=np.r_[found.groups, found.groups + found.groups.max(initial=-1) + 1],
+        places=np.r_[places, others],
+        active=np.concatenate([first, own], axis=1),
+        probability=np.r_[found.probability, found.probability[1:] if alike else np.full(k - 1, 0.5)],
+        raised=np.r_[found.raised, found.raised[1:] if alike else np.zeros(k - 1)],
+        further=np.r_[found.further, found.further[1:] if alike else np.full(k - 1, found.is_counted)],
+        groups=np.r_[found.groups, found.groups[1:] + found.groups.max()],
     )
 
 
@@ -183,10 +187,6 @@ class StructureFit:
     ratio: float
     seed: np.random.SeedSequence
 
-    @property
-    def _parts(self) -> list[tuple[FloatArray, FloatArray, float]]:
-        return [_cross_products(self.structure, self.moments, arm) for arm in range(len(self.moments.rows))]
-
     @cached_property
     def _weighted(self) -> tuple[Draws, FloatArray, float]:
         """Draws at the ratio with a ratio each, their weights (sum 1), and the log mean weight."""
@@ -194,8 +194,8 @@ class StructureFit:
         theta, variance = self.node.draw(POOL, rng)
         if len(self.moments.rows) == 1:
             return Draws(theta, variance, np.ones(POOL)), np.full(POOL, 1.0 / POOL), 0.0
-        residual = _residual(self._parts[1], theta)
-        log_weight, ratio = _over_ratios(residual / variance, self.moments.rows, self.ratio, rng)
+        squares = _squares(self.structure, self.moments, theta)
+        log_weight, ratio, variance = _over_ratios(squares, self.moments.rows, self.ratio, rng)
         top = float(log_weight.max())
         weight = np.exp(log_weight - top)
         return Draws(theta, variance, ratio), weight / weight.sum(), top + math.log(float(weight.mean()))
@@ -233,7 +233,9 @@ class StructureFit:
         """What the ratio adds to the log evidence."""
         if len(self.moments.rows) == 1:
             return 0.0
-        return -0.5 * float(self.moments.rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
+        rows = self.moments.rows
+        between = 0.5 * math.log(_between(rows, self.ratio) / _between(rows, 1.0))
+        return between - 0.5 * float(rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
 
     @property
     def log_evidence(self) -> float:
@@ -258,10 +260,10 @@ def glance_structure(
     """
     first, second, drawn = rng.spawn(3)
     ratio = 1.0
-    node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, first, GLANCE)
+    node = _fitted(_problem(chosen, moments, prior, ratio), asked, first, GLANCE)
     if len(moments.rows) == 2:
         ratio = _next_ratio(chosen, moments, node, first)
-        node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, second, GLANCE, _ends(node))
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, second, GLANCE, _ends(node))
     return StructureFit(chosen, moments, node, ratio, _seed_of(drawn))
 
 
@@ -294,8 +296,7 @@ def fit_structure(
     seed = _seed_of(drawn)
     node, ratio = like.node, math.exp(like.mean_log_ratio)
     for _ in range(_ATTEMPTS):
-        floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
-        node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL, _ends(node))
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, whole, FULL, _ends(node))
         found = StructureFit(chosen, moments, node, ratio, seed)
         if found.effective_share >= _ENOUGH:
             break
@@ -312,19 +313,11 @@ def _seed_of(rng: np.random.Generator) -> np.random.SeedSequence:
 def _fitted(
     problem: NodeProblem,
     asked: FloatArray,
-    floor: float,
     rng: np.random.Generator,
     run: Run,
     starts: tuple[State, ...] = (),
 ) -> NodePosterior:
-    if is_enumerated(problem):
-        return Exact()(problem, rng)
-    return sample_asked(problem, asked, floor, rng, run, starts)
-
-
-def is_enumerated(problem: NodeProblem) -> bool:
-    """Tell whether all sets of columns are looked at."""
-    return problem.free + math.log2(len(problem.settings)) <= _ENUMERATED
+    return AskedEngine(asked, run, starts)(problem, rng)
 
 
 def _ends(node: NodePosterior) -> tuple[State, ...]:
@@ -356,24 +349,56 @@ def _residual(part: tuple[FloatArray, FloatArray, float], theta: FloatArray) -> 
     return np.asarray(np.maximum(total - 2.0 * theta @ cross + squares, 1e-300))
 
 
+def _gaps(chosen: Structure, moments: ArmMoments) -> tuple[FloatArray, float]:
+    """Return the differences between the arms' means of the design columns, shape (k,), and of the child."""
+    first, second = moments.mean
+    return chosen.at(1, second[:-1]) - chosen.at(0, first[:-1]), float(second[-1] - first[-1])
+
+
+def _between(rows: FloatArray, ratio: float | FloatArray) -> FloatArray:
+    """Return the precision of the difference of the arms' means over that of a row of the first arm."""
+    return np.asarray(rows[0] * rows[1] / (ratio * rows[0] + rows[1]))
+
+
 def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float) -> NodeProblem:
-    parts = [_cross_products(chosen, moments, arm) for arm in range(len(moments.rows))]
-    scale = [1.0, 1.0 / ratio]
-    gram, cross, total = (sum(part[i] * s for part, s in zip(parts, scale, strict=False)) for i in range(3))
+    gram, cross, total = _cross_products(chosen, moments, 0)
+    if len(moments.rows) == 2:
+        columns, child = _gaps(chosen, moments)
+        more, h = _cross_products(chosen, moments, 1), float(_between(moments.rows, ratio))
+        gram = gram + more[0] / ratio + h * np.outer(columns, columns)
+        cross = cross + more[1] / ratio + h * child * columns
+        total = total + more[2] / ratio + h * child**2
     rows = float(moments.rows.sum())
-    sums = Sums(np.ascontiguousarray(gram), np.ascontiguousarray(cross), float(total), rows - len(parts), rows)
+    sums = Sums(np.ascontiguousarray(gram), np.ascontiguousarray(cross), float(total), rows - 1.0, rows)
     return assembled(chosen.terms(""), sums, prior)
 
 
+class Squares(NamedTuple):
+    """What draws leave: sums of squares within both arms, the squared difference of their means, columns present."""
+
+    first: FloatArray
+    second: FloatArray
+    between: FloatArray
+    present: FloatArray
+
+
+def _squares(chosen: Structure, moments: ArmMoments, theta: FloatArray) -> Squares:
+    within = (_residual(_cross_products(chosen, moments, arm), theta) for arm in range(2))
+    columns, child = _gaps(chosen, moments)
+    return Squares(*within, (child - theta @ columns) ** 2, (theta != 0.0).sum(axis=1).astype(float))
+
+
 def _over_ratios(
-    relative: FloatArray, rows: FloatArray, ratio: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return the log weight of each draw with the ratio integrated out, and a ratio drawn for it.
+    squares: Squares, rows: FloatArray, ratio: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the log weight of each draw of coefficients with ratio and noise integrated out, and draws of both.
+
+    The prior of coefficients is in units of the noise: those present add about one square each to what is left.
 
     Parameters
     ----------
-    relative
-        Residual sum of squares of the second arm over the noise variance of the first, shape (draws,).
+    squares
+        What the draws leave, shape (draws,) each.
     rows
         Of both arms, shape (2,).
     ratio
@@ -385,13 +410,23 @@ def _over_ratios(
     grid = math.log(ratio) + np.linspace(-reach, reach, _GRID)
     log_prior = -0.5 * (grid / _RATIO_SD) ** 2 - math.log(_RATIO_SD * math.sqrt(2.0 * math.pi))
     log_prior += math.log(float(grid[1] - grid[0]))
+    half = 0.5 * (rows.sum() - 1.0 + squares.present)
+    slab = squares.present * _left(squares, rows, np.array([ratio]))[:, 0] / (rows.sum() - 1.0)
 
     def log_likelihood(log_ratio: FloatArray) -> FloatArray:
-        return np.asarray(-0.5 * (rows[1] - 1.0) * log_ratio - 0.5 * relative[:, None] * np.exp(-log_ratio))
+        own = 0.5 * (np.log(_between(rows, np.exp(log_ratio))) - (rows[1] - 1.0) * log_ratio)
+        return np.asarray(own - half[:, None] * np.log(_left(squares, rows, np.exp(log_ratio)) + slab[:, None]))
 
     joint = log_likelihood(grid) + log_prior
     whole = np.logaddexp.reduce(joint, axis=1)
     share = np.exp(joint - whole[:, None]).cumsum(axis=1)
-    picked = np.minimum((share < rng.random(len(share))[:, None]).sum(axis=1), _GRID - 1)
+    picked = np.exp(grid[np.minimum((share < rng.random(len(share))[:, None]).sum(axis=1), _GRID - 1)])
+    left = squares.first + squares.second / picked + squares.between * _between(rows, picked) + slab
     weight = whole - log_likelihood(np.array([math.log(ratio)]))[:, 0]
-    return weight, np.exp(grid[picked])
+    return weight, picked, 0.5 * left / rng.gamma(half)
+
+
+def _left(squares: Squares, rows: FloatArray, ratio: FloatArray) -> FloatArray:
+    """Return the sum of squares in units of the first arm's noise, shape (draws, ratios)."""
+    one, two, between = (values[:, None] for values in squares[:3])
+    return np.asarray(one + two / ratio + between * _between(rows, ratio))

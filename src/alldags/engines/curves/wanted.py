@@ -6,15 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
+from alldags.columns.base import Columns, RowValues, matrix_of
 from alldags.engines.curves.spec import Candidates, CurvedSpec
 from alldags.engines.curves.structures import Structure, structure
 from alldags.graph.terms import Terms
+from alldags.typing import FloatArray
 
 
-def wanted_structures(spec: CurvedSpec, found: Candidates, arms: int) -> list[Structure]:
-    """Return the structures of effect modification that are wanted."""
+def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
+    """Return the structures of effect modification that are wanted, with the treatment's edge divided between them."""
+    chosen = _structures(spec, found)
+    if spec.mover is None:
+        return chosen
+    place = next(i for i, column in enumerate(found.columns) if column.name == spec.mover)
+    edges = zip(chosen, divided(chosen, spec.causes[spec.mover]), strict=True)
+    return [
+        replace(one, probability=np.where(one.places == place, p, one.probability), weight=weight)
+        for one, (p, weight) in edges
+    ]
+
+
+def _structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
     wanted = spec.terms.modification if isinstance(spec.terms, Terms) else "none"
-    if arms == 2:
+    if found.is_armed:
         names = ("common", "shared", "arms") if wanted == "average" else (wanted.replace("none", "common"),)
         return [structure(name, found, 2) for name in names]
     whole = structure("common", found, 1)
@@ -41,3 +57,24 @@ def divided(chosen: Sequence[Structure], stated: float) -> list[EdgeShare]:
     share = stated / len(chosen)
     common = EdgeShare(share / (share + 1.0 - stated), share + 1.0 - stated)
     return [common if one.name == "common" else EdgeShare(1.0, share) for one in chosen]
+
+
+def changes_of(spec: CurvedSpec, columns: Columns, sample: RowValues) -> FloatArray:
+    """Return what moving the treatment, and what it acts on, does to all columns on average, shape (movers, columns).
+
+    It is what chains have to agree on.
+    """
+    numbers = spec.numbers(spec.causes)
+    movers = [name for name in numbers if name == spec.treatment or name in spec.after] or numbers
+    found = [_change(name, columns, sample) for name in movers] or [np.ones(len(columns))]
+    return np.array([change / columns.scale for change in found])
+
+
+def _change(name: str, columns: Columns, sample: RowValues) -> FloatArray:
+    """Return the mean change of columns between two values of a variable, or for one standard deviation, (columns,)."""
+    values = sample.values[name]
+    low, high = float(values.min()), float(values.max())
+    two = bool(((values == low) | (values == high)).all())
+    ends = (np.full_like(values, low), np.full_like(values, high)) if two else (values, values + values.std())
+    first, second = (matrix_of(columns.made, sample.put({name: end})) for end in ends)
+    return np.asarray((second - first).mean(axis=0))
