@@ -11,6 +11,7 @@ from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.notes import Note
+from alldags.wording import option
 
 LEAST_NATS = 10.0
 _HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
@@ -33,7 +34,7 @@ def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
         yield Note(
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
-            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}",
+            f"curves in {child}, first {worth.columns[0]}; see {option('terms', 'auto')}{first}",
             "changes the answer",
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from alldags import checks
 from alldags.assumptions.examined import ExaminedEffect
 from alldags.errors import AlldagsError, EngineError, did_you_mean
+from alldags.wording import option
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -68,8 +69,8 @@ def check_engine(effect: ExaminedEffect) -> None:
     name = effect.posterior.engine
     if name in WITHOUT_AVERAGE:
         raise EngineError(
-            f"engine={name!r} takes one graph, or one value of the noise, as known, which sensitivity needs draws of; "
-            "use engine='auto'"
+            f"{option('engine', name)} takes one graph, or one value of the noise, as known, which sensitivity needs draws of; "
+            f"use {option('engine', 'auto')}"
         )
 
 

@@ -10,6 +10,7 @@ from alldags.errors import EngineError
 from alldags.nodes import Engine, NodeProblem
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import Noise
+from alldags.wording import option
 
 
 class Parts(Protocol):
@@ -58,5 +59,5 @@ def check_single(who: str, problem: NodeProblem) -> None:
         shown = " and ".join(repr(name) for name, there in zip(problem.terms, named, strict=True) if there)
         raise EngineError(
             f"{who} takes single columns, and {shown} of {problem.child!r} enter and leave together; use "
-            "engine='auto', 'exact', 'certified' or 'mcmc'"
+            f"{option('engine', 'auto', 'exact', 'certified', 'mcmc')}"
         )

@@ -24,6 +24,7 @@ from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import About, straight_columns
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
+from alldags.wording import option
 
 
 class FittedGraph:
@@ -226,6 +227,6 @@ class FittedGraph:
         if value is None:
             raise EngineError(
                 f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}"
-                "; evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
+                f"; evidence, and so the weighing of several graphs, needs {option('engine', 'exact', 'certified')}"
             )
         return value

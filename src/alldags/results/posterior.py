@@ -43,6 +43,7 @@ from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
 from alldags.text import shortened
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -385,7 +386,9 @@ class Posterior:
         """
         table = self.edge_probabilities()
         if "posterior" not in table.columns:
-            raise GraphError("the engine has no notion of an edge being present; use engine='auto' or 'exact'")
+            raise GraphError(
+                f"the engine has no notion of an edge being present; use {option('engine', 'auto', 'exact')}"
+            )
         rows = zip(table["cause"], table["effect"], table["posterior"], strict=True)
         likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
         return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))
