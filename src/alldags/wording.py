@@ -33,7 +33,7 @@ def option(name: str, *values: object) -> str:
     if len(values) == 1 and isinstance(values[0], Mapping):
         command = " ".join(f"{flag} {key}={value}" for key, value in values[0].items())
     else:
-        command = flag if values in ((), (True,)) else f"{flag} {_choice(map(str, values))}"
+        command = f"{flag} {_choice(str(value) for value in values if value is not True)}".rstrip()
     return either(f"{name}={_choice(map(repr, values))}", command)
 
 
@@ -49,9 +49,9 @@ def either(python: str, command: str) -> str:
     return f"{_OPEN}{python}{_OR}{command}{_CLOSE}"
 
 
-def in_python(message: str) -> str:
-    """Return a message in the words of Python."""
-    return _worded(message, 0)
+def in_python(message: str, quote: str = "") -> str:
+    """Return a message in the words of Python, what was marked between quotes."""
+    return _worded(message, 0, quote)
 
 
 def on_command_line(message: str) -> str:
@@ -64,9 +64,9 @@ def _choice(values: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _worded(message: str, front: int) -> str:
+def _worded(message: str, front: int, quote: str = "") -> str:
     plain, *marked = message.split(_OPEN)
     for part in marked:
         words, _, rest = part.partition(_CLOSE)
-        plain += (words.split(_OR)[front : front + 1] or [""])[0] + rest
+        plain += f"{quote}{words.partition(_OR)[2 * front]}{quote}{rest}"
     return plain

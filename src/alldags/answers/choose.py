@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from alldags import meetings
 from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
@@ -17,6 +18,7 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.models.curved import check_curves
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
@@ -34,6 +36,9 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     if not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)
+    if workings.data.on_demand:
+        others = {**workings.data.families, **workings.data.heavy}
+        check_curves({name: family for name, family in others.items() if name in reached})
     table = workings.data.table
     if table is None or reached.isdisjoint(workings.data.children):
         return question
@@ -132,13 +137,10 @@ def _closed_target(workings: Workings, question: Question) -> Target | None:
 
 def _rows(workings: Workings) -> RowTable:
     """Return the rows of all variables, or say that there are none to choose from, or that they do not count alike."""
-    opened, others = workings.table, "use over='sample' or over='population'"
-    found = workings.data.table
+    opened, found = workings.table, workings.data.table
     if found is None and opened is not None:
         found = opened.rows(workings.data.pooled.names)
-    if found is None:
-        raise AlldagsError(f"over= chooses among rows, and there are only moments of them here; {others}")
-    said = [] if opened is None else [name for name in opened.options if name in ("weights=", "interventions=")]
-    if said:
-        raise AlldagsError(f"over= with chosen rows and {said[0]} do not go together yet; {others}")
+    asked = () if opened is None else opened.asked
+    meetings.check(dict.fromkeys(("chosen rows", *asked, *(("moments",) if found is None else ())), ()))
+    assert found is not None
     return found

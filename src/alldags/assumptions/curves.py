@@ -14,7 +14,8 @@ from alldags.notes import Note
 from alldags.wording import option
 
 LEAST_NATS = 10.0
-_HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
+_HARMLESS = frozenset({"dropped rows", "imputation", "completed tables", "categories"})
+# complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
@@ -46,7 +47,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
     if (
         table is None
-        or not set(table.options) <= _HARMLESS
+        or not set(table.asked) <= _HARMLESS
         or not_plain
         or len(posterior.graphs) > 1
         or effect.clusters is not None

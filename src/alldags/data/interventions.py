@@ -85,10 +85,10 @@ class _Names:
         """Raise if something else than a known variable was set."""
         unknown = sorted(frozenset().union(*found) - set(self._variables))
         if unknown:
+            names, are = ", ".join(map(repr, unknown)), "is" if len(unknown) == 1 else "are"
             raise DataError(
-                f"{option('interventions')} names {', '.join(map(repr, unknown))}, which "
-                f"{'is' if len(unknown) == 1 else 'are'} not in the graph{did_you_mean(unknown[0], self._variables)}; rename, or leave "
-                "what is not a variable empty"
+                f"{option('interventions')} names {names}, which {are} not in the "
+                f"graph{did_you_mean(unknown[0], self._variables)}; rename, or leave what is not a variable empty"
             )
 
 

@@ -41,7 +41,7 @@ def check_suits(engine: Engine, parts: Parts) -> None:
     """Refuse, by name, a prior that an engine cannot take."""
     part = unsuited(engine, parts)
     if part is not None:
-        raise EngineError(f"the engine {engine.name!r} cannot take {part!r}; use engine={part.engines}")
+        raise EngineError(f"the engine {engine.name!r} cannot take {part!r}; use {option('engine', *part.engines)}")
 
 
 def takes_groups(engine: Engine) -> bool:
