@@ -8,7 +8,7 @@ a row. ``python -m alldags.meetings docs/reference/together.md`` writes the tabl
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -62,8 +62,8 @@ _LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
-_PAPER = either("use Prior(intercept=True)", "leave out --prior paper")
-_NOISE = either("use UnknownNoise()", "leave out --prior paper and --noise-precision")
+_PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
+_NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
 CAPABILITIES: dict[str, Capability] = {
     # rows
@@ -97,14 +97,18 @@ CAPABILITIES: dict[str, Capability] = {
     "single columns": Capability(option("engine", "{name}"), _AUTO, EngineError),
     "another engine": Capability(option("engine", "{name}"), _AUTO, EngineError),
     "one graph known": Capability(option("engine", "{name}"), _AUTO, EngineError),
+    "no evidence": Capability(option("engine", "{name}"), f"use {option('engine', 'exact', 'certified')}", EngineError),
     "no orders": Capability(option("engine", "{name}"), _ORDERS, EngineError),
     # questions
-    "chosen rows": Capability("chosen rows of over=", "ask over='sample' or over='population'", AlldagsError),
+    "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
+    "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
     "checks": Capability("checks", error=AlldagsError),
     "placebo": Capability("a placebo"),
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
-    "new unit": Capability("the outcome of a new unit", "ask for do(x).mean, the mean over rows", AlldagsError),
+    "new unit": Capability(
+        "the outcome of a new unit", f"ask for {either('do(x).mean', 'do')}, the mean over rows", AlldagsError
+    ),
 }
 
 
@@ -133,6 +137,7 @@ _ROWS = (
     _Row("imputation", "sampling weights", "imputation does not know how rows were sampled", _ELSEWHERE),
     _Row("imputation", "categories", "imputation draws numbers"),
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
+    _Row("completed tables", "categories", "completed tables hold numbers"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row(_NOT_NORMAL, "clusters", "resampling of clusters is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "imputation", "imputation is for straight lines with normal noise"),
@@ -162,6 +167,7 @@ _ROWS = (
     _Row("categories before", "open directions", "regressions inside an open order have single columns"),
     _Row("open directions", "no orders", "this engine does not average over orders"),
     _Row("open directions", "uneven slabs", "this prior would prefer directions that data cannot tell apart"),
+    _Row("evidence", "no evidence", "this engine gives none"),
     _Row("chosen rows", (*_WEIGHTS, "experiments"), "chosen rows have to count alike"),
     _Row("chosen rows", "moments", "there are no rows to choose from"),
     _Row("checks", "categories", "checks look at numbers"),
@@ -215,15 +221,15 @@ def refusal(one: str, other: str, asked: Asked) -> AlldagsError:
     """Return the error that says that two capabilities do not go together, why, and what to do."""
     meeting = MEETINGS[frozenset((one, other))]
     both = [CAPABILITIES[name] for name in (one, other)]
+    way_out = meeting.way_out or _without((one, other))
     shown = [_shown(CAPABILITIES[name], asked.get(name, ())) for name in (one, other)]
     error = next((one.error for one in reversed(both) if one.error is not DataError), DataError)
-    return error(f"{shown[0]} and {shown[1]} do not go together: {meeting.reason}; {way_out(meeting)}")
+    return error(f"{shown[0]} and {shown[1]} do not go together: {meeting.reason}; {way_out}")
 
 
-def way_out(meeting: Meeting) -> str:
-    """Return what to do instead."""
-    ways = [CAPABILITIES[name].without for name in (meeting.one, meeting.other)]
-    return meeting.way_out or ", or ".join(way for way in ways if way)
+def _without(names: Iterable[str]) -> str:
+    """Return how to do without one of some capabilities."""
+    return ", or ".join(filter(None, dict.fromkeys(CAPABILITIES[name].without for name in names)))
 
 
 def _shown(capability: Capability, names: Sequence[str]) -> str:
@@ -244,9 +250,9 @@ def page_with_table(page: str) -> str:
 def _lines() -> Iterator[str]:
     yield "| | does not go with | because | instead |\n| --- | --- | --- | --- |\n"
     for first, second, reason, given in _ROWS:
-        sides = ["; ".join(_names(side)) for side in (first, second)]
-        instead = in_python(way_out(Meeting(_names(first)[0], _names(second)[0], reason, given)), quote="`")
-        yield f"| {sides[0]} | {sides[1]} | {reason} | {instead} |\n"
+        one, other = _names(first), _names(second)
+        instead = in_python(given or _without((*one, *other)), quote="`")
+        yield f"| {', '.join(one)} | {', '.join(other)} | {reason} | {instead} |\n"
 
 
 if __name__ == "__main__":

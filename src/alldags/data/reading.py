@@ -235,10 +235,10 @@ def _imputed_elsewhere(
     tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
 ) -> Tables:
     refuse_names(names)
-    asked = {"completed tables": (), **options.asked}
+    first = tables.sources[0]
+    asked = {"completed tables": (), **_asked(first, code_words(first, variables)[1]), **options.asked}
     meetings.check(asked)
     parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
-    first = tables.sources[0]
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     return Tables(
         tuple(part.parts[0] for part in parts),
