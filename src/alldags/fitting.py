@@ -98,7 +98,7 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
         `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
-        lines through all, as under ``Prior.paper()``.
+        lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
         asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",

@@ -62,6 +62,7 @@ _LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
+_MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
 _PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
 _NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
@@ -106,9 +107,7 @@ CAPABILITIES: dict[str, Capability] = {
     "placebo": Capability("a placebo"),
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
-    "new unit": Capability(
-        "the outcome of a new unit", f"ask for {either('do(x).mean', 'do')}, the mean over rows", AlldagsError
-    ),
+    "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
 }
 
 

@@ -50,7 +50,7 @@ class RowOptions:
         checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
         checks.whole("imputations", self.imputations, least=2, error=DataError)
         if isinstance(self.auxiliary, str):
-            raise DataError(f"auxiliary must be a list of names; write auxiliary=[{self.auxiliary!r}]")
+            raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
         self._check_nothing_ignored()
         meetings.check(self.asked)
