@@ -26,7 +26,8 @@ class Capability:
     Parameters
     ----------
     shown
-        In a sentence: ``{names}`` are the variables that have it, ``{name}`` is what else it is called.
+        In a sentence: ``{names}`` are the variables that have it, ``{of}`` the same where there may be none,
+        ``{s}`` and ``{y}`` make a plural; ``{name}`` is what else it is called.
     without
         How to do without it; empty for what one cannot do without.
     error
@@ -78,16 +79,16 @@ CAPABILITIES: dict[str, Capability] = {
     "clusters": Capability(option("cluster"), f"leave out {option('cluster')}"),
     "moments": Capability("moments, which hold no rows,", "give the table itself"),
     # columns and families
-    "categories": Capability("the category {names}", _LEVELS),
-    "bernoulli": Capability("the yes/no variable {names}", _LINES),
-    "poisson": Capability("the count {names}", _LINES),
+    "categories": Capability("the categor{y} {names}", _LEVELS),
+    "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
+    "poisson": Capability("the count{s} {names}", _LINES),
     "student": Capability("the heavy tails of {names}", "give it normal noise"),
     "curves": Capability("terms", "leave out terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
-    "open directions": Capability("open directions", "give every edge one direction"),
-    "categories inside": Capability("the category {names}, whose place in the order is open,", _LEVELS),
-    "categories before": Capability("the category {names}, which may act on what has an open order,", _LEVELS),
+    "open directions": Capability("open directions{of}", "give every edge one direction"),
+    "categories inside": Capability("the categor{y} {names}, whose place in the order is open,", _LEVELS),
+    "categories before": Capability("the categor{y} {names}, which may act on what has an open order,", _LEVELS),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
     # priors and engines
     "no intercept": Capability("a prior without intercept", _PAPER, PriorError),
@@ -232,7 +233,9 @@ def _without(names: Iterable[str]) -> str:
 
 
 def _shown(capability: Capability, names: Sequence[str]) -> str:
-    return capability.shown.format(names=", ".join(map(repr, names)), name=", ".join(names))
+    listed, s, y = ", ".join(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
+    of = f" of {listed}" if names else ""
+    return capability.shown.format(names=listed, name=", ".join(names), of=of, s=s, y=y)
 
 
 # -- its page ----------------------------------------------------------------------------------------------------------

@@ -57,7 +57,9 @@ class ClosedAnswer:
     @property
     def lacks(self) -> Mapping[str, str]:
         """Nothing that rows differ in."""
-        same = f"this effect is the same straight line for all rows; {option('terms', 'auto')} looks for others"
+        same = (
+            f"this effect is the same straight line for all rows; fit with {option('terms', 'auto')} to look for others"
+        )
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"

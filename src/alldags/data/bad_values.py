@@ -78,7 +78,7 @@ def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> 
     if tally.missing.any() and not drop_missing:
         return DataError(
             f"missing values in {_listing(names, tally.missing)}; of {tally.rows} rows, "
-            f"{tally.incomplete} have one: drop them with {option('drop_missing', True)}, or let them be filled in: "
+            f"{tally.incomplete} have one: drop them with {option('drop_missing', True)}, or fill them in with "
             f"{option('missing', 'impute')}"
         )
     if tally.infinite.any():

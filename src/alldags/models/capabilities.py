@@ -27,9 +27,10 @@ def model_asks(graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine) -
         "single columns": not takes_groups(engine),
         "another engine": engine.name != "auto",
     }
-    called = dict.fromkeys(("scale mixtures", "single columns", "another engine"), engine.name)
-    called["other noise"] = repr(prior.noise)
-    return {name: (called[name],) if name in called else () for name, is_so in found.items() if is_so}
+    opened = dict.fromkeys(name for graph in graphs for block in graph.blocks for name in block)
+    names: dict[str, tuple[str, ...]] = {"other noise": (repr(prior.noise),), "open directions": tuple(opened)}
+    names |= dict.fromkeys(("scale mixtures", "single columns", "another engine"), (engine.name,))
+    return {name: names.get(name, ()) for name, is_so in found.items() if is_so}
 
 
 def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) -> dict[str, tuple[str, ...]]:
