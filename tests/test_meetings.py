@@ -206,16 +206,6 @@ def test_a_yes_no_variable_with_gaps_is_not_imputed_as_a_number():
     assert asked.fit(families="normal").effect("dose", "y").sd > 0
 
 
-def test_curves_are_asked_of_the_way_only():
-    """A yes/no variable beside the way does not matter to curves on it."""
-    asked = yes_no(study(), "dose").saying(terms="auto")
-    assert asked.fit().effect("dose", "y").mean != 0
-    with pytest.raises(ad.AlldagsError, match="terms and the yes/no variable 'dose' do not go together"):
-        asked.fit().effect("age", "y")
-    with pytest.raises(ad.AlldagsError, match="terms and the yes/no variable 'dose' do not go together"):
-        asked.fit(terms={"dose": ad.Terms()})
-
-
 # -- the table itself --------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +214,7 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     assert rows <= meetings.CAPABILITIES.keys()
     walked = set().union(*(option.brings for option in OPTIONS.values()))
     questions = {"chosen rows", "checks", "placebo", "new unit", "mean of set rows"}
-    assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "uneven slabs"}
+    assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "turned graphs", "uneven slabs"}
 
 
 def test_the_page_is_made_from_the_table():

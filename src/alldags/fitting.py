@@ -27,6 +27,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.capabilities import model_asks, open_categories
+from alldags.models.components import turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
 from alldags.nodes.posterior import Engine
@@ -36,7 +37,7 @@ from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.asked import asked_of
-from alldags.results.assemble import assemble, turned, working_tables
+from alldags.results.assemble import assemble, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows

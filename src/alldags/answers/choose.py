@@ -18,7 +18,6 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
-from alldags.models.curved import check_curves
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
@@ -36,9 +35,6 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     if not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)
-    if workings.data.on_demand:
-        others = {**workings.data.families, **workings.data.heavy}
-        check_curves({name: family for name, family in others.items() if name in reached})
     table = workings.data.table
     if table is None or reached.isdisjoint(workings.data.children):
         return question
@@ -96,7 +92,7 @@ def choose(
     table = workings.data.table
     assert table is not None
     bends = any(_bends(total) for total in totals.items)
-    inner = bends and all(_only_outcome_bends(total) for total in totals.items)
+    inner = bends and all(_is_inner(total) for total in totals.items)
     reached = {name for total in totals.items for name in total.span.reached}
     rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
     target = Target.of(question, table, reached, rows, workings.stream())
@@ -123,8 +119,10 @@ def _bends(total: TotalEffect) -> bool:
     return any(total.model.bends(name) for name in total.span.reached)
 
 
-def _only_outcome_bends(total: TotalEffect) -> bool:
-    return len(total.span.reached) == 1 and total.model.bends(total.span.reached[0])
+def _is_inner(total: TotalEffect) -> bool:
+    """Tell whether only the outcome bends, and has normal noise."""
+    reached = total.span.reached
+    return len(reached) == 1 and total.model.bends(reached[0]) and total.model.data.model(reached[0]).family is None
 
 
 def _closed_target(workings: Workings, question: Question) -> Target | None:

@@ -10,6 +10,7 @@ from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
+from alldags.nodes.rows import CountedRows
 from alldags.notes import Note
 from alldags.wording import option
 
@@ -64,7 +65,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     if rows.columns.rows * len(names) > _MOST_VALUES:
         return {}
     return {
-        child: worth_of_curves(Rows(rows), child, _columns(effect, graph.parents(child)), effect.treatment)
+        child: worth_of_curves(CountedRows(child, Rows(rows)), _columns(effect, graph.parents(child)), effect.treatment)
         for child in sorted(children)
         if graph.parents(child)
     }

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from alldags.engines.suits import takes_groups
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
+from alldags.models.components import turned
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.priors.mixtures import ScaleMixture
@@ -18,6 +19,7 @@ def model_asks(graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine) -
     """Return what graphs, prior and engine are."""
     found = {
         "several graphs": len(graphs) > 1,
+        "turned graphs": bool(turned(graphs, prior)),
         "open directions": any(graph.blocks for graph in graphs),
         "hidden causes": any(graph.hidden for graph in graphs),
         "no intercept": not prior.intercept,
@@ -29,6 +31,7 @@ def model_asks(graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine) -
     }
     opened = dict.fromkeys(name for graph in graphs for block in graph.blocks for name in block)
     names: dict[str, tuple[str, ...]] = {"other noise": (repr(prior.noise),), "open directions": tuple(opened)}
+    names["turned graphs"] = tuple(sorted(turned(graphs, prior)))
     names |= dict.fromkeys(("scale mixtures", "single columns", "another engine"), (engine.name,))
     return {name: names.get(name, ()) for name, is_so in found.items() if is_so}
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from alldags import meetings
-from alldags.data.batches import RowTable
-from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.terms import read_terms
-from alldags.models.capabilities import family_asks
 from alldags.models.families import Opened
 from alldags.nodes.data import ChildModel, WorkingData
 
@@ -30,24 +27,20 @@ def with_terms(
     table
         Where rows can be read.
     graphs
-        A child's causes are those of the one candidate graph.
+        A child's causes are those of all candidate graphs.
     asked
         What curves have to go with.
     """
     if terms is None:
         return data
-    causes = {name: graphs[0].parents(name) for name in graphs[0].variables}
-    found = read_terms(terms, causes)
-    meetings.check({**asked, "curves": tuple(found)})
-    on_demand = isinstance(terms, str)
-    others = {**data.families, **data.heavy}
-    if not on_demand:  # else only those on the way of an effect matter, which is looked at when it is asked for
-        check_curves({name: family for name, family in others.items() if name in found})
-    kept = {name: ChildModel(None, terms) for name, terms in found.items() if name not in others}
-    rows = RowTable(table.source().numbers(data.pooled.names)) if data.table is None else data.table
-    return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand)
+    names = [name for name in graphs[0].variables if name not in data.categories]
+    found = read_terms(terms, {name: _causes(name, graphs) for name in names})
+    meetings.check({**asked, "curves": ()})
+    kept = {name: ChildModel(data.model(name).family, terms) for name, terms in found.items()}
+    rows = table.rows(data.pooled.names) if data.table is None else data.table
+    return replace(data, children={**data.children, **kept}, table=rows, on_demand=isinstance(terms, str))
 
 
-def check_curves(families: Mapping[str, Family]) -> None:
-    """Refuse curves in children of these families."""
-    meetings.check({"curves": (), **family_asks(families)})
+def _causes(child: str, graphs: Sequence[CandidateGraph]) -> tuple[str, ...]:
+    """Return the candidate causes of a child in any graph."""
+    return tuple(dict.fromkeys(name for graph in graphs for name in graph.parents(child)))

@@ -152,6 +152,11 @@ class WorkingData:
             return self
         return replace(self, children={name: ChildModel(family) for name, family in self.heavy.items()})
 
+    @cached_property
+    def everywhere(self) -> WorkingData:
+        """The same data with curves in all children that may have them, whether or not an effect was asked for."""
+        return replace(self, on_demand=False) if self.on_demand else self
+
     def model(self, child: str) -> ChildModel:
         """Return how a child is regressed on its causes."""
         return self.children.get(child, _STRAIGHT)
