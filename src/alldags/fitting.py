@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
@@ -26,7 +26,7 @@ from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
-from alldags.models.categories import check_categories
+from alldags.models.capabilities import model_asks, open_categories
 from alldags.models.components import turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
@@ -43,6 +43,7 @@ from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
+from alldags.wording import option
 
 _MOST_THREADS = 1024
 _MOST_NAMED = 6
@@ -98,7 +99,7 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
         `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
-        lines through all, as under ``Prior.paper()``.
+        lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
         asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
@@ -163,22 +164,22 @@ def fit(
     if any(one.blocks for one in graphs):
         order_engine(made)
         block_prior(prior)
+    met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
     parts = [part.forget(lots) for part in tables.parts]
     categories = categories_of(tables.levels)
-    check_categories(categories, graphs, made)
+    met = {**met, **tables.asked, **open_categories(categories, graphs)}
+    meetings.check(met)
     data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
-    several = ("imputed tables",) if len(parts) > 1 and policy != "impute" else ()
-    said = (*options.in_use, *several, *(("categories",) if categories else ()))
     columns = coded_columns(variables, tables.levels)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", said, marked)
-    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
-    data[0] = with_terms(data[0], terms, opened, graphs, prior, made)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked)
+    data[0], family_notes = with_families(data[0], families, opened, graphs, met, tails)
+    data[0] = with_terms(data[0], terms, opened, graphs, met)
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
@@ -228,7 +229,8 @@ def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -
 def _missing(missing: Missing, drop_missing: bool) -> str:
     """Return what to do about missing values, where there are two ways to say it."""
     if drop_missing and missing == "impute":
-        raise DataError("drop_missing=True and missing='impute' contradict each other; leave out one of them")
+        both = f"{option('drop_missing', True)} and {option('missing', 'impute')}"
+        raise DataError(f"{both} contradict each other; leave out one of them")
     return "drop" if drop_missing else missing
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from alldags import meetings
 from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
@@ -134,13 +135,10 @@ def _closed_target(workings: Workings, question: Question) -> Target | None:
 
 def _rows(workings: Workings) -> RowTable:
     """Return the rows of all variables, or say that there are none to choose from, or that they do not count alike."""
-    opened, others = workings.table, "use over='sample' or over='population'"
-    found = workings.data.table
+    opened, found = workings.table, workings.data.table
     if found is None and opened is not None:
         found = opened.rows(workings.data.pooled.names)
-    if found is None:
-        raise AlldagsError(f"over= chooses among rows, and there are only moments of them here; {others}")
-    said = [] if opened is None else [name for name in opened.options if name in ("weights=", "interventions=")]
-    if said:
-        raise AlldagsError(f"over= with chosen rows and {said[0]} do not go together yet; {others}")
+    asked = () if opened is None else opened.asked
+    meetings.check(dict.fromkeys(("chosen rows", *asked, *(("moments",) if found is None else ())), ()))
+    assert found is not None
     return found

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.data.accumulate import checked_moments, column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.clusters import check_clusters, cluster_keys
@@ -16,7 +16,7 @@ from alldags.data.columns import check_names, columns_of, refuse_names
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
-from alldags.data.levels import Levels, code_words, coded_columns, levels_note
+from alldags.data.levels import Levels, categories_of, code_words, coded_columns, levels_note
 from alldags.data.missing import Holes, read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
@@ -25,9 +25,11 @@ from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
 from alldags.notes import Note
+from alldags.wording import option
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
 _IMPUTATIONS = 20
+_IMPUTE = option("missing", "impute")
 _MOST_EXPANDED = 10_000_000  # rows in memory
 
 
@@ -48,45 +50,31 @@ class RowOptions:
         checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
         checks.whole("imputations", self.imputations, least=2, error=DataError)
         if isinstance(self.auxiliary, str):
-            raise DataError(f"auxiliary must be a list of names; write auxiliary=[{self.auxiliary!r}]")
+            raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
         self._check_nothing_ignored()
-        self._check_meetings()
+        meetings.check(self.asked)
 
     @property
-    def in_use(self) -> tuple[str, ...]:
-        """What was said of the rows, as it is said to `alldags.fit`, apart from leaving some out."""
+    def asked(self) -> dict[str, tuple[str, ...]]:
+        """What is asked of the rows, by the names of `alldags.meetings`."""
         said = {
-            "interventions=": self.interventions is not None,
-            "missing='impute'": self.missing == "impute",
-            "weights=": self.weights is not None,
-            "cluster=": self.cluster is not None,
+            "experiments": self.interventions is not None,
+            "dropped rows": self.missing == "drop",
+            "imputation": self.missing == "impute",
+            f"{self.weight_kind} weights": self.weights is not None,
+            "clusters": self.cluster is not None,
         }
-        return tuple(name for name, used in said.items() if used)
+        return {name: () for name, used in said.items() if used}
 
     def _check_nothing_ignored(self) -> None:
         """Refuse what would have no effect."""
         if self.missing != "impute" and tuple(self.auxiliary):
-            raise DataError("auxiliary= columns are for imputation; use them with missing='impute'")
+            raise DataError(f"{option('auxiliary')} columns are for imputation; use them with {_IMPUTE}")
         if self.missing != "impute" and self.imputations != _IMPUTATIONS:
-            raise DataError("imputations= is for missing='impute'")
+            raise DataError(f"{option('imputations')} is for {_IMPUTE}")
         if self.weights is None and self.weight_kind != "frequency":
-            raise DataError(f"weight_kind={self.weight_kind!r} needs weights=")
-
-    def _check_meetings(self) -> None:
-        """Refuse, by name, what imputation cannot be combined with."""
-        if self.missing != "impute":
-            return
-        other = "use missing='drop', or impute with a program for such data and give the tables as ad.Imputed([...])"
-        if self.interventions is not None:
-            raise DataError(
-                "missing='impute' draws from one distribution of all rows, but with interventions= rows come from "
-                f"several; {other}"
-            )
-        if self.cluster is not None:
-            raise DataError(f"missing='impute' takes rows for independent, but cluster= says they are not; {other}")
-        if self.weights is not None and self.weight_kind == "sampling":
-            raise DataError(f"missing='impute' knows nothing of weight_kind='sampling'; {other}")
+            raise DataError(f"{option('weight_kind', self.weight_kind)} needs {option('weights')}")
 
     @property
     def by_row(self) -> bool:
@@ -113,12 +101,15 @@ class Tables:
         What columns outside the graph have to do with those in it.
     levels
         Of the columns of words and truth values.
+    asked
+        What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
     """
 
     parts: tuple[RowGroups, ...]
     notes: tuple[Note, ...] = field(default=())
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def seen(self) -> Seen | None:
@@ -158,7 +149,9 @@ def read_tables(
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
     source, levels = code_words(open_source(table, names), variables)
-    _check_categories(levels, options)
+    asked = _asked(source, levels) | options.asked
+    meetings.check(asked)
+    _check_set(levels, options)
     columns = coded_columns(variables, levels)
     if options.missing == "impute":
         found = _imputed_here(source, columns, options, rng, n_jobs)
@@ -167,19 +160,22 @@ def read_tables(
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
-    return Tables(found.parts, notes, look_outside(source, columns, used), levels)
+    return Tables(found.parts, notes, look_outside(source, columns, used), levels, asked)
 
 
-def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None:
-    """Refuse, by name, what a category cannot be combined with."""
+def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
+    """Return what a table is, by the names of `alldags.meetings`."""
+    names = categories_of(levels)
+    moments: dict[str, tuple[str, ...]] = {"moments": ()} if isinstance(source, MomentsSource) else {}
+    return moments | ({"categories": tuple(names)} if names else {})
+
+
+def _check_set(levels: Mapping[str, Levels], options: RowOptions) -> None:
+    """Refuse to set a category from outside."""
     names = [name for name, one in levels.items() if one.is_category]
-    if names and options.missing == "impute":
-        raise DataError(
-            f"missing='impute' draws numbers, and {names[0]!r} is a category: use missing='drop', or 0/1 columns for "
-            "its levels"
-        )
     if names and isinstance(options.interventions, Mapping) and set(names) & set(options.interventions):
-        raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
+        said = option("interventions")
+        raise DataError(f"{said} names {names[0]!r}, which is a category: make 0/1 columns of its levels")
 
 
 def _matrix_note(source: Source) -> tuple[Note, ...]:
@@ -239,30 +235,26 @@ def _imputed_elsewhere(
     tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
 ) -> Tables:
     refuse_names(names)
-    if options.missing != "raise":
-        raise DataError(f"ad.Imputed tables are complete; leave out missing={options.missing!r}")
-    parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
     first = tables.sources[0]
+    asked = {"completed tables": (), **_asked(first, code_words(first, variables)[1]), **options.asked}
+    meetings.check(asked)
+    parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     return Tables(
         tuple(part.parts[0] for part in parts),
         (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
+        asked=asked,
     )
 
 
 def _imputed_here(
     source: Source, variables: Sequence[str], options: RowOptions, rng: np.random.Generator, n_jobs: int
 ) -> Tables:
-    if isinstance(source, MomentsSource):
-        raise DataError(
-            "missing='impute' needs rows, and Moments hold none; give the table itself, or several completed ones as "
-            "ad.Imputed([...])"
-        )
     used = tuple(dict.fromkeys((*variables, *options.auxiliary)))
     holes, weight_notes = _weighted_rows(source, used, options)
     if not holes.counts:
         found = _as_it_is(source, variables, RowOptions(weights=options.weights), n_jobs)
-        return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
+        return Tables(found.parts, (*found.notes, Note(f"{_IMPUTE}: no value is missing")))
     parts = tuple(
         _ungrouped(_moments(holes.names, table, variables, n_jobs))
         for table in holes.completed(options.imputations, rng)
@@ -283,8 +275,8 @@ def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> 
     times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows).astype(np.int64)
     if times.sum() > _MOST_EXPANDED:
         raise DataError(
-            f"missing='impute' with weights= needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; use "
-            "missing='drop'"
+            f"{_IMPUTE} with {option('weights')} needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; "
+            f"use {option('missing', 'drop')}"
         )
     arrays = [np.repeat(np.asarray(column, dtype=np.float64), times) for column in columns.read(0, columns.rows)]
     expanded = columns_of(dict(zip(used, arrays, strict=True)), int(times.sum()))

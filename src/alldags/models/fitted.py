@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags import meetings
 from alldags.columns.base import Columns
 from alldags.engines.curves.posterior import CurvedPosterior
-from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
 from alldags.models.link import Link
@@ -225,8 +225,5 @@ class FittedGraph:
     def _evidence(self, block: NodeBlock | OrderBlock) -> float:
         value = block.posterior.log_evidence if isinstance(block, OrderBlock) else block.node.log_evidence
         if value is None:
-            raise EngineError(
-                f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}"
-                "; evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
-            )
+            raise meetings.refusal("evidence", "no evidence", {"no evidence": (self._store.engine.name,)})
         return value

@@ -19,6 +19,7 @@ from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ class WorkingData:
         if data is None:
             raise DataError(
                 f"{child!r} was set in every row (or was the same in all others), so nothing shows what acts on it; "
-                f"leave out the edges into it with randomized={child!r}"
+                f"leave out the edges into it with {option('randomized', child)}"
             )
         return data
 

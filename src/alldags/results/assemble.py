@@ -9,6 +9,7 @@ from alldags.data.levels import categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
+from alldags.models.capabilities import model_asks
 from alldags.models.components import fitted_mixture, turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Opened, with_family_rows
@@ -71,7 +72,8 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     if recipe.rows is None or recipe.opened is None:
         return data
     data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
-    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
+    asked = model_asks(recipe.graphs, recipe.prior, recipe.engine)
+    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, asked)
     return data
 
 
