@@ -168,7 +168,7 @@ def fit(
     parts = [part.forget(lots) for part in tables.parts]
     categories = categories_of(tables.levels)
     check_categories(categories, graphs, made)
-    data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
+    data = working_tables(parts, prior, coded_columns(variables, tables.levels), tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
     several = ("imputed tables",) if len(parts) > 1 and policy != "impute" else ()

@@ -53,7 +53,7 @@ def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: n
     samples = response.sample(size, rng)
     part = response.part_of(batch, rows)
     route = response.route(samples)
-    moves, mean = part.shifts(route.source, Comparison(x, x)), np.empty(size)
+    moves, mean = part.moves(route.source, Comparison(x, x)), np.empty(size)
     for block in blocks(part.count, size, route):
         mean[block] = _picked(Push(part, samples, route, block).both(*moves)[0], own[block])
     family = samples[route.target].family

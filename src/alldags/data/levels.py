@@ -10,7 +10,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -78,7 +78,7 @@ class Levels:
         """Names of the columns of numbers."""
         return tuple(f"{self.name}: {word}" for word in self.words[1:]) if self.is_category else (self.name,)
 
-    @property
+    @cached_property
     def values(self) -> FloatArray:
         """What each level is in each column, shape (l, columns)."""
         dummies = np.eye(len(self.labels))[:, 1:]

@@ -32,6 +32,7 @@ class ParentsPosterior(NodePosterior):
         self.columns = columns
         self.problem = parents_problem(columns.problem, parents)
         self.diagnostics = columns.diagnostics
+        self.views: dict[tuple[str | float, ...], NodePosterior] = {}  # with a category as a number, made on demand
 
     @cached_property
     def _owner(self) -> IntArray:

@@ -25,7 +25,7 @@ from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
-from alldags.models.categories import category_question
+from alldags.models.categories import category_outcome
 from alldags.models.components import on_other_data
 from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
@@ -195,8 +195,8 @@ class Posterior:
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
-            if name in self._data.categories:
-                raise category_question(name, role, len(self._data.categories[name]) + 1)
+        if outcome in self._data.categories:
+            raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         question = natural_question(self.workings, treatment, outcome, over)

@@ -1,0 +1,103 @@
+"""A category as the treatment: a change from one level to another is a number, and before two are named there is none.
+
+A change moves all columns of the category by known numbers. To the nodes that the category acts on it is one number
+(`alldags.nodes.toward`), so that all that is computed of a line is computed of a change of levels, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alldags.answers.question import Question, Target
+from alldags.effects.total import TotalEffect
+from alldags.errors import AlldagsError
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture
+from alldags.nodes.data import WorkingData
+from alldags.typing import FloatArray
+
+_OPEN = frozenset(
+    {
+        "paths", "mediators", "direct", "standardized", "log_odds", "risks", "modifiers", "structures", "sensitivity",
+        "plot_rows", "plot_curve",
+    }
+)  # fmt: skip
+
+
+def is_category(data: WorkingData, question: Question) -> bool:
+    """Tell whether the treatment of a question is a category."""
+    return question.treatment in data.categories
+
+
+def is_open(data: WorkingData, question: Question) -> bool:
+    """Tell whether a question is about a category of which no two levels were named."""
+    return is_category(data, question) and question.comparison.values is None
+
+
+def along(models: Mixture[FittedGraph], question: Question) -> Mixture[FittedGraph]:
+    """Return the models in which the treatment, where it is a category, is the change that is asked about."""
+    data = models.items[0].data
+    values = question.comparison.values
+    if not is_category(data, question) or values is None:
+        return models
+    low, high = (data.level_columns(question.treatment, value) for value in values)
+    return models.map(lambda model: model.toward(question.treatment, data.move(question.treatment, high - low)))
+
+
+def from_rows(
+    totals: Mixture[TotalEffect], question: Question, level: float, target: Target | None
+) -> Mixture[TotalEffect]:
+    """Return the effect of changing the treatment of every row to one level: a change from the rows' mean columns."""
+    data, name = totals.items[0].model.data, question.treatment
+    change = data.level_columns(name, level) - _mean_columns(data, name, target)
+    move = data.move(name, change)
+    return totals.map(lambda total: TotalEffect(total.model.toward(name, move), total.span))
+
+
+def _mean_columns(data: WorkingData, category: str, target: Target | None) -> FloatArray:
+    """Return the mean of each column of a category over the rows asked about, shape (columns,)."""
+    columns = data.categories[category]
+    if target is None:
+        places = [data.pooled.index[name] for name in columns]
+        return np.asarray(data.pooled.mean[places] * data.scale[places])
+    kept = slice(None) if target.chosen is None else target.chosen
+    return np.array([target.table.column(name)[kept].mean() for name in columns])
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAnswer:
+    """What is said of a category before two of its levels are named: whatever is asked, that they must be.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    words
+        The levels.
+    """
+
+    question: Question
+    words: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why there is no answer."""
+        first, last = self.words[0], self.words[-1]
+        return (
+            f"the treatment {self.question.treatment!r} is a category with {len(self.words)} levels, which no single "
+            f"number moves: name two of them, contrast({first!r}, {last!r}), or ask for all pairs, contrasts()"
+        )
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """All but what holds for every pair of levels."""
+        return dict.fromkeys(_OPEN, self.reason)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AlldagsError(self.reason)
