@@ -58,6 +58,9 @@ class ClosedAnswer:
         """Nothing that rows differ in."""
         same = "this effect is the same straight line for all rows; fit with terms='auto' to look for others"
         found = {"modifiers": same, "structures": same, "plot_rows": same}
+        if is_category(self._data, self.question):
+            found["standardized"] = "a change of levels has no standard deviations; the effect itself is per change"
+            found["sensitivity"] = "sensitivity to a hidden cause of a category is not known yet; see contrast()"
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
             found |= dict.fromkeys(("do", "curve", "plot_curve", "risks"), scale) | {"sensitivity": STRAIGHT_ONLY}
@@ -147,6 +150,12 @@ class ClosedAnswer:
         """Return its posterior mean."""
         factor, totals = self._to(x)
         return self._mean_of(self.question.outcome) + factor * totals.average(lambda total: total.mean)
+
+    def level_sd(self, x: float) -> float:
+        """Return its posterior standard deviation."""
+        factor, totals = self._to(x)
+        mean, second = totals.average(lambda total: total.mean), totals.average(lambda total: total.second)
+        return abs(factor) * math.sqrt(max(second - mean**2, 0.0))
 
     @property
     def levels(self) -> tuple[FloatArray, FloatArray]:

@@ -41,21 +41,30 @@ def is_open(data: WorkingData, question: Question) -> bool:
 def along(models: Mixture[FittedGraph], question: Question) -> Mixture[FittedGraph]:
     """Return the models in which the treatment, where it is a category, is the change that is asked about."""
     data = models.items[0].data
-    values = question.comparison.values
-    if not is_category(data, question) or values is None:
+    if not is_category(data, question) or question.comparison.values is None:
         return models
-    low, high = (data.level_columns(question.treatment, value) for value in values)
-    return models.map(lambda model: model.toward(question.treatment, data.move(question.treatment, high - low)))
+    return models.map(lambda model: model.toward(question.treatment, change_of(model.data, question)))
+
+
+def change_of(data: WorkingData, question: Question) -> FloatArray:
+    """Return by how much the change that is asked about moves the columns of a category, in working units."""
+    assert question.comparison.values is not None
+    low, high = (data.level_columns(question.treatment, value) for value in question.comparison.values)
+    return data.move(question.treatment, high - low)
 
 
 def from_rows(
     totals: Mixture[TotalEffect], question: Question, level: float, target: Target | None
 ) -> Mixture[TotalEffect]:
     """Return the effect of changing the treatment of every row to one level: a change from the rows' mean columns."""
-    data, name = totals.items[0].model.data, question.treatment
-    change = data.level_columns(name, level) - _mean_columns(data, name, target)
-    move = data.move(name, change)
-    return totals.map(lambda total: TotalEffect(total.model.toward(name, move), total.span))
+    name = question.treatment
+
+    def one(total: TotalEffect) -> TotalEffect:
+        data = total.model.data
+        change = data.level_columns(name, level) - _mean_columns(data, name, target)
+        return TotalEffect(total.model.toward(name, data.move(name, change)), total.span)
+
+    return totals.map(one)
 
 
 def _mean_columns(data: WorkingData, category: str, target: Target | None) -> FloatArray:

@@ -295,6 +295,8 @@ def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]
     labels = sorted(counts, key=lambda label: (str(type(label)), label))
     if len(labels) == 2:
         labels.sort(key=lambda label: _agreement(str(label)))
+    else:
+        labels.sort(key=lambda label: str(label).strip().lower() not in _NO)  # what others are compared with
     return labels
 
 

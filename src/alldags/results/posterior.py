@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.choose import natural_question
+from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
 from alldags.effects.ranking import top_classes, top_graphs
@@ -199,7 +200,10 @@ class Posterior:
             raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
-        question = natural_question(self.workings, treatment, outcome, over)
+        return self.asked(natural_question(self.workings, treatment, outcome, over))
+
+    def asked(self, question: Question) -> Effect:
+        """Return the answer to a question, for the package's own rooms; users ask `effect`."""
         effect = Effect(self, question)
         return effect if self._clusters is None else clustered(effect, self._clusters)
 

@@ -61,3 +61,9 @@ def treatment_values(effect: Effect, values: Any) -> list[float]:
     """Return several values of the treatment, or a single one, as numbers."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     return [treatment_value(effect, value, "a value of the treatment") for value in several]
+
+
+def treatment_word(effect: Effect, value: float) -> float | str:
+    """Return a value of the treatment as it is shown: the level of a category, else the number."""
+    data = effect.posterior.workings.data
+    return data.levels[effect.treatment].words[int(value)] if effect.treatment in data.categories else value
