@@ -65,8 +65,10 @@ def models_for(workings: Workings, question: Question) -> Mixture[FittedGraph]:
 def unit_of(workings: Workings, question: Question) -> float:
     """Return the user's units of the effect per working unit, for the step that is compared."""
     data = workings.data.straight if question.straight else workings.data
+    if is_category(data, question):
+        return data.outcome_unit(question.outcome) * question.factor
     values = question.comparison.values
-    step = 1.0 if values is None or is_category(data, question) else values[1] - values[0]
+    step = 1.0 if values is None else values[1] - values[0]
     return data.unit(question.treatment, question.outcome) * step * question.factor
 
 

@@ -76,7 +76,8 @@ class Checked:
                 *(g.descendants(self.treatment) & (g.ancestors(self.outcome) | {self.outcome}) for g in self.graphs)
             )
             names = tuple(name for name in names if name in onward)
-        return tuple(name for name in names if self.all_causes(name) and self.data.knows(name))
+        known = (name for name in names if name not in self.data.categories)  # whose regression is no line
+        return tuple(name for name in known if self.all_causes(name) and self.data.knows(name))
 
     def all_causes(self, child: str) -> tuple[str, ...]:
         """Return every candidate cause of a variable, in any graph."""
@@ -90,7 +91,7 @@ class Checked:
         if len(found) <= most:
             return found
         rows = self.data.of(child)
-        size = [_together(rows, child, name) for name in found]
+        size = [_together(rows, child, self.data.columns((name,))) for name in found]
         kept = {found[i] for i in np.argsort(-np.array(size))[:most]}
         return tuple(name for name in found if name in kept)
 
@@ -101,7 +102,7 @@ class Checked:
         family = self.data.families.get(child)
         if not isinstance(family, Canonical):
             family = None
-        return Regressed(child, tuple(causes), self.table, *self._units, family)
+        return Regressed(child, self.data.columns(causes), self.table, *self._units, family)
 
     @cached_property
     def _units(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -142,20 +143,22 @@ class Checked:
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"
-            elif len(fit.of.causes) < len(self.all_causes(child)):
-                count = len(self.all_causes(child))
-                yield f"all {count} causes of {child}: residuals are those of its {len(fit.of.causes)} closest ones"
+            elif len(self.causes(child)) < len(self.all_causes(child)):
+                count, kept = len(self.all_causes(child)), len(self.causes(child))
+                yield f"all {count} causes of {child}: residuals are those of its {kept} closest ones"
         if any(graph.hidden and graph.blocks for graph in self.graphs):
             yield "independences: hidden common causes and open directions are in one graph"
 
     def is_yes_no(self, name: str) -> bool:
         """Tell whether a variable has the values 0 and 1 only, from rows or, without them, from moments."""
+        if name in self.data.categories:
+            return False
         look = self.data.look(name) if self.table is None else look_at_rows(self.table, [name])[name]
         return look.is_yes_no
 
 
-def _together(rows: ChildData, child: str, name: str) -> float:
-    """Return how closely a cause goes with a child, up to a factor."""
-    place = rows.index[name]
-    own = rows.scatter[place, place]
-    return abs(float(rows.scatter[rows.index[child], place])) / math.sqrt(own) if own > 0 else 0.0
+def _together(rows: ChildData, child: str, columns: Sequence[str]) -> float:
+    """Return how closely a cause goes with a child, up to a factor; the columns of a category are not correlated."""
+    places = [rows.index[name] for name in columns]
+    own, crossed = rows.scatter[places, places], rows.scatter[rows.index[child], places]
+    return math.sqrt(float(sum(c * c / o for c, o in zip(crossed, own, strict=True) if o > 0)))

@@ -13,7 +13,7 @@ from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_o
 from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
 from alldags.assumptions.misfit import Residuals, p_values
-from alldags.assumptions.moments import inflation, partial_correlations
+from alldags.assumptions.moments import association, inflation, inflation_of_group, partial_correlations
 from alldags.assumptions.overlap import differences_of_moments, overlap, overlap_line
 from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
@@ -44,8 +44,6 @@ def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
-    for name in posterior.workings.data.categories:
-        raise AlldagsError(f"checks look at numbers, and {name!r} is a category; make 0/1 columns of its levels")
     table, reason = rows_of(posterior)
     checked = Checked(posterior.graphs, posterior.workings.data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
@@ -133,14 +131,26 @@ def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:
         causes = checked.causes(child)
         if len(causes) < 2:
             continue
-        factors = inflation(checked.data.of(child), causes)
-        for name, factor in zip(causes, factors.tolist(), strict=True):
+        for name, factor in _inflations(checked, child, causes).items():
             others = "the other candidate causes"
             amount = "follows from" if math.isinf(factor) else f"is {percent(1.0 - 1.0 / factor)} explained by"
             yield CheckLine(
                 "collinear causes", child, name, "variance inflation", factor, math.nan, factor >= LARGE_INFLATION,
                 f"{name} {amount} {others} of {child}: data say little about which of them acts",
             )  # fmt: skip
+
+
+def _inflations(checked: Checked, child: str, causes: Sequence[str]) -> dict[str, float]:
+    """Return the variance inflation of each cause; of a category, that of the levels which others foretell most."""
+    data, rows = checked.data, checked.data.of(child)
+    columns = data.columns(causes)
+    single = dict(zip(columns, inflation(rows, columns).tolist(), strict=True))
+    found = {}
+    for name in causes:
+        own = data.columns((name,))
+        rest = [column for column in columns if column not in own]
+        found[name] = single[name] if name in single else inflation_of_group(rows, own, rest)
+    return found
 
 
 def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
@@ -158,8 +168,13 @@ def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
 def _line_independences(
     checked: Checked, child: str, given: tuple[str, ...], items: Sequence[Independence]
 ) -> dict[Independence, tuple[float, float]]:
-    del given
-    return dict(partial_correlations(checked.data.of(child), items))
+    data = checked.data
+    if data.categories.keys().isdisjoint((child, *given, *(item.other for item in items))):
+        return dict(partial_correlations(data.of(child), items))
+    held = data.columns(given)
+    tests = {item: (data.columns((child,)), data.columns((item.other,)), held) for item in items}
+    found = {item: association(data.of(child), *test) for item, test in tests.items()}
+    return {item: pair for item, pair in found.items() if pair is not None}
 
 
 def _score_independences(
@@ -170,10 +185,18 @@ def _score_independences(
     fitted = None if of is None or len(given) * ROWS_PER_CAUSE > checked.data.rows else fit_rows(of)
     if fitted is None:
         return {}
-    found = score_tests(fitted, lambda batch, _: batch.others, tuple(item.other for item in items))
-    p, size = p_values(found.statistic), np.sqrt(found.share)
-    each = zip(items, size.tolist(), p.tolist(), strict=True)
-    return {item: (r, value) for item, r, value in each if math.isfinite(value)}
+    columns = [checked.data.columns((item.other,)) for item in items]
+    others = tuple(name for names in columns for name in names)
+    found = score_tests(fitted, lambda batch, _: batch.others, others)
+    single = dict(zip(others, zip(np.sqrt(found.share).tolist(), p_values(found.statistic).tolist(), strict=True), strict=True))
+    each = zip(items, (_least_of([single[name] for name in names]) for names in columns), strict=True)
+    return {item: (r, value) for item, (r, value) in each if math.isfinite(value)}
+
+
+def _least_of(tests: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return size and p-value of the least probable of some tests, as the least of so many."""
+    size, p = min(tests, key=lambda test: test[1])
+    return size, min(p * len(tests), 1.0) if len(tests) > 1 else p
 
 
 def _meaning(checked: Checked, item: Independence) -> str:

@@ -94,10 +94,10 @@ def least_squares(
     freedom = rows.n - len(columns)
     if rows.rows < len(columns) + _SPARE_ROWS or _is_singular(rows, columns):
         return None
-    unit = data.unit(treatment, outcome)
+    unit = data.unit(treatment, outcome) if change is None else data.outcome_unit(outcome)
     move = np.zeros(len(columns))
     move[: 1 if change is None else len(change)] = 1.0 if change is None else change
-    return _regression(rows, unit * move, rows.index[outcome], tuple(covariates), columns, freedom)
+    return _regression(rows, unit, move, rows.index[outcome], tuple(covariates), columns, freedom)
 
 
 def combined(found: Sequence[Regression | None]) -> Regression | None:
@@ -126,14 +126,20 @@ def _is_singular(rows: ChildData, columns: Sequence[int]) -> bool:
 
 
 def _regression(
-    rows: ChildData, move: FloatArray, y: int, covariates: tuple[str, ...], columns: list[int], freedom: float
+    rows: ChildData,
+    unit: float,
+    move: FloatArray,
+    y: int,
+    covariates: tuple[str, ...],
+    columns: list[int],
+    freedom: float,
 ) -> Regression:
     """Return the effect of moving the columns by so much, shape (columns,)."""
     inverse = np.linalg.inv(rows.scatter[np.ix_(columns, columns)])
     cross = rows.scatter[columns, y]
     residual = max(float(rows.scatter[y, y] - cross @ inverse @ cross), 0.0)
-    estimate = float(move @ inverse @ cross)
-    error = float(np.sqrt(move @ inverse @ move * residual / freedom))
+    estimate = float(unit * (move @ inverse @ cross))
+    error = float(abs(unit) * np.sqrt(move @ inverse @ move * residual / freedom))
     half = _quantile(freedom) * error
     return Regression(estimate, error, estimate - half, estimate + half, covariates)
 

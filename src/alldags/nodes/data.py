@@ -195,11 +195,16 @@ class WorkingData:
     def unit(self, cause: str, effect: str) -> float:
         """Return what one working unit of an effect of `cause` on `effect` is in the user's units.
 
-        A child that is not normal is counted in units of its linear predictor, which has none; a change of a category
-        from one level to another is one unit.
+        A child that is not normal is counted in units of its linear predictor, which has none; a category has no unit.
         """
-        own = 1.0 if effect in self.families else self.scale_of(effect)
-        return float(own if cause in self.categories else own / self.scale_of(cause))
+        return float(self.outcome_unit(effect) / self.scale_of(cause))
+
+    def outcome_unit(self, effect: str) -> float:
+        """Return what one working unit of an outcome is in the user's units; one of a linear predictor, which has none.
+
+        That is the unit of a change of a category from one level to another.
+        """
+        return 1.0 if effect in self.families else self.scale_of(effect)
 
     def column_scale(self, column: str) -> float:
         """Return the user's units per working unit of a column of the moments."""
