@@ -13,6 +13,7 @@ from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.misfit import Residuals, check_residuals
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
+from alldags.data.columns import columns_of
 from alldags.data.look import look_at_rows
 from alldags.data.record import MomentsSource
 from alldags.families.canonical import Canonical
@@ -103,6 +104,25 @@ class Checked:
         if not isinstance(family, Canonical):
             family = None
         return Regressed(child, self.data.columns(causes), self.table, *self._units, family)
+
+    def written(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of each of some variables."""
+        return {name: self.data.columns((name,)) for name in names}
+
+    def two_levels(self, category: str, causes: Sequence[str], levels: tuple[float, float]) -> Regressed | None:
+        """Return the regression of 0 and 1, for two levels of a category, in the rows that have them; None for none."""
+        if self.table is None:
+            return None
+        own = np.column_stack([self.table.column(name) for name in self.data.categories[category]])
+        is_low, is_high = (
+            (np.abs(own - self.data.level_columns(category, level)) < 1e-9).all(axis=1) for level in levels
+        )
+        if not (is_low.any() and is_high.any()):
+            return None
+        kept = is_low | is_high
+        values = {name: self.table.column(name)[kept] for name in self.data.columns(causes)}
+        rows = RowTable(columns_of({**values, category: is_high[kept].astype(float)}, int(kept.sum())))
+        return Regressed(category, self.data.columns(causes), rows, *self._units)
 
     @cached_property
     def _units(self) -> tuple[dict[str, float], dict[str, float]]:

@@ -14,7 +14,7 @@ from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
 from alldags.assumptions.misfit import Residuals, p_values
 from alldags.assumptions.moments import association, inflation, inflation_of_group, partial_correlations
-from alldags.assumptions.overlap import differences_of_moments, overlap, overlap_line
+from alldags.assumptions.overlap import Overlap, differences_of_moments, overlap_line, overlaps
 from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
@@ -78,8 +78,11 @@ def _flagged(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
 
 
 def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
+    levels = frozenset(checked.data.columns(checked.data.categories))
     for child, found in checked.residuals.items():
         for item in found.curvature:
+            if item.against in levels:  # which have no curve
+                continue
             bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace(
                 "  ", " "
             )
@@ -224,22 +227,30 @@ def _overlap_lines(checked: Checked) -> Iterator[CheckLine]:
         if not covariates:
             continue
         if checked.table is None:
-            gaps = differences_of_moments(checked.data.pooled, treatment, covariates)
-            yield from _balance_lines(checked, treatment, covariates, gaps, _spread_of_gap(checked, treatment))
+            yield from _balance_of_moments(checked, treatment, covariates)
             continue
-        of = checked.regressed(treatment, covariates)
-        assert of is not None
-        found = overlap(of)
-        yield overlap_line(found)
-        error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
-        yield from _balance_lines(checked, treatment, covariates, found.differences, error)
+        for found in overlaps(checked, treatment, covariates):
+            yield overlap_line(found)
+            error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
+            yield from _balance_lines(checked, found, error)
+
+
+def _balance_of_moments(checked: Checked, treatment: str, covariates: Sequence[str]) -> Iterator[CheckLine]:
+    """Compare the arms where there are no rows: in covariates that are numbers."""
+    names = tuple(name for name in covariates if name not in checked.data.categories)
+    if treatment in checked.data.categories or not names:
+        return
+    gaps = differences_of_moments(checked.data.pooled, treatment, names)
+    found = Overlap(treatment, names, 0, 0, math.nan, math.nan, gaps)
+    yield from _balance_lines(checked, found, _spread_of_gap(checked, treatment))
 
 
 def _treatments(checked: Checked) -> Iterator[str]:
-    """Yield the treatment, or every variable that has both causes and effects, if its values are 0 and 1."""
+    """Yield the treatment, or every variable that has both causes and effects, if its values are 0 and 1, or levels."""
     names: Iterable[str] = checked.graphs[0].variables if checked.treatment is None else (checked.treatment,)
     for name in names:
-        if any(graph.children(name) for graph in checked.graphs) and checked.is_yes_no(name):
+        has_arms = name in checked.data.categories or checked.is_yes_no(name)
+        if any(graph.children(name) for graph in checked.graphs) and has_arms:
             yield name
 
 
@@ -261,21 +272,28 @@ def _spread_of_gap(checked: Checked, treatment: str) -> float:
     return math.sqrt(1.0 / (rows.rows * share * (1.0 - share)))
 
 
-def _balance_lines(
-    checked: Checked, treatment: str, covariates: Sequence[str], gaps: Sequence[float], error: float
-) -> Iterator[CheckLine]:
-    from scipy.special import ndtr
+def _balance_lines(checked: Checked, found: Overlap, error: float) -> Iterator[CheckLine]:
+    from scipy.special import chdtrc
 
+    treatment, (low, high) = found.treatment, found.arms
     by_lot = treatment in checked.lots
     meaning = _NOT_BY_LOT.format(name=treatment) if by_lot else "the answer rests on adjusting for it"
-    for name, gap in zip(covariates, gaps, strict=True):
-        p = 2.0 * float(ndtr(-abs(gap) / error))
-        where = "higher" if gap > 0 else "lower"
+    for name, gap in zip(found.covariates, found.differences, strict=True):
+        freedom = len(checked.data.columns((name,)))
+        p = _both_tails(gap / error) if freedom == 1 else float(chdtrc(freedom, (gap / error) ** 2))
+        where = f"{'higher' if gap > 0 else 'lower'} where {treatment} is {high} than where it is {low}"
+        if freedom > 1:
+            where = f"apart between rows where {treatment} is {high} and where it is {low}"
         yield CheckLine(
             "balance", treatment, name, "standardised mean difference", gap, p, abs(gap) >= LARGE_DIFFERENCE,
-            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: "
-            f"{meaning}",
+            f"{name} is {abs(gap):.2f} standard deviations {where}: {meaning}",
         )  # fmt: skip
+
+
+def _both_tails(size: float) -> float:
+    from scipy.special import ndtr
+
+    return 2.0 * float(ndtr(-abs(size)))
 
 
 def _p(value: float) -> str:

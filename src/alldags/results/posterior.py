@@ -425,7 +425,14 @@ class Posterior:
         return PosteriorPlots(self)
 
     def report(
-        self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
+        self,
+        target: str | os.PathLike[str],
+        treatment: str,
+        outcome: str,
+        *,
+        contrast: tuple[float | str, float | str] | None = None,
+        level: float = 0.95,
+        command: str = "",
     ) -> None:
         """Write a report on one effect: a file of HTML that needs nothing else; needs the extra ``report``.
 
@@ -435,6 +442,9 @@ class Posterior:
             The file, such as ``report.html``. It appears complete or not at all.
         treatment, outcome
             Names of the two variables.
+        contrast
+            Two values of the treatment, from and to; None: what `effect` compares. Of a category, the first and the
+            last level; every pair is in the report, too.
         level
             Probability that the interval holds.
         command
@@ -457,7 +467,11 @@ class Posterior:
             raise AlldagsError(
                 f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
             )
-        write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
+        effect = self.effect(treatment, outcome)
+        words = () if treatment not in self._data.categories else self._data.levels[treatment].words
+        pair = contrast or ((words[0], words[-1]) if words else None)
+        asked = effect if pair is None else effect.contrast(*pair)
+        write_text(target, report_html(effect_report(asked, level, command)))
 
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
