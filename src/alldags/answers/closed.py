@@ -22,6 +22,10 @@ from alldags.typing import FloatArray
 STRAIGHT_ONLY = (
     "sensitivity to a hidden cause is about straight lines; fit with families='normal' and without terms to ask for it"
 )
+HIDDEN_LEVELS = (
+    "what a hidden cause of a category would do is not known yet; keep the rows of two levels alone to ask for it: two "
+    "words are 0 and 1"
+)
 _DRAWS = 20_000  # behind intervals and probabilities
 
 
@@ -60,7 +64,7 @@ class ClosedAnswer:
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if is_category(self._data, self.question):
             found["standardized"] = "a change of levels has no standard deviations; the effect itself is per change"
-            found["sensitivity"] = "sensitivity to a hidden cause of a category is not known yet; see contrast()"
+            found["sensitivity"] = HIDDEN_LEVELS
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
             found |= dict.fromkeys(("do", "curve", "plot_curve", "risks"), scale) | {"sensitivity": STRAIGHT_ONLY}

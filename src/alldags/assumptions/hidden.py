@@ -55,11 +55,6 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse engines that take as known what has to be drawn."""
-    for name in effect.posterior.workings.data.categories:
-        raise AlldagsError(
-            f"{name!r} is a category, and sensitivity to a hidden cause knows numbers only; make 0/1 columns of its "
-            "levels"
-        )
     if heavy := heavy_on_the_way(effect):
         raise AlldagsError(
             f"sensitivity to a hidden cause is about normal noise, and that of {heavy[0]!r} has heavy tails; fit with "

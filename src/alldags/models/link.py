@@ -26,6 +26,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
 from alldags.nodes.data import WorkingData
+from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
 from alldags.priors.link import link_prior
 from alldags.priors.prior import Prior
@@ -93,9 +94,12 @@ class Link:
         return dict(zip(node.parents, values, strict=True))
 
     def slopes(self, source: str) -> dict[str, float]:
-        """Return the mean coefficient of each candidate cause of `source`, in a regression of it alone."""
+        """Return the mean coefficient of each column of the causes of `source`, in a regression of it alone."""
         node = self._regression(source)
-        return {} if node is None else dict(zip(node.parents, _numbers(node).tolist(), strict=True))
+        if node is None or source in self.data.categories:
+            return {}
+        columns = over_columns(node)
+        return dict(zip(columns.parents, columns.mean.tolist(), strict=True))
 
     def _regression(self, source: str) -> NodePosterior | None:
         """Return the regression of a source alone; None if it has no candidate causes, or no rows that show them."""

@@ -147,6 +147,11 @@ class ParentsPosterior(NodePosterior):
         return self.columns.set_draws
 
 
+def over_columns(node: NodePosterior) -> NodePosterior:
+    """Return a node's posterior over its columns, as the engine found it."""
+    return node.columns if isinstance(node, ParentsPosterior) else node
+
+
 def parents_problem(problem: NodeProblem, parents: Sequence[str]) -> NodeProblem:
     """Return a problem over columns as one over parents, as far as there is one.
 
