@@ -2,8 +2,8 @@
 
 An arm with three levels that two covariates drive, and a category of three levels that drives it, too; one covariate
 drives the outcome only, one does nothing. The outcome is normal, yes/no, a count or heavy-tailed, directly or through a
-mediator; the edge from the arm is certain. The truth is the difference of mean outcomes in the population. Each contrast
-is held against its own interval, and all three at once against the wide ones.
+mediator; the edge from the arm is certain. The truth is the difference of mean outcomes in the population. Each
+contrast is held against its own interval, and all three at once against the wide ones.
 """
 
 from __future__ import annotations

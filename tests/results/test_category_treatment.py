@@ -237,7 +237,9 @@ def test_the_mean_under_a_level_is_that_of_rows_pushed_there():
 
 def test_a_population_is_less_certain_than_its_sample():
     table = world(2, 150)
-    sample, population = (fitted(table).effect("arm", "y", over=over).do("full").mean for over in ("sample", "population"))
+    sample, population = (
+        fitted(table).effect("arm", "y", over=over).do("full").mean for over in ("sample", "population")
+    )
     draws = np.sqrt(population.draws.var())
     assert population.sd > 1.02 * sample.sd
     assert draws == pytest.approx(population.sd, rel=0.05)
@@ -318,7 +320,9 @@ def test_a_contrast_speaks_of_its_levels():
 def test_least_squares_beside_it_is_that_of_dummies():
     table = world(2, 150)
     found = fitted(table).effect("arm", "y").contrast("half", "full").regression
-    dummies = np.column_stack([np.ones(150), table["age"], table["arm"] == "half", table["arm"] == "full"]).astype(float)
+    dummies = np.column_stack([np.ones(150), table["age"], table["arm"] == "half", table["arm"] == "full"]).astype(
+        float
+    )
     slopes, *_ = np.linalg.lstsq(dummies, table["y"].to_numpy(), rcond=None)
     assert found.estimate == pytest.approx(slopes[3] - slopes[2], rel=1e-9)
     residual = table["y"].to_numpy() - dummies @ slopes
@@ -331,14 +335,23 @@ def test_least_squares_beside_it_is_that_of_dummies():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda effect: effect.contrast("none", "ful"), r"has the levels 'none', 'half', 'full', not 'ful'.*did you mean"),
+        (
+            lambda effect: effect.contrast("none", "ful"),
+            r"has the levels 'none', 'half', 'full', not 'ful'.*did you mean",
+        ),
         (lambda effect: effect.do(1.5), "has the levels 'none', 'half', 'full', not 1.5"),
         (lambda effect: effect.contrast("none", "full").standardized(), "no standard deviations"),
-        (lambda effect: effect.contrast("none", "full").sensitivity(), "hidden cause of a category.*keep the rows of two levels"),
+        (
+            lambda effect: effect.contrast("none", "full").sensitivity(),
+            "hidden cause of a category.*keep the rows of two levels",
+        ),
         (lambda effect: effect.posterior.effect("arm", "y", over="treated"), "needs a treatment with two values"),
         (lambda effect: effect.posterior.effect("age", "y"), "'arm' is a category.*lies between 'age' and 'y'"),
         (lambda effect: effect.posterior.effect("age", "arm"), "the outcome 'arm' is a category with 3 levels"),
-        (lambda effect: effect.posterior.effect("m", "y").contrasts(), "compares the levels of a category.*'m' is none"),
+        (
+            lambda effect: effect.posterior.effect("m", "y").contrasts(),
+            "compares the levels of a category.*'m' is none",
+        ),
         (lambda effect: effect.contrasts(better="more"), "better must be one of"),
     ],
 )

@@ -45,7 +45,7 @@ def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: C
 def _designs(
     rows: PushedRows, samples: Samples, route: Route, comparison: Comparison, step: int
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray | None]]:
-    """Yield a few rows at a time under both values of the treatment, shape (rows, k + 2 + columns), and their weights."""
+    """Yield a few rows at a time under both values of the treatment, shape (rows, k + 2 + entries), and weights."""
     sample = samples[route.target]
     assert sample.family is not None
     design, offset = rows.design(route.target, sample), rows.offset(sample.family)

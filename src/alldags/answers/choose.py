@@ -91,7 +91,7 @@ def choose(
         Draws at most, where rows are pushed.
     """
     if is_open(workings.data, question):
-        return OpenAnswer(question, workings.data.levels[question.treatment].words)  # type: ignore[return-value]
+        return OpenAnswer(question, workings.data.levels[question.treatment].words)
     if is_closed(totals, question):
         target = _closed_target(workings, question)
         per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))

@@ -140,9 +140,7 @@ class Push:
         no = self._over_states(place + 1, {**moves, name: self._move_to(name, 0.0)})
         return np.asarray(no + mean * (yes - no))
 
-    def _moved_stops(
-        self, moves: Moves, fixed: Mapping[str, FloatArray] | None = None
-    ) -> Moves:
+    def _moved_stops(self, moves: Moves, fixed: Mapping[str, FloatArray] | None = None) -> Moves:
         """Return the moves of all stops; yes/no and counts at the row's own level of their distribution."""
         found = dict(moves)
         for name in self._route.stops:

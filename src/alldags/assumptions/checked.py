@@ -114,9 +114,8 @@ class Checked:
         if self.table is None:
             return None
         own = np.column_stack([self.table.column(name) for name in self.data.categories[category]])
-        is_low, is_high = (
-            (np.abs(own - self.data.level_columns(category, level)) < 1e-9).all(axis=1) for level in levels
-        )
+        here = [np.abs(own - self.data.level_columns(category, level)).max(axis=1) < 1e-9 for level in levels]
+        is_low, is_high = (np.asarray(rows, dtype=bool) for rows in here)
         if not (is_low.any() and is_high.any()):
             return None
         kept = is_low | is_high

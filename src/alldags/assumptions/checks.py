@@ -191,7 +191,9 @@ def _score_independences(
     columns = [checked.data.columns((item.other,)) for item in items]
     others = tuple(name for names in columns for name in names)
     found = score_tests(fitted, lambda batch, _: batch.others, others)
-    single = dict(zip(others, zip(np.sqrt(found.share).tolist(), p_values(found.statistic).tolist(), strict=True), strict=True))
+    single = dict(
+        zip(others, zip(np.sqrt(found.share).tolist(), p_values(found.statistic).tolist(), strict=True), strict=True)
+    )
     each = zip(items, (_least_of([single[name] for name in names]) for names in columns), strict=True)
     return {item: (r, value) for item, (r, value) in each if math.isfinite(value)}
 

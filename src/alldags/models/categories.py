@@ -9,6 +9,7 @@ from alldags.errors import AlldagsError, EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.posterior import Engine
 
+
 def check_categories(names: Collection[str], graphs: Sequence[CandidateGraph], engine: Engine) -> None:
     """Refuse, by name, engines that know single columns only, and categories whose place in the order is open."""
     if not names:

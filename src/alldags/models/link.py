@@ -9,9 +9,9 @@ is raised by the posterior of ``c -> j``, for every ``j`` that is the treatment 
 
 with ``s`` the strength (`Prior.link`) and ``q_cj`` from a regression of ``j`` alone, whose slab and edge probability
 are learned so that weak causes are kept. A category ``j`` is regressed with all its columns at once, a cause being one
-of all of them or of none (`alldags.nodes.stacked`). With a single node after the treatment this is, up to taking a product of
-marginals, the exact posterior of a joint prior in which the two edges go together (Wang, Parmigiani and Dominici 2012):
-the effect never needs the treatment's own node, so that nothing flows back.
+of all of them or of none (`alldags.nodes.stacked`). With a single node after the treatment this is, up to taking a
+product of marginals, the exact posterior of a joint prior in which the two edges go together (Wang, Parmigiani and
+Dominici 2012): the effect never needs the treatment's own node, so that nothing flows back.
 """
 
 from __future__ import annotations

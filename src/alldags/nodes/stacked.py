@@ -44,7 +44,7 @@ def stacked_problem(data: ChildData, terms: NodeTerms, columns: Sequence[str], p
     causes, own = [data.index[name] for name in terms.names], [data.index[name] for name in columns]
     count = len(columns)
     sums = Sums(
-        gram=np.kron(data.scatter[np.ix_(causes, causes)], np.eye(count)),
+        gram=np.asarray(np.kron(data.scatter[np.ix_(causes, causes)], np.eye(count)), dtype=np.float64),
         cross=data.scatter[np.ix_(causes, own)].ravel(),
         total=float(data.scatter[own, own].sum()),
         n=data.n * count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from alldags.data.levels import Levels, categories_of, coded_columns
+from alldags.data.levels import Levels, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph

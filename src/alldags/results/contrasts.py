@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def all_contrasts(effect: Effect, level: float, better: str) -> Contrasts:
     draws = {pair: one.draws(one.answer.size) for pair, one in pairs.items()}
     wide = _wide_enough(list(pairs.values()), np.array(list(draws.values())), level)
     ends = [(*one.interval(level), *one.interval(wide)) for one in pairs.values()]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "start": [start for start, _ in pairs],
         "stop": [stop for _, stop in pairs],
         "mean": [one.mean for one in pairs.values()],
@@ -52,12 +52,12 @@ def _wide_enough(pairs: list[Effect], draws: FloatArray, level: float) -> float:
 
     `draws` has shape (pairs, draws).
     """
-    low, high = level, 1.0 - 1.0 / draws.shape[1]
+    low, high = level, 1.0 - 1.0 / float(draws.shape[1])
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         ends = np.array([one.interval(middle) for one in pairs])
         inside = ((draws >= ends[:, :1]) & (draws <= ends[:, 1:])).all(axis=0)
-        low, high = (low, middle) if inside.mean() >= level else (middle, high)
+        low, high = (low, middle) if float(inside.mean()) >= level else (middle, high)
     return high
 
 

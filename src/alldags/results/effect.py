@@ -40,8 +40,8 @@ from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
-from alldags.results.contrasts import all_contrasts
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.contrasts import all_contrasts
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check

@@ -101,12 +101,12 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
 def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
     """Return the fields that only some kinds of effect have."""
     contrast = effect._question.comparison.values
-    levels = {"levels": _levels(effect, contrast)}
+    levels: dict[str, Any] = {"levels": None if _is_closed(effect) else _levels(effect, contrast)}
     if contrast is not None and effect.treatment in effect.posterior.workings.data.categories:
         words = [str(treatment_word(effect, value)) for value in contrast]
         contrast, levels["treatment_words"] = (0.0, 1.0), (words[0], words[1])
-    if isinstance(effect.answer, ClosedAnswer):
-        found: dict[str, Any] = {"contrast": contrast, **levels, "levels": None}
+    if _is_closed(effect):
+        found = {"contrast": contrast, **levels}
         if effect._question.on_link:
             found |= {"not_normal": _not_normal(effect), "least_squares_alone": None}
         return found
@@ -119,6 +119,10 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "not_normal": _not_normal(effect),
         "mean_straight_line": effect.straight_line.mean,
     }
+
+
+def _is_closed(effect: Effect) -> bool:
+    return isinstance(effect.answer, ClosedAnswer)
 
 
 def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
