@@ -602,7 +602,11 @@ class Effect:
         >>> pain = 5 - 2 * (dose == "full") - 1 * (dose == "half") + 0.02 * age + rng.standard_normal(300)
         >>> graph = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["pain"]])
         >>> effect = ad.fit({"age": age, "dose": dose, "pain": pain}, graph, rng=0).effect("dose", "pain")
-        >>> print(effect.contrasts(better="lower"))
+        >>> found = effect.contrasts(better="lower")
+        >>> found.table["start"], found.table["stop"], [round(x, 1) for x in found.table["mean"]]
+        (['none', 'none', 'full'], ['full', 'half', 'half'], [-1.9, -1.0, 0.9])
+        >>> {name: round(p, 2) for name, p in found.probability_best.items()}
+        {'none': 0.0, 'full': 1.0, 'half': 0.0}
         """
         self._check_level(level)
         checks.one_of("better", better, ("higher", "lower"))

@@ -19,7 +19,7 @@ from alldags.priors.words import prior_words
 from alldags.results.asked import Asked
 from alldags.results.summarize import computed_line, engine_names
 from alldags.results.treatment_values import treatment_word
-from alldags.show.numbers import amount, no_effect, percent
+from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
 from alldags.show.summary import EffectSummary
@@ -102,7 +102,7 @@ def _every_pair(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         (row["start"], row["stop"], _interval(summary, row), _ends(summary, row["low_all"], row["high_all"]))
         for row in found.table.rows()
     )
-    best = ", ".join(f"{name} {percent(p)}" for name, p in found.probability_best.items())
+    best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in found.probability_best.items())
     said = f"The probability of the highest {effect.outcome}, level by level: {best}."
     return (Section("Every pair of levels", (said,), ("from", "to", "effect", "all at once"), rows),)
 

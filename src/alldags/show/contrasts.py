@@ -9,7 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from alldags.show.json import notes_list
-from alldags.show.numbers import percent
+from alldags.show.numbers import percent, sampled_percent
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import measured, notes, scope
@@ -96,7 +96,7 @@ class Contrasts:
 
     def _after(self) -> list[str]:
         summary = self.summary
-        best = ", ".join(f"{name} {percent(p)}" for name, p in self.probability_best.items())
+        best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
         found = [f"P({'highest' if self.better == 'higher' else 'lowest'} {summary.outcome}): {best}."]
         if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
             found.append(f"P(no effect): {percent(summary.probability_no_path)}.")
