@@ -300,17 +300,6 @@ def test_a_saved_posterior_knows_its_categories(tmp_path):
     assert (one.mean, one.sd, one.notes) == (other.mean, other.sd, other.notes)
 
 
-@pytest.mark.parametrize("asked", [("x", "y"), ("x", "z")])
-def test_a_category_that_may_act_on_a_variable_of_open_order_is_refused_by_name(asked):
-    columns = table() | {"z": np.random.default_rng(1).standard_normal(ROWS)}
-    graph = ad.CandidateGraph.from_tiers([["a", "site"], ["x", "z"], ["y"]], within=[None, 0.5, None])
-    with pytest.raises(AlldagsError, match=r"'site' is a category and may act on 'x', .* give 'x', 'z' an order, or"):
-        ad.fit(columns, graph, rng=0)
-    for child in ("x", "z"):
-        graph = graph.without_edge("site", child)
-    assert math.isfinite(ad.fit(columns, graph, rng=0).effect(*asked).mean)
-
-
 PRIORS = {
     "beta-binomial": ad.Prior(edges=ad.BetaBinomial()),
     "shared edges": ad.Prior(edges=ad.BetaBinomial(shared=True, points=5)),

@@ -18,7 +18,7 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
-from alldags.models.categories import category_between
+from alldags.models.categories import category_between, category_on_block
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
@@ -38,6 +38,10 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     reached = _reached(workings, treatment, outcome)
     for name in reached & workings.data.categories.keys():
         raise category_between(name, treatment, outcome)
+    if is_category(workings.data, question):
+        for model in workings.models.items:
+            if inside := [name for block in model.graph.blocks for name in block if name in reached]:
+                raise category_on_block(treatment, inside)
     table = workings.data.table
     if is_category(workings.data, question) or table is None or reached.isdisjoint(workings.data.children):
         return question

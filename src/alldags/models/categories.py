@@ -26,21 +26,7 @@ def check_categories(names: Collection[str], graphs: Sequence[CandidateGraph], e
                 raise AlldagsError(
                     f"{name!r} is a category, and its place in the order is open: give every edge at it a direction"
                 )
-        _check_outside_blocks(names, graph)
     _check_same_causes(names, graphs)
-
-
-def _check_outside_blocks(names: Collection[str], graph: CandidateGraph) -> None:
-    """Refuse a category that may act on a variable whose place in the order is open."""
-    for block in graph.blocks:
-        for child in block:
-            for name in names:
-                if (name, child) in graph.edges:
-                    raise AlldagsError(
-                        f"{name!r} is a category and may act on {child!r}, whose place in the order is open: give "
-                        f"{', '.join(map(repr, block))} an order, or make 0/1 columns of the levels of {name!r}, with "
-                        "a gap in every one of them where the level is not known"
-                    )
 
 
 def category_outcome(name: str, levels: int) -> AlldagsError:
@@ -57,6 +43,14 @@ def category_between(name: str, treatment: str, outcome: str) -> AlldagsError:
         f"{name!r} is a category, which no straight line describes, and lies between {treatment!r} and {outcome!r}: "
         "leave it out for the total effect, leave out the edges into it, or make a 0/1 column of one level against the "
         "others"
+    )
+
+
+def category_on_block(name: str, others: Sequence[str]) -> AlldagsError:
+    """Say that the effect of a category does not run through variables whose order is open."""
+    return AlldagsError(
+        f"{name!r} is a category and acts through variables whose order is open ({', '.join(map(repr, others))}); "
+        "give these an order to ask for its effect"
     )
 
 

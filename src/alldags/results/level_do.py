@@ -89,6 +89,10 @@ def unit_of_rows(
 
 def _every_row(effect: Effect) -> Target:
     table = _rows(effect)
+    if any(total.order_blocks for total in effect.workings.totals.items):
+        raise AlldagsError(
+            "a new unit's outcome with a category and an open order on the way is not known yet; ask for do(x).mean"
+        )
     if any(name in table.marks.was_set for name in effect.workings.reached):
         raise AlldagsError(
             "a new unit's outcome is that of a random row where a category acts on it, and rows were set from outside; "
