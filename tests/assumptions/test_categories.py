@@ -196,3 +196,22 @@ def test_a_category_is_one_benchmark_with_the_share_of_all_its_levels():
 def test_a_printed_answer_beside_a_category_says_how_strong_a_hidden_cause_would_have_to_be():
     text = str(ad.fit(study(), GRAPH, rng=0, families="normal").effect("treat", "y"))
     assert "A hidden common cause would have to explain" in text
+
+
+# -- notes -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_column_outside_the_graph_that_goes_with_arms_and_outcome_is_named():
+    rng = np.random.default_rng(4)
+    hidden = rng.standard_normal(ROWS)
+    arm = np.array(LEVELS)[np.digitize(hidden + 0.7 * rng.standard_normal(ROWS), [-0.5, 0.6])]
+    table = {
+        "arm": arm,
+        "y": hidden + 0.7 * rng.standard_normal(ROWS),
+        "hidden": hidden,
+        "z": rng.standard_normal(ROWS),
+    }
+    effect = ad.fit(table, ad.CandidateGraph.from_order(["arm", "y"]), rng=0).effect("arm", "y")
+    notes = effect.contrast("none", "full").notes
+    assert any("outside the graph, but correlated with both arm and y: 'hidden'" in note for note in notes)
+    assert not any("'z'" in note for note in notes)

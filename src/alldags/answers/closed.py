@@ -63,7 +63,7 @@ class ClosedAnswer:
         same = "this effect is the same straight line for all rows; fit with terms='auto' to look for others"
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if is_category(self._data, self.question):
-            found["standardized"] = "a change of levels has no standard deviations; the effect itself is per change"
+            found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
             found["sensitivity"] = HIDDEN_LEVELS
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
