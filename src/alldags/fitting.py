@@ -27,6 +27,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.capabilities import model_asks, open_categories
+from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Families, Opened, with_families, without_tails
@@ -172,7 +173,8 @@ def fit(
     categories = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(categories, graphs)}
     meetings.check(met)
-    data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
+    check_same_causes(categories, graphs)
+    data = working_tables(parts, prior, coded_columns(variables, tables.levels), tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
     columns = coded_columns(variables, tables.levels)

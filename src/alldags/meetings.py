@@ -63,7 +63,6 @@ _LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
-_MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
 _PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
 _NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
@@ -88,7 +87,6 @@ CAPABILITIES: dict[str, Capability] = {
     "several graphs": Capability("several candidate graphs", "give one graph"),
     "open directions": Capability("open directions{of}", "give every edge one direction"),
     "categories inside": Capability("the categor{y} {names}, whose place in the order is open,", _LEVELS),
-    "categories before": Capability("the categor{y} {names}, which may act on what has an open order,", _LEVELS),
     "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
     # priors and engines
@@ -105,11 +103,9 @@ CAPABILITIES: dict[str, Capability] = {
     # questions
     "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
     "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
-    "checks": Capability("checks", error=AlldagsError),
     "placebo": Capability("a placebo"),
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
-    "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
 }
 
 
@@ -161,21 +157,17 @@ _ROWS = (
     _Row("curves", "shared", "each regression has columns of its own"),
     _Row("categories", "single columns", "levels enter and leave together, and this engine takes single columns"),
     _Row("categories inside", "open directions", "its levels would decide directions", _ORDERED),
-    _Row("categories before", "open directions", "regressions inside an open order have single columns"),
     _Row("open directions", "no orders", "this engine does not average over orders"),
     _Row("open directions", "uneven slabs", "this prior would prefer directions that data cannot tell apart"),
     _Row("evidence", "no evidence", "this engine gives none"),
     _Row("chosen rows", (*_WEIGHTS, "experiments"), "chosen rows have to count alike"),
     _Row("chosen rows", "moments", "there are no rows to choose from"),
-    _Row("checks", "categories", "checks look at numbers"),
     _Row("placebo", ("experiments", *_COPIES, *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
-    _Row("placebo", "categories", "a placebo deals out numbers"),
     _Row("placebo", "moments", "values are dealt out among rows"),
-    _Row("sensitivity", "categories", "a hidden cause is weighed against numbers"),
     _Row("sensitivity", "student", "a hidden cause is weighed against normal noise"),
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
-    _Row(("new unit", "mean of set rows"), "categories", "a category has no mean"),
+    _Row("mean of set rows", "categories", "a category has no mean"),
 )
 
 

@@ -165,7 +165,7 @@ def test_partial_shares_are_those_of_least_squares_when_all_edges_are_there(sens
     place = 1 + names.index("age")
     everything = list(range(columns.shape[1]))
     expected = 1 - left(everything) / left([i for i in everything if i != place])
-    assert np.median(partial_share(model, "smoking", "age", False)) == pytest.approx(expected, abs=0.004)
+    assert np.median(partial_share(model, "smoking", ("age",), False)) == pytest.approx(expected, abs=0.004)
 
 
 # -- many strengths --------------------------------------------------------------------------------------------------

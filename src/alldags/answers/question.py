@@ -114,7 +114,7 @@ class Target:
         asked = int(table.columns.rows if chosen is None else chosen.sum())
         if asked <= most:
             return cls(table, chosen, float(asked), question.outcome)
-        total = len(table.column(question.treatment))
+        total = len(table.column(question.outcome))
         places = np.arange(total) if chosen is None else np.flatnonzero(chosen)
         mask = np.zeros(total, dtype=bool)
         mask[rng.choice(places, most, replace=False)] = True

@@ -10,7 +10,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -78,7 +78,7 @@ class Levels:
         """Names of the columns of numbers."""
         return tuple(f"{self.name}: {word}" for word in self.words[1:]) if self.is_category else (self.name,)
 
-    @property
+    @cached_property
     def values(self) -> FloatArray:
         """What each level is in each column, shape (l, columns)."""
         dummies = np.eye(len(self.labels))[:, 1:]
@@ -295,6 +295,8 @@ def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]
     labels = sorted(counts, key=lambda label: (str(type(label)), label))
     if len(labels) == 2:
         labels.sort(key=lambda label: _agreement(str(label)))
+    else:
+        labels.sort(key=lambda label: str(label).strip().lower() not in _NO)  # what others are compared with
     return labels
 
 

@@ -100,7 +100,7 @@ class Clusters:
             rows = resampled(self.tables[place % len(self.tables)], np.random.default_rng(child))
             try:
                 fresh = working_rows(rows, model.prior, model.data.pooled.names, model.data.scale)
-                yield replace(fresh, categories=model.data.categories)
+                yield replace(fresh, levels=model.data.levels)
             except DataError:
                 continue  # a variable that does not vary in the clusters drawn
 

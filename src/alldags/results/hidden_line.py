@@ -20,7 +20,7 @@ _SECONDS_PER_SET = 3e-8
 
 def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
-    if effect.posterior.workings.data.categories or "sensitivity" in effect.answer.lacks:
+    if "sensitivity" in effect.answer.lacks:
         return None
     if effect.posterior.engine in WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
         return None
