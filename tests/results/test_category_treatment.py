@@ -405,3 +405,48 @@ def test_the_link_check_of_a_contrast():
     check = fitted(world(2, 200)).effect("arm", "y").contrast("none", "full").link_check
     plain = fitted(world(2, 200), prior=NO_LINK).effect("arm", "y").contrast("none", "full")
     assert check.mean_without == pytest.approx(plain.mean, rel=1e-9)
+
+
+# -- rows, priors ------------------------------------------------------------------------------------------------------
+
+
+def test_clusters_widen_each_contrast():
+    rng = np.random.default_rng(0)
+    table = world(2, 200)
+    table["site"] = np.arange(200) // 10
+    table["y"] = table["y"] + 1.5 * rng.standard_normal(20)[table["site"]]
+    arms = np.array(LEVELS)[rng.integers(0, 3, 20)][table["site"]]  # whole sites have one arm
+    table["arm"] = pd.Categorical(arms, categories=LEVELS)
+    graph = ad.CandidateGraph.from_tiers([["age"], ["arm"], ["y"]])
+    plain = fitted(table, graph).effect("arm", "y").contrast("none", "full")
+    found = fitted(table, graph, cluster="site").effect("arm", "y").contrast("none", "full")
+    assert found.clusters is not None
+    assert found.sd > 1.2 * plain.sd
+
+
+def test_without_an_intercept_the_mean_under_a_level_is_that_of_the_rows():
+    table = world(2, 150)
+    table["y"] = table["y"] + 10.0
+    effect = fitted(table, prior=ad.Prior.paper()).effect("arm", "y")
+    shares = table["arm"].value_counts(normalize=True)
+    average = sum(shares[name] * float(effect.do(name).mean) for name in LEVELS)
+    assert average == pytest.approx(table["y"].mean(), rel=1e-9)
+
+
+def test_heavy_tails_and_sampling_weights():
+    table = world(2, 150)
+    heavy = fitted(table, families={"y": "student"}).effect("arm", "y").contrast("none", "full")
+    assert heavy.sd > 0.0
+    weights = np.where(table["arm"] == "full", 2.0, 1.0)
+    twice = fitted(table, weights=weights).effect("arm", "y").contrast("none", "full")
+    doubled = fitted(table.loc[np.repeat(np.arange(150), weights.astype(int))]).effect("arm", "y")
+    assert twice.mean == pytest.approx(doubled.contrast("none", "full").mean, rel=1e-8)
+
+
+def test_sampled_regressions_agree_with_exact_ones():
+    table = world(2, 150)
+    exact, sampled = (
+        fitted(table, engine=engine).effect("arm", "y").contrast("none", "full") for engine in ("exact", "mcmc")
+    )
+    assert sampled.mean == pytest.approx(exact.mean, abs=0.05 * exact.sd + 4 * sampled.mean_error)
+    assert sampled.sd == pytest.approx(exact.sd, rel=0.05)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.answers.levels import from_rows, is_category
+from alldags.answers.levels import from_rows, is_category, row_means
 from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
@@ -138,8 +138,7 @@ class ClosedAnswer:
     def _mean_of(self, name: str) -> float:
         """Return the mean of treatment or outcome over the rows asked about, in the user's units."""
         if self.target is None:
-            pooled = self._data.pooled
-            return float(pooled.mean[pooled.index[name]] * self._data.scale_of(name))
+            return float(row_means(self.totals.items[0].model, (name,))[0])
         kept = slice(None) if self.target.chosen is None else self.target.chosen
         return float(self.target.table.column(name)[kept].mean())
 

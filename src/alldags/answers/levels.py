@@ -6,7 +6,7 @@ A change moves all columns of the category by known numbers. To the nodes that t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,18 +62,26 @@ def from_rows(
 
     def one(total: TotalEffect) -> TotalEffect:
         data = total.model.data
-        change = data.level_columns(name, level) - _mean_columns(data, name, target)
+        change = data.level_columns(name, level) - _mean_columns(total.model, name, target)
         return TotalEffect(total.model.toward(name, data.move(name, change)), total.span)
 
     return totals.map(one)
 
 
-def _mean_columns(data: WorkingData, category: str, target: Target | None) -> FloatArray:
+def row_means(model: FittedGraph, columns: Sequence[str]) -> FloatArray:
+    """Return the means of some columns over all rows, in the user's units, shape (columns,)."""
+    data = model.data
+    if not model.prior.intercept and data.seen is not None:  # working data do not hold them then
+        return np.asarray(data.seen.moments.mean[[data.seen.moments.index[name] for name in columns]])
+    places = [data.pooled.index[name] for name in columns]
+    return np.asarray(data.pooled.mean[places] * data.scale[places])
+
+
+def _mean_columns(model: FittedGraph, category: str, target: Target | None) -> FloatArray:
     """Return the mean of each column of a category over the rows asked about, shape (columns,)."""
-    columns = data.categories[category]
+    columns = model.data.categories[category]
     if target is None:
-        places = [data.pooled.index[name] for name in columns]
-        return np.asarray(data.pooled.mean[places] * data.scale[places])
+        return row_means(model, columns)
     kept = slice(None) if target.chosen is None else target.chosen
     return np.array([target.table.column(name)[kept].mean() for name in columns])
 

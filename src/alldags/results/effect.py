@@ -165,6 +165,8 @@ class Effect:
 
     def _with(self, question: Question) -> Effect:
         """Return the answer to a question that differs in what is compared."""
+        if self._is_open:  # nothing is known of it yet, such as what clusters do to it
+            return self.posterior.asked(question)
         hidden, most = self._ignore_hidden, self._most_draws
         return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
 

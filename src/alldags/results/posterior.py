@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.choose import natural_question
+from alldags.answers.levels import is_open
 from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
@@ -206,7 +207,7 @@ class Posterior:
     def asked(self, question: Question) -> Effect:
         """Return the answer to a question, for the package's own rooms; users ask `effect`."""
         effect = Effect(self, question)
-        return effect if self._clusters is None else clustered(effect, self._clusters)
+        return effect if self._clusters is None or is_open(self._data, question) else clustered(effect, self._clusters)
 
     def _where(self, name: str) -> str:
         """Say where a name that is not in the graph may have come from."""
