@@ -267,4 +267,5 @@ class InnerAnswer:
 def _change(total: TotalEffect, question: Question, target: Target) -> Change:
     node = total.model.node(question.outcome)
     assert isinstance(node, CurvedPosterior)
-    return Change(node, question, target, total.model.data.scale_of(question.outcome))
+    own = target.in_table(total.model.data.table)
+    return Change(node, question, own, total.model.data.scale_of(question.outcome))

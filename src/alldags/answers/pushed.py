@@ -64,7 +64,7 @@ class PushedAnswer:
     ) -> None:
         self.question = question
         self.target = target
-        self.responses = totals.map(lambda total: Response(total.model, total.span, target))
+        self.responses = totals.map(lambda total: _response(total, target))
         self._seed, self._worth, self._most = seed, worth, most
 
     @property
@@ -219,3 +219,7 @@ class PushedAnswer:
         if not self.question.is_population:
             return found.low
         return np.asarray(found.low + np.sqrt(found.spread) * rng.standard_normal(size))
+
+
+def _response(total: TotalEffect, target: Target) -> Response:
+    return Response(total.model, total.span, target.in_table(total.model.data.table))

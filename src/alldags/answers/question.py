@@ -95,12 +95,19 @@ class Target:
         Number of rows asked about, of which those chosen may be a random part.
     outcome
         Name of the outcome.
+    copies
+        The same of every completed copy of the table, where there are several.
     """
 
     table: RowTable
     chosen: BoolArray | None
     asked: float
     outcome: str
+    copies: tuple[Target, ...] = ()
+
+    def in_table(self, table: RowTable | None) -> Target:
+        """Return the rows in one completed copy: those of a model are its own."""
+        return next((one for one in self.copies if one.table is table), self)
 
     @classmethod
     def of(

@@ -9,15 +9,17 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from alldags import checks
-from alldags.data.accumulate import checked_moments, column_profile
+from alldags.data.accumulate import column_profile
 from alldags.data.bad_values import dropped_note
+from alldags.data.batches import Marks
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
+from alldags.data.gaps import Completed, Completer, Copy, Gaps, NormalCompleter, copy_of, grouped_copy
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
 from alldags.data.levels import Levels, code_words, coded_columns, levels_note
-from alldags.data.missing import Holes, read_holes
+from alldags.data.missing import read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
 from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
@@ -25,6 +27,7 @@ from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
 from alldags.notes import Note
+from alldags.typing import FloatArray
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
 _IMPUTATIONS = 20
@@ -51,7 +54,6 @@ class RowOptions:
             raise DataError(f"auxiliary must be a list of names; write auxiliary=[{self.auxiliary!r}]")
         check_names(self.auxiliary)
         self._check_nothing_ignored()
-        self._check_meetings()
 
     @property
     def in_use(self) -> tuple[str, ...]:
@@ -72,21 +74,6 @@ class RowOptions:
             raise DataError("imputations= is for missing='impute'")
         if self.weights is None and self.weight_kind != "frequency":
             raise DataError(f"weight_kind={self.weight_kind!r} needs weights=")
-
-    def _check_meetings(self) -> None:
-        """Refuse, by name, what imputation cannot be combined with."""
-        if self.missing != "impute":
-            return
-        other = "use missing='drop', or impute with a program for such data and give the tables as ad.Imputed([...])"
-        if self.interventions is not None:
-            raise DataError(
-                "missing='impute' draws from one distribution of all rows, but with interventions= rows come from "
-                f"several; {other}"
-            )
-        if self.cluster is not None:
-            raise DataError(f"missing='impute' takes rows for independent, but cluster= says they are not; {other}")
-        if self.weights is not None and self.weight_kind == "sampling":
-            raise DataError(f"missing='impute' knows nothing of weight_kind='sampling'; {other}")
 
     @property
     def by_row(self) -> bool:
@@ -113,12 +100,15 @@ class Tables:
         What columns outside the graph have to do with those in it.
     levels
         Of the columns of words and truth values.
+    copies
+        Completed copies of the table, where their rows are at hand; empty without.
     """
 
     parts: tuple[RowGroups, ...]
     notes: tuple[Note, ...] = field(default=())
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    copies: tuple[Copy, ...] = ()
 
     @property
     def seen(self) -> Seen | None:
@@ -137,6 +127,7 @@ def read_tables(
     rng: np.random.Generator,
     n_jobs: int = 1,
     progress: bool = False,
+    completer: Completer | None = None,
 ) -> Tables:
     """Open a table and add up its rows.
 
@@ -154,6 +145,8 @@ def read_tables(
         Threads.
     progress
         Show a bar when reading takes long.
+    completer
+        What imputes; by default as if everything were straight and normal.
     """
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
@@ -161,23 +154,18 @@ def read_tables(
     _check_categories(levels, options)
     columns = coded_columns(variables, levels)
     if options.missing == "impute":
-        found = _imputed_here(source, columns, options, rng, n_jobs)
+        found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer or NormalCompleter())
     else:
         found = _as_it_is(source, columns, options, n_jobs, progress)
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
-    return Tables(found.parts, notes, look_outside(source, columns, used), levels)
+    return replace(found, notes=notes, outside=look_outside(source, columns, used), levels=levels)
 
 
 def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None:
     """Refuse, by name, what a category cannot be combined with."""
     names = [name for name, one in levels.items() if one.is_category]
-    if names and options.missing == "impute":
-        raise DataError(
-            f"missing='impute' draws numbers, and {names[0]!r} is a category: use missing='drop', or 0/1 columns for "
-            "its levels"
-        )
     if names and isinstance(options.interventions, Mapping) and set(names) & set(options.interventions):
         raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
 
@@ -241,62 +229,133 @@ def _imputed_elsewhere(
     refuse_names(names)
     if options.missing != "raise":
         raise DataError(f"ad.Imputed tables are complete; leave out missing={options.missing!r}")
-    parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
-    first = tables.sources[0]
+    sources, levels = tables.coded(variables)
+    _check_categories(levels, options)
+    columns = coded_columns(variables, levels)
+    parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     return Tables(
         tuple(part.parts[0] for part in parts),
-        (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
+        (
+            *ignored_columns_note(sources[0], (*columns, *options.columns)),
+            *levels_note(levels),
+            note,
+            *parts[0].notes,
+        ),
+        levels=levels,
     )
 
 
 def _imputed_here(
-    source: Source, variables: Sequence[str], options: RowOptions, rng: np.random.Generator, n_jobs: int
+    source: Source,
+    variables: tuple[str, ...],
+    levels: Mapping[str, Levels],
+    options: RowOptions,
+    rng: np.random.Generator,
+    n_jobs: int,
+    completer: Completer,
 ) -> Tables:
     if isinstance(source, MomentsSource):
         raise DataError(
             "missing='impute' needs rows, and Moments hold none; give the table itself, or several completed ones as "
             "ad.Imputed([...])"
         )
-    used = tuple(dict.fromkeys((*variables, *options.auxiliary)))
-    holes, weight_notes = _weighted_rows(source, used, options)
-    if not holes.counts:
-        found = _as_it_is(source, variables, RowOptions(weights=options.weights), n_jobs)
+    gaps, row_notes = _read_gaps(source, variables, levels, options, completer.beside)
+    if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
+        found = _as_it_is(source, variables, replace(options, missing="raise", auxiliary=()), n_jobs)
         return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
-    parts = tuple(
-        _ungrouped(_moments(holes.names, table, variables, n_jobs))
-        for table in holes.completed(options.imputations, rng)
-    )
-    return Tables(parts, (*weight_notes, imputation_note(holes, options.imputations)))
+    made = completer(gaps, options.imputations, rng)
+    parts, copies = [], []
+    for table in made.tables:
+        parts.append(grouped_copy(gaps, table, made.unseen, n_jobs))
+        if made.keeps_rows:
+            copies.append(copy_of(gaps, table, made.unseen))
+    if options.cluster is not None:
+        check_clusters(parts[0])
+    said = (*row_notes, *_row_notes(parts[0], replace(options, weights=None))) if gaps.said else row_notes
+    if gaps.marks.weight is not None:
+        said = (*said, *weights_note(parts[0]))
+    return Tables(tuple(parts), (*said, *_imputation_notes(gaps, made, options, len(parts))), copies=tuple(copies))
 
 
-def _moments(names: Sequence[str], table: Any, variables: Sequence[str], n_jobs: int) -> Any:
-    arrays = {name: table[:, names.index(name)] for name in variables}
-    return checked_moments(columns_of(arrays, len(table)), drop_missing=False, n_jobs=n_jobs)
-
-
-def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> tuple[Holes, tuple[Note, ...]]:
+def _read_gaps(
+    source: Source,
+    variables: tuple[str, ...],
+    levels: Mapping[str, Levels],
+    options: RowOptions,
+    beside: Sequence[str],
+) -> tuple[Gaps, tuple[Note, ...]]:
     """Read the table; a row that stands for several is several rows, whose missing values differ."""
+    used = tuple(dict.fromkeys((*variables, *options.auxiliary, *beside)))
     columns = source.numbers(used)
-    if options.weights is None:
-        return read_holes(columns), ()
-    times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows).astype(np.int64)
+    rows, marks, said = columns.rows, Marks(), dict[str, FloatArray]()
+    if options.interventions is not None:
+        sets = target_keys(source, options.interventions, rows, variables)(0, rows)
+        targets = sorted(frozenset[str]().union(*sets))  # type: ignore[arg-type]
+        marks = replace(marks, was_set={name: f"\0set {name}" for name in targets})
+        said |= {mark: np.array([name in found for found in sets], float) for name, mark in marks.was_set.items()}  # type: ignore[operator]
+    if options.cluster is not None:
+        known: dict[Any, int] = {}
+        labels = cluster_keys(source, options.cluster, rows)(0, rows)
+        marks = replace(marks, cluster="\0cluster")
+        said["\0cluster"] = np.array([known.setdefault(label, len(known)) for label in labels], float)
+    arrays = [np.asarray(column, dtype=np.float64) for column in columns.read(0, rows)]
+    notes: tuple[Note, ...] = ()
+    if options.weights is not None:
+        weights = weight_reader(source, options.weights, rows, options.weight_kind)(0, rows)
+        if options.weight_kind == "sampling":
+            marks = replace(marks, weight="\0weight", effective=True)
+            said["\0weight"] = np.asarray(weights, dtype=np.float64)
+        else:
+            arrays, said = _expanded(arrays, said, weights.astype(np.int64))
+            notes = (Note(f"weights: {rows:,} rows stand for {len(arrays[0]):,}"),)
+    expanded = columns_of(dict(zip(used, arrays, strict=True)), len(arrays[0]))
+    holes, some = read_holes(expanded, len(variables) + len(options.auxiliary))
+    said = {name: column[some] for name, column in said.items()}
+    return Gaps(holes, variables, tuple(options.auxiliary), levels, marks, said), notes
+
+
+def _expanded(
+    arrays: list[FloatArray], said: dict[str, FloatArray], times: Any
+) -> tuple[list[FloatArray], dict[str, FloatArray]]:
+    """Return the rows, each as often as it counts."""
     if times.sum() > _MOST_EXPANDED:
         raise DataError(
             f"missing='impute' with weights= needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; use "
             "missing='drop'"
         )
-    arrays = [np.repeat(np.asarray(column, dtype=np.float64), times) for column in columns.read(0, columns.rows)]
-    expanded = columns_of(dict(zip(used, arrays, strict=True)), int(times.sum()))
-    return read_holes(expanded), (Note(f"weights: {columns.rows:,} rows stand for {expanded.rows:,}"),)
+    return [np.repeat(one, times) for one in arrays], {name: np.repeat(one, times) for name, one in said.items()}
 
 
-def imputation_note(holes: Holes, count: int) -> Note:
-    """Say what was imputed, and what that assumes."""
-    listed = ", ".join(f"{name!r} ({number:,})" for name, number in sorted(holes.counts.items(), key=lambda x: -x[1]))
-    left = f"; {holes.empty:,} rows without any value were left out" if holes.empty else ""
-    text = (
-        f"missing values of {listed} in {len(holes.values):,} rows were imputed {count} times, from a normal "
-        f"distribution of all columns used{left}; that takes them for missing at random, given what was observed"
-    )
-    return Note(text, "changes the answer")
+def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: int) -> tuple[Note, ...]:
+    """Say what was imputed, what that assumes, and what it does not know."""
+    counts = _counts(gaps)
+    shown = {name: number for name, number in counts.items() if name not in made.unseen}
+    left = f"; {gaps.holes.empty:,} rows without any value were left out" if gaps.holes.empty else ""
+    notes = []
+    if shown:
+        text = (
+            f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
+            f"{made.words}{left}; that takes them for missing at random, given what was observed"
+        )
+        notes.append(Note(text, "changes the answer"))
+    if made.unseen:
+        unseen = {name: number for name, number in counts.items() if name in made.unseen}
+        more = left if not shown else ""
+        notes.append(Note(f"rows without {_listed(unseen)} were left out of its own regression only{more}"))
+    if shown and options.cluster is not None:
+        notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))
+    if shown and gaps.marks.weight is not None:
+        notes.append(Note("imputation counts every row once, whatever its sampling weight", "check"))
+    return tuple(notes)
+
+
+def _counts(gaps: Gaps) -> dict[str, int]:
+    """Return the number of missing values of each variable or auxiliary column that has some."""
+    home = {column: one.name for one in gaps.levels.values() for column in one.columns}
+    counts = {home.get(name, name): gaps.gaps_in([name]) for name in (*gaps.variables, *gaps.auxiliary)}
+    return {name: number for name, number in counts.items() if number}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name!r} ({number:,})" for name, number in sorted(counts.items(), key=lambda x: -x[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -35,7 +35,7 @@ _NAMES: dict[str, Family | None] = {
 }
 
 
-_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions="})  # what the rows of any family may have
+_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions=", "missing='impute'", "imputed tables"})  # what the rows of any family may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +101,9 @@ def with_families(
     tails
         Of the noise of all children that are not yes/no and for which nothing else was said; None: normal noise.
     """
-    named = _named(families, graphs[0].variables)
-    children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
-    children = [name for name in children if name not in data.categories]
-    chosen = {name: family for name, family in named.items() if family is not None and name in children}
-    if tails is not None:
-        chosen = dict.fromkeys([name for name in children if name not in named], tails) | chosen
+    named = named_families(families, graphs[0].variables)
+    children = _children(graphs, data.categories)
+    chosen = _said(named, children, tails)
     reason = _unsuited(prior, engine) or _unsuited_rows(table, graphs, _kinds(chosen.values()))
     if chosen and reason is not None:
         raise reason
@@ -122,6 +119,62 @@ def with_families(
     rows = look_at_rows(RowTable(source.numbers(looks)), looks) if looks else {}
     chosen.update({name: Bernoulli() for name in looks if rows[name].is_yes_no})
     return (_rows(chosen, source, table, data) if chosen else data), ()
+
+
+def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> WorkingData:
+    """Return another completed copy with the families of the first, and its own rows."""
+    families = {**first.families, **first.heavy}
+    if first.table is None or not families:
+        return data
+    offsets = [family.offset for family in families.values() if family.offset is not None]
+    rows = table.rows(tuple(dict.fromkeys((*data.pooled.names, *offsets))))
+    assert rows is not None
+    return with_family_rows(families, rows, data)
+
+
+def planned_families(
+    families: Families,
+    graphs: Sequence[CandidateGraph],
+    categories: Collection[str],
+    yes_no: Collection[str],
+    prior: Prior,
+    engine: Engine,
+    tails: Student | None,
+    options: tuple[str, ...] = (),
+) -> dict[str, Family]:
+    """Return the families that children will have, before their rows are complete; for the others see `with_families`.
+
+    Parameters
+    ----------
+    yes_no
+        The variables whose values, as far as they are known, are 0 and 1.
+    options
+        What is said of the rows, in words.
+    """
+    named = named_families(families, graphs[0].variables)
+    children = _children(graphs, categories)
+    if _unsuited(prior, engine) is not None or _unsuited_rows(Opened(_nowhere, False, options), graphs) is not None:
+        return {}
+    looks = [name for name in children if families != "normal" and name not in named and name in yes_no]
+    return _said(named, children, tails) | {name: Bernoulli() for name in looks}
+
+
+def _nowhere() -> Source:
+    raise DataError("there are no rows to read")
+
+
+def _children(graphs: Sequence[CandidateGraph], categories: Collection[str]) -> list[str]:
+    """Return the variables that have candidate causes and are no categories."""
+    found = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
+    return [name for name in found if name not in categories]
+
+
+def _said(named: Mapping[str, Family | None], children: Sequence[str], tails: Student | None) -> dict[str, Family]:
+    """Return the families that were asked for."""
+    chosen = {name: family for name, family in named.items() if family is not None and name in children}
+    if tails is None:
+        return chosen
+    return dict.fromkeys([name for name in children if name not in named], tails) | chosen
 
 
 def _kinds(families: Iterable[Family]) -> str:
@@ -147,7 +200,7 @@ def _unsuited_rows(
     return None
 
 
-def _named(families: Any, variables: Sequence[str]) -> dict[str, Family | None]:
+def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family | None]:
     """Return the families that were named, None for a normal one."""
     if isinstance(families, str) and families in ("auto", "normal"):
         return {}

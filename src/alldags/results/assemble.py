@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from alldags.data.batches import RowTable
 from alldags.data.levels import categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
@@ -22,7 +24,7 @@ from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe
+from alldags.results.recipe import Recipe, opened_rows
 
 
 def working_tables(
@@ -71,11 +73,23 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or recipe.opened is None:
+    if recipe.rows is None:
         return data
-    data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
-    data[0], _ = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
-    return data
+    rows = (recipe.rows, *recipe.copies)
+    data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]
+    said = recipe.terms, recipe.graphs, recipe.prior, recipe.engine
+    return [_curved(one, table, *said) for one, table in zip(data, rows, strict=True)]
+
+
+def _curved(
+    data: WorkingData,
+    rows: RowTable,
+    terms: Any,
+    graphs: Sequence[CandidateGraph],
+    prior: Prior,
+    engine: Engine,
+) -> WorkingData:
+    return with_terms(data, terms, opened_rows(rows), graphs, prior, engine)[0]
 
 
 def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
