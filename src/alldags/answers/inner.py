@@ -203,7 +203,12 @@ class InnerAnswer:
     def structure_variance(self) -> float:
         """Variance of the mean given graph, structure and columns present."""
         second = self.changes.average(lambda change: change.structure_variance + change.mean**2)
-        return max(second - self.mean**2, 0.0)
+        return max(second - self.mean**2 - self.missing_sd**2, 0.0)
+
+    @cached_property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table; 0 for a single one."""
+        return float(self.changes.averages(lambda change: change.mean).std())
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the average effect, shape (size,)."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.columns.base import Column, RowValues
+from alldags.data.accumulate import one_blas_thread
 from alldags.data.missing import sweeps_between
 from alldags.imputation.columns import Design
 from alldags.imputation.regressions import Given, Normal, Regression
@@ -89,13 +90,20 @@ class Chain:
 
     def sweep(self) -> None:
         """Draw all coefficients, and then all missing values."""
-        gram = self._design.matrix.T @ self._design.matrix
-        for node in self._nodes:
-            node.regression.update(self._given(node, gram), self._rng)
-        for place, node in enumerate(self._nodes):
-            if len(node.gaps):
-                self._fill(node, self._nodes[place + 1 :])
+        with one_blas_thread():  # matrices are small: threads would wait for each other
+            gram = self._gram()
+            for node in self._nodes:
+                node.regression.update(self._given(node, gram), self._rng)
+            for place, node in enumerate(self._nodes):
+                if len(node.gaps):
+                    self._fill(node, self._nodes[place + 1 :])
         self._sweeps += 1
+
+    def _gram(self) -> FloatArray:
+        """Return cross-products of the columns, as many as numbers with all rows are regressed on."""
+        numbers = [node for node in self._nodes if _by_products(node)]
+        matrix = self._design.matrix[:, : max((node.width for node in numbers), default=0)]
+        return np.asarray(matrix.T @ matrix)
 
     def _given(self, node: _Node, gram: FloatArray) -> Given:
         X, child, offset = self._design.matrix[:, : node.width], self._child(node), node.variable.offset
@@ -103,7 +111,7 @@ class Chain:
             offset = None if offset is None else offset[node.rows]
             return Given(X[node.rows], child[node.rows], offset)
         products = None
-        if isinstance(node.regression, Normal):
+        if _by_products(node):
             products = gram[: node.width, : node.width], X.T @ child, float(child @ child)
         return Given(X, child, offset, products)
 
@@ -203,6 +211,11 @@ class Chain:
         if len(places):
             values = {name: column[node.gaps] for name, column in self.values.items()}
             self._design.matrix[np.ix_(node.gaps, places)] = self._design.of(places, RowValues(values))
+
+
+def _by_products(node: _Node) -> bool:
+    """Tell whether a regression needs no more of the rows than their cross-products."""
+    return isinstance(node.regression, Normal) and node.regression.tail is None and node.rows is None
 
 
 def _filled(variable: Variable, rng: np.random.Generator) -> FloatArray:
