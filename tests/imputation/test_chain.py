@@ -13,6 +13,7 @@ from alldags.columns.line import Line
 from alldags.data.missing import Holes
 from alldags.families.count import Poisson
 from alldags.families.student import Student
+from alldags.families.yes_no import Bernoulli
 from alldags.imputation.chain import Chain
 from alldags.imputation.columns import IsLevel
 from alldags.imputation.regressions import INTERCEPT, Curve, Given, Normal, Softmax, ridge
@@ -167,7 +168,7 @@ def test_missing_counts_are_counts_and_missing_outcomes_do_not_slow_the_chain(rn
     assert np.array([table["y"] for table in tables])[:, :400] == pytest.approx(np.tile(y[:400], (20, 1)))
 
 
-def test_rows_in_which_a_variable_was_set_are_left_out_of_its_own_regression(rng):
+def test_matrixin_which_a_variable_was_set_are_left_out_of_its_own_regression(rng):
     """The set variable is independent of its cause there: with all rows the slope would be half of what it is."""
     n = 2000
     x = rng.standard_normal(n)
@@ -202,11 +203,11 @@ def test_coefficients_of_a_yes_no_variable_have_their_exact_posterior(rng):
     """Mean and variance against sums over a grid, with few rows, where the posterior is skewed."""
     x = rng.standard_normal(14)
     y = np.array([0.0] * 11 + [1.0] * 3)
-    X = np.column_stack([np.ones(14), x])
-    drawn = chain_of(Curve(Chain_family()), Given(X, y), 20_000)
+    matrix = np.column_stack([np.ones(14), x])
+    drawn = chain_of(Curve(Bernoulli()), Given(matrix, y), 20_000)
     precision = ridge(14, 2, INTERCEPT)
     grid = np.array(np.meshgrid(np.linspace(-12, 6, 361), np.linspace(-6, 6, 241), indexing="ij")).reshape(2, -1)
-    eta = X @ grid
+    eta = matrix @ grid
     weight = y @ eta - np.logaddexp(0, eta).sum(axis=0) - 0.5 * precision @ grid**2
     weight = np.exp(weight - weight.max())
     weight /= weight.sum()
@@ -216,26 +217,22 @@ def test_coefficients_of_a_yes_no_variable_have_their_exact_posterior(rng):
     np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.06)
 
 
-def Chain_family():
-    from alldags.families.yes_no import Bernoulli
-
-    return Bernoulli()
-
-
 def test_coefficients_of_a_category_are_those_of_a_softmax(rng):
     """Against Newton's mode and curvature of the multinomial log-likelihood, with many rows."""
     n = 3000
     x = rng.standard_normal(n)
     p = np.exp(np.column_stack([np.zeros(n), 0.4 + 0.8 * x, -0.3 - 0.5 * x]))
     code = (rng.random(n)[:, None] > (p / p.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
-    X = np.column_stack([np.ones(n), x])
-    drawn = chain_of(Softmax(3), Given(X, code.astype(float)), 3000)
+    matrix = np.column_stack([np.ones(n), x])
+    drawn = chain_of(Softmax(3), Given(matrix, code.astype(float)), 3000)
     z, prior = np.zeros(4), np.tile(ridge(n, 2, INTERCEPT), 2)
     for _ in range(20):
-        eta = np.column_stack([X @ z[:2], X @ z[2:]])
+        eta = np.column_stack([matrix @ z[:2], matrix @ z[2:]])
         q = np.exp(eta) / (1.0 + np.exp(eta).sum(axis=1, keepdims=True))
-        gradient = np.concatenate([X.T @ ((code == j + 1) - q[:, j]) for j in range(2)]) - prior * z
-        inner = np.block([[(X * (q[:, a] * ((a == b) - q[:, b]))[:, None]).T @ X for b in range(2)] for a in range(2)])
+        gradient = np.concatenate([matrix.T @ ((code == j + 1) - q[:, j]) for j in range(2)]) - prior * z
+        inner = np.block(
+            [[(matrix * (q[:, a] * ((a == b) - q[:, b]))[:, None]).T @ matrix for b in range(2)] for a in range(2)]
+        )
         z = z + np.linalg.solve(inner + np.diag(prior), gradient)
     sd = np.sqrt(np.diag(np.linalg.inv(inner + np.diag(prior))))
     assert (np.abs(drawn.mean(axis=0) - z) < 0.25 * sd).all()
@@ -244,15 +241,15 @@ def test_coefficients_of_a_category_are_those_of_a_softmax(rng):
 
 @pytest.mark.parametrize("rows", [15, 400])
 def test_numbers_have_the_noise_that_least_squares_leaves(rng, rows):
-    X = np.column_stack([np.ones(rows), rng.standard_normal((rows, 4))])
-    y = X @ np.array([0.2, 0.5, 0.0, -0.3, 0.0]) + 0.7 * rng.standard_normal(rows)
+    matrix = np.column_stack([np.ones(rows), rng.standard_normal((rows, 4))])
+    y = matrix @ np.array([0.2, 0.5, 0.0, -0.3, 0.0]) + 0.7 * rng.standard_normal(rows)
     regression, variances = Normal(), []
     stream = np.random.default_rng(0)
     for i in range(3000):
-        regression.update(Given(X, y), stream)
+        regression.update(Given(matrix, y), stream)
         if i > 100:
             variances.append(regression.variance)
-    left = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    left = y - matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0]
     dof = rows - 5
     assert np.mean(variances) == pytest.approx(left @ left / (dof - 2), rel=0.25 if rows < 20 else 0.03)
 

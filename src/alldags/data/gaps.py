@@ -45,7 +45,7 @@ class Gaps:
     variables: tuple[str, ...]
     auxiliary: tuple[str, ...] = ()
     levels: Mapping[str, Levels] = field(default_factory=dict)
-    marks: Marks = Marks()
+    marks: Marks = field(default_factory=Marks)
     said: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def column(self, name: str) -> FloatArray:
@@ -160,7 +160,7 @@ def _picked(known: Sequence[Hashable], which: Column, start: int, stop: int) -> 
 
 
 def _codes(codes: FloatArray, start: int, stop: int) -> list[Hashable]:
-    return codes[start:stop].astype(int).tolist()
+    return [int(code) for code in codes[start:stop]]
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,6 @@ def _rows(source: Source) -> float:
     """Return the number of rows: any column of numbers will do to count them."""
     if isinstance(source, MomentsSource):
         return source.moments().n
-    found = getattr(source, "rows", None)
-    if isinstance(found, int):
-        return found
     for name in source.columns:
         with contextlib.suppress(DataError):
             return source.numbers([name]).rows

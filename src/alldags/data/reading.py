@@ -260,7 +260,7 @@ def _imputed_here(
             "missing='impute' needs rows, and Moments hold none; give the table itself, or several completed ones as "
             "ad.Imputed([...])"
         )
-    gaps, row_notes = _read_gaps(source, variables, levels, options, completer.beside)
+    gaps, rows = _read_gaps(source, variables, levels, options, completer.beside)
     if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
         found = _as_it_is(source, variables, replace(options, missing="raise", auxiliary=()), n_jobs)
         return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
@@ -272,9 +272,9 @@ def _imputed_here(
             copies.append(copy_of(gaps, table, made.unseen))
     if options.cluster is not None:
         check_clusters(parts[0])
-    said = (*row_notes, *_row_notes(parts[0], replace(options, weights=None))) if gaps.said else row_notes
-    if gaps.marks.weight is not None:
-        said = (*said, *weights_note(parts[0]))
+    said = _row_notes(parts[0], options)
+    if options.weights is not None and gaps.marks.weight is None:
+        said = (*said[:-1], Note(f"weights: {rows:,} rows stand for {len(gaps.holes.values) + gaps.holes.empty:,}"))
     return Tables(tuple(parts), (*said, *_imputation_notes(gaps, made, options, len(parts))), copies=tuple(copies))
 
 
@@ -284,35 +284,41 @@ def _read_gaps(
     levels: Mapping[str, Levels],
     options: RowOptions,
     beside: Sequence[str],
-) -> tuple[Gaps, tuple[Note, ...]]:
-    """Read the table; a row that stands for several is several rows, whose missing values differ."""
+) -> tuple[Gaps, int]:
+    """Read the table, and return it with its number of rows; a row that stands for several is several rows here."""
     used = tuple(dict.fromkeys((*variables, *options.auxiliary, *beside)))
     columns = source.numbers(used)
-    rows, marks, said = columns.rows, Marks(), dict[str, FloatArray]()
+    arrays = [np.asarray(column, dtype=np.float64) for column in columns.read(0, columns.rows)]
+    marks, said = _said_of_rows(source, variables, columns.rows, options)
+    if options.weights is not None and options.weight_kind == "frequency":
+        times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows)
+        arrays, said = _expanded(arrays, said, times.astype(np.int64))
+    expanded = columns_of(dict(zip(used, arrays, strict=True)), len(arrays[0]))
+    holes, some = read_holes(expanded, len(variables) + len(options.auxiliary))
+    said = {name: column[some] for name, column in said.items()}
+    return Gaps(holes, variables, tuple(options.auxiliary), levels, marks, said), columns.rows
+
+
+def _said_of_rows(
+    source: Source, variables: Sequence[str], rows: int, options: RowOptions
+) -> tuple[Marks, dict[str, FloatArray]]:
+    """Return what was set in each row, its cluster and its weight in a sample, as columns of numbers."""
+    marks, said = Marks(), dict[str, FloatArray]()
     if options.interventions is not None:
-        sets = target_keys(source, options.interventions, rows, variables)(0, rows)
-        targets = sorted(frozenset[str]().union(*sets))  # type: ignore[arg-type]
-        marks = replace(marks, was_set={name: f"\0set {name}" for name in targets})
-        said |= {mark: np.array([name in found for found in sets], float) for name, mark in marks.was_set.items()}  # type: ignore[operator]
+        sets: Sequence[Any] = target_keys(source, options.interventions, rows, variables)(0, rows)
+        marks = replace(marks, was_set={name: f"\0set {name}" for name in sorted(frozenset[str]().union(*sets))})
+        for name, mark in marks.was_set.items():
+            said[mark] = np.array([name in found for found in sets], dtype=np.float64)
     if options.cluster is not None:
         known: dict[Any, int] = {}
         labels = cluster_keys(source, options.cluster, rows)(0, rows)
         marks = replace(marks, cluster="\0cluster")
-        said["\0cluster"] = np.array([known.setdefault(label, len(known)) for label in labels], float)
-    arrays = [np.asarray(column, dtype=np.float64) for column in columns.read(0, rows)]
-    notes: tuple[Note, ...] = ()
-    if options.weights is not None:
-        weights = weight_reader(source, options.weights, rows, options.weight_kind)(0, rows)
-        if options.weight_kind == "sampling":
-            marks = replace(marks, weight="\0weight", effective=True)
-            said["\0weight"] = np.asarray(weights, dtype=np.float64)
-        else:
-            arrays, said = _expanded(arrays, said, weights.astype(np.int64))
-            notes = (Note(f"weights: {rows:,} rows stand for {len(arrays[0]):,}"),)
-    expanded = columns_of(dict(zip(used, arrays, strict=True)), len(arrays[0]))
-    holes, some = read_holes(expanded, len(variables) + len(options.auxiliary))
-    said = {name: column[some] for name, column in said.items()}
-    return Gaps(holes, variables, tuple(options.auxiliary), levels, marks, said), notes
+        said["\0cluster"] = np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.float64)
+    if options.weights is not None and options.weight_kind == "sampling":
+        marks = replace(marks, weight="\0weight", effective=True)
+        weights = weight_reader(source, options.weights, rows, "sampling")(0, rows)
+        said["\0weight"] = np.asarray(weights, dtype=np.float64)
+    return marks, said
 
 
 def _expanded(

@@ -106,14 +106,14 @@ class Chain:
         return np.asarray(matrix.T @ matrix)
 
     def _given(self, node: _Node, gram: FloatArray) -> Given:
-        X, child, offset = self._design.matrix[:, : node.width], self._child(node), node.variable.offset
+        columns, child, offset = self._design.matrix[:, : node.width], self._child(node), node.variable.offset
         if node.rows is not None:
             offset = None if offset is None else offset[node.rows]
-            return Given(X[node.rows], child[node.rows], offset)
+            return Given(columns[node.rows], child[node.rows], offset)
         products = None
         if _by_products(node):
-            products = gram[: node.width, : node.width], X.T @ child, float(child @ child)
-        return Given(X, child, offset, products)
+            products = gram[: node.width, : node.width], columns.T @ child, float(child @ child)
+        return Given(columns, child, offset, products)
 
     def _child(self, node: _Node) -> FloatArray:
         return node.working(self.values[node.variable.name])

@@ -87,10 +87,10 @@ class Normal:
     variance: float = 1.0
 
     def update(self, given: Given, rng: np.random.Generator) -> None:
-        X, y = given.columns, given.child
-        precision = ridge(len(y), X.shape[1], 1e-9)
-        weight = None if self.tail is None else self._weights(X, y, rng)
-        gram, cross, total = given.products if given.products and weight is None else _products(X, y, weight)
+        rows, y = given.columns, given.child
+        precision = ridge(len(y), rows.shape[1], 1e-9)
+        weight = None if self.tail is None else self._weights(rows, y, rng)
+        gram, cross, total = given.products if given.products and weight is None else _products(rows, y, weight)
         inner = gram / self.variance
         inner[np.diag_indices(len(precision))] += precision
         root = np.linalg.cholesky(inner)
@@ -99,11 +99,11 @@ class Normal:
         left = total - 2.0 * cross @ self.beta + self.beta @ gram @ self.beta
         self.variance = max(float(left) / rng.chisquare(len(y)), _LEAST)
 
-    def _weights(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
+    def _weights(self, rows: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
         assert self.tail is not None
-        beta = self.beta if len(self.beta) else np.zeros(X.shape[1])
+        beta = self.beta if len(self.beta) else np.zeros(rows.shape[1])
         shape = 0.5 * (self.tail.df + 1.0)
-        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.df + (y - X @ beta) ** 2 / self.variance)))
+        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.df + (y - rows @ beta) ** 2 / self.variance)))
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
         del offset
@@ -124,10 +124,10 @@ class Normal:
         return np.asarray(math.sqrt(self.variance) * drawn)
 
 
-def _products(X: FloatArray, y: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray, float]:
-    weighted = X if weight is None else X * weight[:, None]
+def _products(rows: FloatArray, y: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray, float]:
+    weighted = rows if weight is None else rows * weight[:, None]
     own = y if weight is None else y * weight
-    return weighted.T @ X, X.T @ own, float(own @ y)
+    return weighted.T @ rows, rows.T @ own, float(own @ y)
 
 
 # -- yes/no and counts -------------------------------------------------------------------------------------------------
@@ -144,13 +144,13 @@ class Curve:
     _age: int = 0
 
     def update(self, given: Given, rng: np.random.Generator) -> None:
-        X, y, offset = given.columns, given.child, given.offset
-        precision = ridge(len(y), X.shape[1], INTERCEPT)
+        rows, y, offset = given.columns, given.child, given.offset
+        precision = ridge(len(y), rows.shape[1], INTERCEPT)
         first = len(self.beta) == 0
         if first:
-            self._mode = np.zeros(X.shape[1])
+            self._mode = np.zeros(rows.shape[1])
             self._mode[0] = self._start(y, offset)
-        self._approach(X, y, offset, precision, _FIRST_STEPS if first else _STEPS, first)
+        self._approach(rows, y, offset, precision, _FIRST_STEPS if first else _STEPS, first)
         noise = rng.standard_normal(len(precision))
         candidate = self._mode + _WIDER * np.linalg.solve(self._root.T, noise)
         if first:
@@ -158,8 +158,8 @@ class Curve:
             return
         # log of target over proposal, at the candidate and where the chain is
         there = self.root_distance(self.beta)
-        gain = self._height(X, y, offset, precision, candidate) + 0.5 * float(noise @ noise)
-        gain -= self._height(X, y, offset, precision, self.beta) + 0.5 * there
+        gain = self._height(rows, y, offset, precision, candidate) + 0.5 * float(noise @ noise)
+        gain -= self._height(rows, y, offset, precision, self.beta) + 0.5 * there
         if math.log(rng.random()) < gain:
             self.beta = candidate
 
@@ -174,29 +174,29 @@ class Curve:
         return self.family.link((float(y.sum()) + 0.5) / (len(y) + 1.0) / base)
 
     def _approach(
-        self, X: FloatArray, y: FloatArray, offset: FloatArray | None, precision: FloatArray, steps: int, anew: bool
+        self, rows: FloatArray, y: FloatArray, offset: FloatArray | None, precision: FloatArray, steps: int, anew: bool
     ) -> None:
         """Go some Newton steps towards the mode; the curvature is that of some sweeps before, or new at every step."""
         for step in range(steps):
-            eta = _clipped(X @ self._mode, offset)
+            eta = _clipped(rows @ self._mode, offset)
             mean = self.family.mean(eta)
             if anew or (step == 0 and self._age % _RENEWED == 0):
-                inner = (X * self.family.variance(mean)[:, None]).T @ X
+                inner = (rows * self.family.variance(mean)[:, None]).T @ rows
                 inner[np.diag_indices(len(precision))] += precision
-                self._root = np.linalg.cholesky(inner)
-            gradient = X.T @ (y - mean) - precision * self._mode
+                self._root = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+            gradient = rows.T @ (y - mean) - precision * self._mode
             half = np.linalg.solve(self._root, gradient)
             move = np.linalg.solve(self._root.T, half)
-            size = float(half @ half)
-            self._mode = self._mode + (move if size < len(move) + 9.0 else move * math.sqrt((len(move) + 9.0) / size))
+            size, most = float(half @ half), len(half) + 9.0  # a longer step leaves where the curvature holds
+            self._mode = np.asarray(self._mode + min(1.0, math.sqrt(most / max(size, 1e-300))) * move)
             if anew and size < 1e-4:
                 break
         self._age += 1
 
     def _height(
-        self, X: FloatArray, y: FloatArray, offset: FloatArray | None, precision: FloatArray, beta: FloatArray
+        self, rows: FloatArray, y: FloatArray, offset: FloatArray | None, precision: FloatArray, beta: FloatArray
     ) -> float:
-        eta = X @ beta if offset is None else X @ beta + offset
+        eta = rows @ beta if offset is None else rows @ beta + offset
         return float(y @ eta - self.family.cumulant(eta).sum() - 0.5 * precision @ beta**2)
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
@@ -230,13 +230,13 @@ class Softmax:
     def update(self, given: Given, rng: np.random.Generator) -> None:
         if not self.parts:
             self.parts = tuple(Curve(Bernoulli()) for _ in range(self.levels - 1))
-        X = given.columns
-        eta = np.column_stack([X @ part.beta if len(part.beta) else np.zeros(len(X)) for part in self.parts])
+        rows = given.columns
+        eta = np.column_stack([rows @ part.beta if len(part.beta) else np.zeros(len(rows)) for part in self.parts])
         for place, part in enumerate(self.parts):
             others = np.delete(eta, place, axis=1)
             apart = -log_total(others)
-            part.update(Given(X, (given.child == place + 1).astype(float), apart), rng)
-            eta[:, place] = X @ part.beta
+            part.update(Given(rows, (given.child == place + 1).astype(float), apart), rng)
+            eta[:, place] = rows @ part.beta
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
         del offset

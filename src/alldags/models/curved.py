@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
 from alldags.graph.candidate import CandidateGraph

@@ -35,7 +35,8 @@ _NAMES: dict[str, Family | None] = {
 }
 
 
-_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions=", "missing='impute'", "imputed tables"})  # what the rows of any family may have
+# what the rows of any family may have
+_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions=", "missing='impute'", "imputed tables"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +143,14 @@ def planned_families(
     tails: Student | None,
     options: tuple[str, ...] = (),
 ) -> dict[str, Family]:
-    """Return the families that children will have, before their rows are complete; for the others see `with_families`.
+    """Return the families that children will have, before their rows are complete.
 
     Parameters
     ----------
+    families, graphs, prior, engine, tails
+        As for `with_families`.
+    categories
+        The variables that are categories.
     yes_no
         The variables whose values, as far as they are known, are 0 and 1.
     options

@@ -91,10 +91,9 @@ class GraphCompleter:
         plain = set(looks) - set(gaps.auxiliary)
         yes_no = {name for name in plain if looks[name].is_yes_no}
         options = ("cluster=",) if gaps.marks.cluster is not None else ()
-        found = planned_families(
+        return planned_families(
             self.families, self.graphs, categories_of(gaps.levels), yes_no, self.prior, self.engine, self.tails, options
         )
-        return found
 
     def _is_normal(self, gaps: Gaps, looks: Mapping[str, ColumnLook]) -> bool:
         """Tell whether there is no category, and nothing with two values to be imputed."""
@@ -192,9 +191,10 @@ def _with_gaps(gaps: Gaps) -> Iterator[str]:
 def _codes(gaps: Gaps, levels: Levels) -> FloatArray:
     """Return the codes of a category's levels, shape (rows,); NaN where missing."""
     columns = np.column_stack([gaps.column(name) for name in levels.columns])
-    gap = np.isnan(columns).any(axis=1)
-    away = ((columns[:, None, :] - levels.values[None]) ** 2).sum(axis=2)
-    return np.where(gap, np.nan, np.argmin(np.where(np.isnan(away), np.inf, away), axis=1))
+    codes = np.full(len(columns), np.nan)
+    for code, row in enumerate(levels.values):
+        codes[(columns == row).all(axis=1)] = code
+    return codes
 
 
 def _put(table: FloatArray, gaps: Gaps, name: str, values: FloatArray) -> None:
@@ -203,12 +203,11 @@ def _put(table: FloatArray, gaps: Gaps, name: str, values: FloatArray) -> None:
     if levels is None or not levels.is_category:
         table[:, gaps.holes.names.index(name)] = values
         return
-    places = [gaps.holes.names.index(column) for column in levels.columns]
-    gap = np.isnan(table[:, places[0]])
+    places = np.array([gaps.holes.names.index(column) for column in levels.columns])
+    gap = np.flatnonzero(np.isnan(table[:, places[0]]))
     table[np.ix_(gap, places)] = levels.values[values[gap].astype(np.int64)]
 
 
 def _log_weight(weight: FloatArray) -> FloatArray:
     least: float = float(np.min(weight[weight > 0], initial=1.0))
     return np.log(np.maximum(weight, least))
-
