@@ -193,7 +193,7 @@ def test_rows_without_outcome_are_no_experiment():
     table = holed(study(outcome="normal"), names=("y",))
     numbers = {name: column for name, column in table.items() if name != "c"}
     effect = ad.fit(numbers, NUMBERS, missing="impute", rng=0).effect("t", "y")
-    assert 0.0 < effect.sensitivity().robustness_value < 1.0
+    assert 0.0 < effect.sensitivity().robustness().value < 1.0
     complete = ad.fit(numbers, NUMBERS, missing="drop", rng=0).effect("t", "y")
     assert effect.regression.estimate == pytest.approx(complete.regression.estimate, rel=1e-9)
     assert float(effect.do(1.0).mean) - float(effect.do(0.0).mean) == pytest.approx(effect.mean, rel=1e-6)
@@ -278,9 +278,7 @@ def test_auxiliary_columns_help_in_the_graph_too(rng):
     table = {"x": np.where(rng.random(1500) < 0.6, np.nan, x), "y": y, "near": near}
     graph = ad.CandidateGraph.from_order(["x", "y"])
     options = {"missing": "impute", "imputations": 10, "rng": 0}
-    without, helped = (
-        ad.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("near",))
-    )
+    without, helped = (ad.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("near",)))
     assert helped.sd_missing < 0.5 * without.sd_missing
 
 
@@ -307,11 +305,12 @@ def test_straight_normal_tables_are_imputed_from_their_moments_as_ever(rng):
     assert fit.workings.data.table is None
 
 
-def test_checks_and_reports_of_an_imputed_fit_are_to_be_had():
+def test_checks_and_reports_of_an_imputed_fit_are_to_be_had(tmp_path):
     table = {name: column for name, column in holed(study()).items() if name != "c"}
     fit = ad.fit(table, NUMBERS, missing="impute", imputations=3, rng=0)
     assert "checks of rows look at complete ones" in str(fit.checks("t", "y"))
-    assert "imputed 3 times" in fit.effect("t", "y").report()
+    fit.report(tmp_path / "report.html", treatment="t", outcome="y")
+    assert "imputed 3 times" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 # -- the order ---------------------------------------------------------------------------------------------------------

@@ -108,9 +108,6 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
-    frozenset({"impute", "interventions"}): "with interventions= rows come from several",
-    frozenset({"impute", "cluster"}): "takes rows for independent, but cluster= says they are not",
-    frozenset({"impute", "sampling"}): "knows nothing of weight_kind='sampling'",
     frozenset({"impute", "imputed"}): "tables are complete; leave out missing='impute'",
     frozenset({"drop", "imputed"}): "tables are complete; leave out missing='drop'",
 }

@@ -79,7 +79,6 @@ def test_settings_are_checked(settings, message):
         ({"prior": ad.Prior(intercept=False)}, "terms need an intercept"),
         ({"prior": ad.Prior(noise=ad.KnownNoise(1.0))}, "is about straight lines"),
         ({"weights": np.ones(120)}, "and terms do not go together"),
-        ({"missing": "impute"}, "and terms do not go together"),
     ],
 )
 def test_what_does_not_go_with_terms(options, message):
