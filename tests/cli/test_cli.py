@@ -373,9 +373,8 @@ def test_messages_name_options_and_not_keywords(rows_folder):
 
 
 def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_line(tmp_path):
-    lines = ["site,dose,dead"]
-    for i in range(120):
-        lines.append(f"{['a', 'b', 'c', ''][i % 4 if i % 8 else i % 3]},{(i * 7) % 11},{int((i * 7) % 11 > 3 + i % 5)}")
+    rows = [(["a", "b", "c", ""][i % 4], (i * 7) % 11, int((i * 7) % 11 > 3 + i % 5)) for i in range(120)]
+    lines = ["site,dose,dead", *(",".join(map(str, row)) for row in rows)]
     (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "graph.txt").write_text("dose -> dead\nsite -> dead\n")
     question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")

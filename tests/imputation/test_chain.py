@@ -126,6 +126,27 @@ def test_a_child_that_bends_says_on_which_side_a_number_lies(rng):
     assert (drawn[:, far] > 0).mean() == pytest.approx(0.5, abs=0.05)
 
 
+def test_gaps_that_follow_each_other_are_drawn_from_what_comes_before(rng):
+    """Monotone: where the mediator is missing so is the outcome, and nothing but the cause says anything of it."""
+    n = 3000
+    x = rng.standard_normal(n)
+    m = 0.5 + 0.8 * x + 0.6 * rng.standard_normal(n)
+    y = (rng.random(n) < expit(m)).astype(float)
+    gone = rng.random(n) < expit(x)
+    variables = [
+        Variable("x", x),
+        Variable("m", np.where(gone, np.nan, m)),
+        Variable("y", np.where(gone, np.nan, y), TWO),
+    ]
+    chain = Chain(variables, [Line(name) for name in "xmy"], np.random.default_rng(6))
+    tables = list(chain.completed(10))
+    rest = np.array([table["m"][gone] - 0.5 - 0.8 * x[gone] for table in tables])
+    assert rest.mean() == pytest.approx(0.0, abs=0.05)
+    assert rest.std() == pytest.approx(0.6, abs=0.03)
+    risk = np.mean([table["y"][gone] - expit(table["m"][gone]) for table in tables])
+    assert risk == pytest.approx(0.0, abs=0.03)
+
+
 @pytest.mark.parametrize("kind", ["count", "student"])
 def test_the_family_of_a_child_weighs_candidates(rng, kind):
     n = 1200

@@ -271,6 +271,18 @@ def test_a_row_that_stands_for_several_has_as_many_missing_values():
     assert fits[0].rows == times.sum()
 
 
+def test_without_gaps_nothing_is_imputed():
+    fit = ad.fit(study(), GRAPH, missing="impute", imputations=3, rng=0)
+    assert any("no value is missing" in note for note in fit.notes)
+    assert fit.effect("t", "y").mean == ad.fit(study(), GRAPH, rng=0).effect("t", "y").mean
+
+
+def test_a_column_that_is_the_same_where_it_is_known_is_refused_by_name():
+    table = study() | {"z": np.where(np.arange(400) < 50, np.nan, 3.0)}
+    with pytest.raises(DataError, match="column 'z' is the same in all rows that have it"):
+        ad.fit(table, GRAPH, missing="impute", rng=0)
+
+
 def test_auxiliary_columns_help_in_the_graph_too(rng):
     x = rng.standard_normal(1500)
     y = (rng.random(1500) < expit(1.5 * x)).astype(float)

@@ -262,7 +262,9 @@ def _imputed_here(
         )
     gaps, rows = _read_gaps(source, variables, levels, options, completer.beside)
     if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
-        found = _as_it_is(source, variables, replace(options, missing="raise", auxiliary=()), n_jobs)
+        found = _as_it_is(
+            source, variables, replace(options, missing="raise", auxiliary=(), imputations=_IMPUTATIONS), n_jobs
+        )
         return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
     made = completer(gaps, options.imputations, rng)
     parts, copies = [], []

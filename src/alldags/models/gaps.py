@@ -75,6 +75,12 @@ class GraphCompleter:
         for name in self.beside:
             if gaps.gaps_in([name]):
                 raise DataError(f"the offset {name!r} has missing values, which cannot be imputed; leave out such rows")
+        for name in _with_gaps(gaps):
+            if name in gaps.variables and not _look(gaps, name).two_values and not _look(gaps, name).can_bend:
+                raise DataError(
+                    f"column {name!r} is the same in all rows that have it: it has no effect that data could show; "
+                    "remove it from the graph"
+                )
         for name in gaps.marks.was_set:
             if gaps.gaps_in([name]) and self._children(name):
                 raise DataError(
