@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import alldags as ad
 from alldags.data.files import read_table
 from alldags.demo import demo_text
+from alldags.show.json import effect_dict
 
 
 def run(*arguments, cwd=None, **environment):
@@ -358,7 +360,9 @@ def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, o
     expected = ad.fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
     done = run(*question, *words, "--json", cwd=rows_folder)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads(json.dumps(expected.effect("smoking", "risk").to_dict()))
+    summary = expected.effect("smoking", "risk").summary()
+    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
+    assert json.loads(done.stdout) == json.loads(json.dumps(effect_dict(summary)))
 
 
 def test_messages_name_options_and_not_keywords(rows_folder):
@@ -368,7 +372,7 @@ def test_messages_name_options_and_not_keywords(rows_folder):
         run(*question, "--missing", "drop", "--imputations", "3", cwd=rows_folder),
     )
     assert plain.returncode == both.returncode == 2
-    assert "drop them with --drop-missing, or fill them in: --missing impute" in plain.stderr
+    assert "drop them with --drop-missing, or fill them in with --missing impute" in plain.stderr
     assert "--imputations is for --missing impute" in both.stderr
 
 

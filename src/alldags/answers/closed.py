@@ -17,9 +17,11 @@ from alldags.models.mixture import Mixture
 from alldags.models.workings import fresh_stream
 from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 STRAIGHT_ONLY = (
-    "sensitivity to a hidden cause is about straight lines; fit with families='normal' and without terms to ask for it"
+    f"sensitivity to a hidden cause is about straight lines; fit with {option('families', 'normal')} and without terms "
+    "to ask for it"
 )
 _DRAWS = 20_000  # behind intervals and probabilities
 
@@ -55,7 +57,9 @@ class ClosedAnswer:
     @property
     def lacks(self) -> Mapping[str, str]:
         """Nothing that rows differ in."""
-        same = "this effect is the same straight line for all rows; fit with terms='auto' to look for others"
+        same = (
+            f"this effect is the same straight line for all rows; fit with {option('terms', 'auto')} to look for others"
+        )
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"

@@ -20,6 +20,7 @@ from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture, shuffled
 from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 MIXED = (
     "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
@@ -74,7 +75,7 @@ class PushedAnswer:
             "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
             "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
-            "structures": "structures are of curves in the outcome's own regression; see fit(..., terms='auto')",
+            "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
             "sensitivity": STRAIGHT_ONLY,
         }
         if self.bends:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
+from alldags import meetings
 from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
@@ -18,6 +19,7 @@ from alldags.assumptions.overlap import differences_of_moments, overlap, overlap
 from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
+from alldags.models.capabilities import category_asks
 from alldags.show.checks import KINDS, CheckLine, Checks
 from alldags.show.numbers import number, percent
 
@@ -44,8 +46,7 @@ def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
-    for name in posterior.workings.data.categories:
-        raise AlldagsError(f"checks look at numbers, and {name!r} is a category; make 0/1 columns of its levels")
+    meetings.check({"checks": (), **category_asks(posterior.workings.data)})
     table, reason = rows_of(posterior)
     checked = Checked(posterior.graphs, posterior.workings.data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
@@ -98,7 +99,7 @@ def _remedy(child: str, checked: Checked) -> str:
     """Say what to do about a curve: terms are for normal outcomes only."""
     if child in checked.data.families:
         return "transform it, or add a column for the curve"
-    return f"transform it, add a column for the curve, or fit with terms={{{child!r}: ad.Terms()}}"
+    return "transform it, add a column for the curve, or fit with terms"
 
 
 def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLine]:
@@ -123,8 +124,8 @@ def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLin
             found.outlier_p, True,
             f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
             f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
-            "the largest of all rows): look whether it is right, and whether the answer is the same with "
-            f"families={{{child!r}: 'student'}}, under which rows far out count less",
+            "the largest of all rows): look whether it is right, and whether the answer is the same with the family "
+            f"'student' for {child}, under which rows far out count less",
         )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ class Copy:
 
 def copy_of(gaps: Gaps, table: FloatArray, unseen: Collection[str]) -> Copy:
     """Return a completed table as one that can be opened."""
-    holed, values = gaps.holes.missing.any(axis=0), gaps.holes.values  # copies share the columns without gaps
+    holed, values = gaps.holes.missing.sum(axis=0), gaps.holes.values  # copies share the columns without gaps
     places = list(enumerate(gaps.holes.names))
     arrays = {name: table[:, place].copy() if holed[place] else values[:, place] for place, name in places}
     said = {**gaps.said, **{_mark(name): np.isnan(gaps.column(name)).astype(float) for name in sorted(unseen)}}

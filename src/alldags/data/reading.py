@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.data.accumulate import column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.batches import Marks
@@ -18,7 +18,7 @@ from alldags.data.gaps import Completed, Completer, Copy, Gaps, NormalCompleter,
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
-from alldags.data.levels import Levels, code_words, coded_columns, levels_note
+from alldags.data.levels import Levels, categories_of, code_words, coded_columns, levels_note
 from alldags.data.missing import read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
@@ -28,9 +28,11 @@ from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
 from alldags.notes import Note
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
 _IMPUTATIONS = 20
+_IMPUTE = option("missing", "impute")
 _MOST_EXPANDED = 10_000_000  # rows in memory
 
 
@@ -51,29 +53,31 @@ class RowOptions:
         checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
         checks.whole("imputations", self.imputations, least=2, error=DataError)
         if isinstance(self.auxiliary, str):
-            raise DataError(f"auxiliary must be a list of names; write auxiliary=[{self.auxiliary!r}]")
+            raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
         self._check_nothing_ignored()
+        meetings.check(self.asked)
 
     @property
-    def in_use(self) -> tuple[str, ...]:
-        """What was said of the rows, as it is said to `alldags.fit`, apart from leaving some out."""
+    def asked(self) -> dict[str, tuple[str, ...]]:
+        """What is asked of the rows, by the names of `alldags.meetings`."""
         said = {
-            "interventions=": self.interventions is not None,
-            "missing='impute'": self.missing == "impute",
-            "weights=": self.weights is not None,
-            "cluster=": self.cluster is not None,
+            "experiments": self.interventions is not None,
+            "dropped rows": self.missing == "drop",
+            "imputation": self.missing == "impute",
+            f"{self.weight_kind} weights": self.weights is not None,
+            "clusters": self.cluster is not None,
         }
-        return tuple(name for name, used in said.items() if used)
+        return {name: () for name, used in said.items() if used}
 
     def _check_nothing_ignored(self) -> None:
         """Refuse what would have no effect."""
         if self.missing != "impute" and tuple(self.auxiliary):
-            raise DataError("auxiliary= columns are for imputation; use them with missing='impute'")
+            raise DataError(f"{option('auxiliary')} columns are for imputation; use them with {_IMPUTE}")
         if self.missing != "impute" and self.imputations != _IMPUTATIONS:
-            raise DataError("imputations= is for missing='impute'")
+            raise DataError(f"{option('imputations')} is for {_IMPUTE}")
         if self.weights is None and self.weight_kind != "frequency":
-            raise DataError(f"weight_kind={self.weight_kind!r} needs weights=")
+            raise DataError(f"{option('weight_kind', self.weight_kind)} needs {option('weights')}")
 
     @property
     def by_row(self) -> bool:
@@ -102,6 +106,8 @@ class Tables:
         Of the columns of words and truth values.
     copies
         Completed copies of the table, where their rows are at hand; empty without.
+    asked
+        What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
     """
 
     parts: tuple[RowGroups, ...]
@@ -109,6 +115,7 @@ class Tables:
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
     copies: tuple[Copy, ...] = ()
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def seen(self) -> Seen | None:
@@ -151,7 +158,9 @@ def read_tables(
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
     source, levels = code_words(open_source(table, names), variables)
-    _check_categories(levels, options)
+    asked = _asked(source, levels) | options.asked
+    meetings.check(asked)
+    _check_set(levels, options)
     columns = coded_columns(variables, levels)
     if options.missing == "impute":
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer or NormalCompleter())
@@ -160,14 +169,22 @@ def read_tables(
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
-    return replace(found, notes=notes, outside=look_outside(source, columns, used), levels=levels)
+    return replace(found, notes=notes, outside=look_outside(source, columns, used), levels=levels, asked=asked)
 
 
-def _check_categories(levels: Mapping[str, Levels], options: RowOptions) -> None:
-    """Refuse, by name, what a category cannot be combined with."""
+def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
+    """Return what a table is, by the names of `alldags.meetings`."""
+    names = categories_of(levels)
+    moments: dict[str, tuple[str, ...]] = {"moments": ()} if isinstance(source, MomentsSource) else {}
+    return moments | ({"categories": tuple(names)} if names else {})
+
+
+def _check_set(levels: Mapping[str, Levels], options: RowOptions) -> None:
+    """Refuse to set a category from outside."""
     names = [name for name, one in levels.items() if one.is_category]
     if names and isinstance(options.interventions, Mapping) and set(names) & set(options.interventions):
-        raise DataError(f"interventions= names {names[0]!r}, which is a category: make 0/1 columns of its levels")
+        said = option("interventions")
+        raise DataError(f"{said} names {names[0]!r}, which is a category: make 0/1 columns of its levels")
 
 
 def _matrix_note(source: Source) -> tuple[Note, ...]:
@@ -227,22 +244,19 @@ def _imputed_elsewhere(
     tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
 ) -> Tables:
     refuse_names(names)
-    if options.missing != "raise":
-        raise DataError(f"ad.Imputed tables are complete; leave out missing={options.missing!r}")
     sources, levels = tables.coded(variables)
-    _check_categories(levels, options)
+    asked = {"completed tables": (), **_asked(sources[0], levels), **options.asked}
+    meetings.check(asked)
+    _check_set(levels, options)
     columns = coded_columns(variables, levels)
     parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
+    ignored = ignored_columns_note(sources[0], (*columns, *options.columns))
     return Tables(
         tuple(part.parts[0] for part in parts),
-        (
-            *ignored_columns_note(sources[0], (*columns, *options.columns)),
-            *levels_note(levels),
-            note,
-            *parts[0].notes,
-        ),
+        (*ignored, *levels_note(levels), note, *parts[0].notes),
         levels=levels,
+        asked=asked,
     )
 
 
@@ -255,17 +269,11 @@ def _imputed_here(
     n_jobs: int,
     completer: Completer,
 ) -> Tables:
-    if isinstance(source, MomentsSource):
-        raise DataError(
-            "missing='impute' needs rows, and Moments hold none; give the table itself, or several completed ones as "
-            "ad.Imputed([...])"
-        )
     gaps, rows = _read_gaps(source, variables, levels, options, completer.beside)
     if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
-        found = _as_it_is(
-            source, variables, replace(options, missing="raise", auxiliary=(), imputations=_IMPUTATIONS), n_jobs
-        )
-        return Tables(found.parts, (*found.notes, Note("missing='impute': no value is missing")))
+        plain = replace(options, missing="raise", auxiliary=(), imputations=_IMPUTATIONS)
+        found = _as_it_is(source, variables, plain, n_jobs)
+        return Tables(found.parts, (*found.notes, Note(f"{_IMPUTE}: no value is missing")))
     made = completer(gaps, options.imputations, rng)
     parts, copies = [], []
     for table in made.tables:
@@ -329,8 +337,8 @@ def _expanded(
     """Return the rows, each as often as it counts."""
     if times.sum() > _MOST_EXPANDED:
         raise DataError(
-            f"missing='impute' with weights= needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; use "
-            "missing='drop'"
+            f"{_IMPUTE} with {option('weights')} needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; "
+            f"use {option('missing', 'drop')}"
         )
     return [np.repeat(one, times) for one in arrays], {name: np.repeat(one, times) for name, one in said.items()}
 

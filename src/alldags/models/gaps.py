@@ -21,9 +21,8 @@ from alldags.imputation.chain import Chain
 from alldags.imputation.made import columns_of
 from alldags.imputation.variables import Variable
 from alldags.models.families import Families, named_families, planned_families
-from alldags.nodes.posterior import Engine
-from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 _WEIGHT = "\0weight"
 _IN_THE_GRAPH = "each by its own regression and those of all that comes after it in the graph"
@@ -35,8 +34,8 @@ class GraphCompleter:
 
     Parameters
     ----------
-    graphs, families, terms, prior, engine
-        As for `alldags.fit`; the prior has normal noise.
+    graphs, families, terms
+        As for `alldags.fit`.
     tails
         Of the noise of all children for which nothing else was said; None: normal noise.
     """
@@ -44,8 +43,6 @@ class GraphCompleter:
     graphs: Sequence[CandidateGraph]
     families: Families
     terms: Any
-    prior: Prior
-    engine: Engine
     tails: Student | None = None
 
     @property
@@ -84,8 +81,9 @@ class GraphCompleter:
         for name in gaps.marks.was_set:
             if gaps.gaps_in([name]) and self._children(name):
                 raise DataError(
-                    f"missing='impute': {name!r} was set from outside in some rows and has missing values; what was "
-                    "set has no distribution to draw from. Leave out the rows without it, or use missing='drop'"
+                    f"{option('missing', 'impute')}: {name!r} was set from outside in some rows and has missing values; "
+                    "what was set has no distribution to draw from: leave out the rows without it, or use "
+                    f"{option('missing', 'drop')}"
                 )
 
     def _plain(self, gaps: Gaps) -> list[str]:
@@ -96,10 +94,7 @@ class GraphCompleter:
         """Return the families of children that are not normal."""
         plain = set(looks) - set(gaps.auxiliary)
         yes_no = {name for name in plain if looks[name].is_yes_no}
-        options = ("cluster=",) if gaps.marks.cluster is not None else ()
-        return planned_families(
-            self.families, self.graphs, categories_of(gaps.levels), yes_no, self.prior, self.engine, self.tails, options
-        )
+        return planned_families(self.families, self.graphs, categories_of(gaps.levels), yes_no, self.tails)
 
     def _is_normal(self, gaps: Gaps, looks: Mapping[str, ColumnLook]) -> bool:
         """Tell whether there is no category, and nothing with two values to be imputed."""
@@ -114,7 +109,10 @@ class GraphCompleter:
 
     @property
     def _causes(self) -> dict[str, tuple[str, ...]]:
-        return {name: self.graphs[0].parents(name) for name in self.graphs[0].variables}
+        both = {
+            name: [cause for graph in self.graphs for cause in graph.parents(name)] for name in self.graphs[0].variables
+        }
+        return {name: tuple(dict.fromkeys(causes)) for name, causes in both.items()}
 
     def _children(self, name: str) -> set[str]:
         return {effect for graph in self.graphs for cause, effect in graph.edges if cause == name}

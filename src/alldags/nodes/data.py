@@ -19,6 +19,7 @@ from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ class WorkingData:
         if data is None:
             raise DataError(
                 f"{child!r} was set in every row (or was the same in all others), so nothing shows what acts on it; "
-                f"leave out the edges into it with randomized={child!r}"
+                f"leave out the edges into it with {option('randomized', child)}"
             )
         return data
 
@@ -153,6 +154,11 @@ class WorkingData:
         if not (self.families or self.curved):
             return self
         return replace(self, children={name: ChildModel(family) for name, family in self.heavy.items()})
+
+    @cached_property
+    def everywhere(self) -> WorkingData:
+        """The same data with curves in all children that may have them, whether or not an effect was asked for."""
+        return replace(self, on_demand=False) if self.on_demand else self
 
     def model(self, child: str) -> ChildModel:
         """Return how a child is regressed on its causes."""

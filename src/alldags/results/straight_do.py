@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
 from alldags.effects.outcome import OutcomeDistribution, check_near, outcome_distribution, outcome_mean
 from alldags.effects.total import TotalEffect
-from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.results.intervention import Intervention
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 DRAWS = 4000
-_ROWS_ALONE = frozenset({"cluster=", "categories"})  # options under which a row counts as one
 
 
 @dataclass(frozen=True)
@@ -69,20 +68,17 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
 
 
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> OutcomeDistribution:
-    _check_no_category(effect, "a new unit's outcome", "ask for do(x).mean, the mean over rows, or ")
+    _check_no_category(effect, "new unit")
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
 
 
-def _check_no_category(effect: Effect, what: str, instead: str = "") -> None:
+def _check_no_category(effect: Effect, what: str) -> None:
     """Refuse to say where a unit is if a category, which has no mean, may act on its outcome."""
     for name in effect.posterior.workings.data.categories:
         if any(name in model.graph.ancestors(effect.outcome) for model in effect.workings.models.items):
-            raise AlldagsError(
-                f"{what} depends on {name!r}, a category that may act on {effect.outcome!r} and has no mean: "
-                f"{instead}make 0/1 columns of its levels"
-            )
+            meetings.check({what: (), "categories": (name,)})
 
 
 # -- the mean over rows ------------------------------------------------------------------------------------------------
@@ -192,7 +188,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
-    _check_no_category(effect, "the mean outcome where rows were set from outside")
+    _check_no_category(effect, "mean of set rows")
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)
