@@ -50,7 +50,8 @@ class Change:
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean (k,) and covariance over rows (k, k) of the change of the columns."""
         found = self.node.found
-        if found.arms is not None and self.target.chosen is None:
+        all_seen = self.question.outcome not in self.target.table.marks.unseen
+        if found.arms is not None and self.target.chosen is None and all_seen:
             return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
         parts = [(self.of(rows), self.target.weight(rows.values)) for rows in self.rows()]
         change, weight = np.concatenate([part for part, _ in parts]), _shares(parts)

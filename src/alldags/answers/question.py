@@ -118,7 +118,7 @@ class Target:
         Rows in which something on the way was set from outside do not show how it responds, and are left out.
         """
         chosen = _undisturbed(question, table, reached)
-        asked = int(table.columns.rows if chosen is None else chosen.sum())
+        asked = int(table.count if chosen is None else chosen.sum())
         if asked <= most:
             return cls(table, chosen, float(asked), question.outcome)
         total = len(table.column(question.treatment))

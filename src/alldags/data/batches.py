@@ -80,6 +80,11 @@ class RowTable:
         """Return one column, shape (rows,)."""
         return np.concatenate([batch[:, 0] for batch in self.batches([name])])
 
+    @cached_property
+    def count(self) -> int:
+        """Number of complete rows."""
+        return sum(map(len, self._blocks(BATCH_ROWS)))
+
     def _blocks(self, size: int) -> Iterator[FloatArray]:
         if self._kept is None:
             yield from self._read(size)

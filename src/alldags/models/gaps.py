@@ -57,7 +57,7 @@ class GraphCompleter:
         looks = {name: _look(gaps, name) for name in (*self._plain(gaps), *gaps.auxiliary)}
         families = self._families(gaps, looks)
         terms = read_terms(self.terms, self._causes)
-        unseen = frozenset(self._unseen(gaps, terms))
+        unseen = frozenset(self._unseen(gaps))
         if not set(_with_gaps(gaps)) - unseen:
             count = 1  # values that nothing is made of but means over rows
         needs_rows = bool(families or terms)
@@ -81,8 +81,8 @@ class GraphCompleter:
         for name in gaps.marks.was_set:
             if gaps.gaps_in([name]) and self._children(name):
                 raise DataError(
-                    f"{option('missing', 'impute')}: {name!r} was set from outside in some rows and has missing values; "
-                    "what was set has no distribution to draw from: leave out the rows without it, or use "
+                    f"{option('missing', 'impute')}: {name!r} was set from outside in some rows and has missing "
+                    "values; what was set has no distribution to draw from: leave out the rows without it, or use "
                     f"{option('missing', 'drop')}"
                 )
 
@@ -117,10 +117,10 @@ class GraphCompleter:
     def _children(self, name: str) -> set[str]:
         return {effect for graph in self.graphs for cause, effect in graph.edges if cause == name}
 
-    def _unseen(self, gaps: Gaps, terms: Mapping[str, ChildTerms]) -> Iterator[str]:
+    def _unseen(self, gaps: Gaps) -> Iterator[str]:
         """Yield the variables whose gaps leave rows out of their own regression only: those that act on nothing."""
         for name in self._plain(gaps):
-            if gaps.gaps_in([name]) and not gaps.auxiliary and name not in terms and not self._children(name):
+            if gaps.gaps_in([name]) and not gaps.auxiliary and not self._children(name):
                 yield name
 
     # -- in the graph --------------------------------------------------------------------------------------------------
