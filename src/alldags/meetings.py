@@ -121,31 +121,21 @@ class _Row(NamedTuple):
 _NOT_NORMAL = ("bernoulli", "poisson", "student")
 _WEIGHTS = ("frequency weights", "sampling weights")
 _COPIES = ("imputation", "completed tables")
-_TABLES = either(", or impute with a program for such data and give its tables as ad.Imputed([...])", "")
-_ELSEWHERE = f"{CAPABILITIES['imputation'].without}{_TABLES}"
 _TABLE = CAPABILITIES["moments"].without
 _ORDERED = CAPABILITIES["open directions"].without
 _COMPLETE = f"leave out {option('missing')}"
 
 # The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
 _ROWS = (
-    _Row("imputation", "experiments", "imputation takes all rows for draws of one distribution", _ELSEWHERE),
-    _Row("imputation", "clusters", "imputation takes rows for independent", _ELSEWHERE),
-    _Row("imputation", "sampling weights", "imputation does not know how rows were sampled", _ELSEWHERE),
-    _Row("imputation", "categories", "imputation draws numbers"),
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
-    _Row("completed tables", "categories", "completed tables hold numbers"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row(_NOT_NORMAL, "clusters", "resampling of clusters is for straight lines with normal noise"),
-    _Row(_NOT_NORMAL, "imputation", "imputation is for straight lines with normal noise"),
-    _Row(_NOT_NORMAL, "completed tables", "such a regression is made from the rows of one table"),
     _Row(_NOT_NORMAL, "hidden causes", "what a hidden cause does is known for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "open directions", "the form of a regression would decide directions"),
     _Row(_NOT_NORMAL, "moments", "means and covariances do not determine such a regression"),
     _Row(_NOT_NORMAL, "scale mixtures", "this engine is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "no intercept", "such a regression needs an intercept"),
     _Row(_NOT_NORMAL, "other noise", "this prior of the noise is for straight lines with normal noise"),
-    _Row("curves", _COPIES, "curves are made from the rows of one table"),
     _Row("curves", "clusters", "resampling of clusters is for straight lines"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "hidden causes", "what a hidden cause does is known for straight lines"),
@@ -196,10 +186,10 @@ def check(asked: Asked) -> None:
     --------
     >>> from alldags.meetings import check
     >>> check({"clusters": (), "frequency weights": ()})
-    >>> check({"clusters": (), "imputation": ()})
+    >>> check({"clusters": (), "moments": ()})
     Traceback (most recent call last):
     ...
-    alldags.errors.DataError: missing='impute' and cluster= do not go together: imputation takes rows for independent...
+    alldags.errors.DataError: moments, which hold no rows, and cluster= do not go together: each row has to be...
     """
     for pair, meeting in MEETINGS.items():
         if pair <= asked.keys():

@@ -253,8 +253,6 @@ def test_engines_that_bound_or_select_take_categories(engine):
 
 def test_meetings_that_are_refused_by_name():
     columns = table()
-    with pytest.raises(DataError, match="missing='impute' and the categories 'site', 'kind' do not go together"):
-        ad.fit(columns, GRAPH, rng=0, missing="impute")
     with pytest.raises(AlldagsError, match="whose place in the order is open"):
         ad.fit(columns, ad.CandidateGraph.from_tiers([["a", "site"], ["y"]], within=0.5), rng=0)
     with pytest.raises(DataError, match="interventions= names 'site', which is a category"):

@@ -101,14 +101,14 @@ def choose(
         target = _closed_target(workings, question)
         per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))
         return ClosedAnswer(question, totals, unit_of(workings, question), per_unit, workings.seed, target)
-    table = workings.data.table
-    assert table is not None
     bends = any(_bends(total) for total in totals.items)
     inner = bends and all(_is_inner(total) for total in totals.items)
     inner = inner and not is_category(workings.data, question)
     reached = {name for total in totals.items for name in total.span.reached}
     rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
-    target = Target.of(question, table, reached, rows, workings.stream())
+    tables = dict.fromkeys(total.model.data.table for total in totals.items)
+    each = [Target.of(question, table, reached, rows, workings.stream()) for table in tables if table is not None]
+    target = replace(each[0], copies=tuple(each) if len(each) > 1 else ())
     if inner:
         return InnerAnswer(question, totals, target, workings.seed)
     return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))

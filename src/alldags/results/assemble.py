@@ -20,7 +20,7 @@ from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe
+from alldags.results.recipe import Recipe, opened_rows
 
 
 def working_tables(
@@ -70,12 +70,13 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or recipe.opened is None:
+    if recipe.rows is None:
         return data
-    data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
+    rows = (recipe.rows, *recipe.copies)
+    data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]
     asked = model_asks(recipe.graphs, recipe.prior, recipe.engine)
-    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, asked)
-    return data
+    both = zip(data, map(opened_rows, rows), strict=True)
+    return [with_terms(one, recipe.terms, opened, recipe.graphs, asked) for one, opened in both]
 
 
 def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
