@@ -48,7 +48,6 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
         or not set(table.options) <= _HARMLESS
         or not_plain
         or len(posterior.graphs) > 1
-        or effect.clusters is not None
     ):
         return {}
     graph = posterior.graphs[0]

@@ -28,6 +28,7 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.direction import direction_variance
+from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
@@ -40,11 +41,13 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.clusters import ClusterCheck
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
 from alldags.results.quantity import Quantity
+from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
 from alldags.results.sample import AtomicSample
 from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
@@ -62,7 +65,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.bidirected import HiddenMixture
-    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -92,13 +94,11 @@ class Effect:
         self,
         posterior: Posterior,
         question: Question,
-        clusters: ClusterCheck | None = None,
         *,
         ignore_hidden: bool = False,
         most_draws: int | None = None,
     ) -> None:
         self.posterior = posterior
-        self.clusters = clusters
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
@@ -153,14 +153,14 @@ class Effect:
     def _with(self, question: Question) -> Effect:
         """Return the answer to a question that differs in what is compared."""
         hidden, most = self._ignore_hidden, self._most_draws
-        return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
+        return Effect(self.posterior, question, ignore_hidden=hidden, most_draws=most)
 
     @cached_property
     def _without_hidden(self) -> Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self._question, self.clusters, ignore_hidden=True)
+        return Effect(self.posterior, self._question, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -184,12 +184,52 @@ class Effect:
 
     @cached_property
     def sd(self) -> float:
-        """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        """Posterior standard deviation; infinite if there are too few rows for it to exist.
+
+        As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see `jackknife`.
+        """
         return self._plain_sd if self._hidden is None else self._hidden.sd
 
-    @property
+    @cached_property
     def _plain_sd(self) -> float:
-        return self.answer.sd
+        return stretched_sd(self, self.stretch)
+
+    @cached_property
+    def _checked(self) -> Jackknife | str:
+        return jackknife_of(self)
+
+    @property
+    def jackknife(self) -> Jackknife | None:
+        """What rows or clusters say of the spread of this effect; None if they were not asked (``robust=False``).
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(1)
+        >>> dose = rng.normal(size=400)
+        >>> table = {"dose": dose, "answer": dose + dose**2 * rng.normal(size=400)}
+        >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
+        >>> effect = ad.fit(table, graph, rng=0).effect("dose", "answer")
+        >>> effect.jackknife.factor > 1.5, effect.sd > 1.5 * effect.jackknife.sd
+        (True, True)
+        """
+        return None if isinstance(self._checked, str) else self._checked
+
+    @property
+    def unasked(self) -> str:
+        """Why rows were not asked how large noise is; empty if they were, or that was turned off."""
+        return self._checked if isinstance(self._checked, str) else ""
+
+    @cached_property
+    def stretch(self) -> Stretch | None:
+        """What makes draws as wide as the jackknife says; None if they are."""
+        return stretch_of(self, self.jackknife)
+
+    @property
+    def clusters(self) -> ClusterCheck | None:
+        """What clusters do to the spread; None without ``cluster=``."""
+        check = self.jackknife
+        return None if check is None or check.kind != "clusters" else ClusterCheck.of(check)
 
     @cached_property
     def sd_structure(self) -> float | None:
@@ -318,10 +358,15 @@ class Effect:
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         if rng is None and size == self.answer.size and self._hidden is None:
-            return self.answer.values
+            return self.answer.values if self.stretch is None else self.stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
+        plain = plain if self.stretch is None else self.stretch(plain)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
+
+    def widened(self, draws: FloatArray) -> FloatArray:
+        """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
+        return draws if self.stretch is None else self.stretch.about_mean(draws)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -504,7 +549,7 @@ class Effect:
         ('smoking', 'risk', 0.28)
         """
         if self._is_closed:
-            found = tables.influence_table(self._totals, self.workings.unit, self._plain_sd)
+            found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
             return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
         if not self._has_structure:
             raise AlldagsError(
@@ -514,7 +559,7 @@ class Effect:
             raise AlldagsError(
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
-        return influence_of_edges(*self.answer.drawn, self.mean, self.sd)
+        return influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
@@ -623,7 +668,7 @@ class Effect:
     def risks(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
         self._require("risks")
-        low, high = self.answer.levels
+        low, high = (self.widened(level) for level in self.answer.levels)
         return Quantity(low), Quantity(high)
 
     @cached_property
@@ -824,9 +869,10 @@ class Effect:
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
         tables = self.posterior.workings.tables
-        return combined(
+        found = combined(
             [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
         )
+        return found if found is None or self.stretch is None else found.widened(self.stretch.factor)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:

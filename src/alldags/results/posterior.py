@@ -26,7 +26,6 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
 from alldags.models.categories import category_question
-from alldags.models.components import on_other_data
 from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -35,7 +34,7 @@ from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
 from alldags.notes import Note
 from alldags.results import tables
-from alldags.results.clusters import Clusters, clustered
+from alldags.results.clusters import Clusters
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -70,13 +69,15 @@ class Posterior:
     notes
         What the user should know about how the data were read.
     clusters
-        The rows by cluster, to resample; None if rows are independent.
+        The rows by cluster; None if rows are independent.
     table
         Where the rows can be read again; None if they cannot.
     recipe
         What it was made from, to save it; None for one that was derived from another.
     is_linked
         Whether edges may be linked to those into the treatment (`Prior.link`).
+    is_robust
+        Whether rows are asked if noise is larger than the model takes it for, where that matters to an effect.
 
     Examples
     --------
@@ -96,9 +97,11 @@ class Posterior:
         table: Opened | None = None,
         recipe: Recipe | None = None,
         is_linked: bool = True,
+        is_robust: bool = False,
     ) -> None:
         self.workings = Workings(models, store, seed, notes, table, is_linked)
-        self._clusters = clusters
+        self.clusters = clusters
+        self.is_robust = is_robust
         self.recipe = recipe
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -200,8 +203,7 @@ class Posterior:
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         question = natural_question(self.workings, treatment, outcome, over)
-        effect = Effect(self, question)
-        return effect if self._clusters is None else clustered(effect, self._clusters)
+        return Effect(self, question)
 
     def _where(self, name: str) -> str:
         """Say where a name that is not in the graph may have come from."""
@@ -275,7 +277,9 @@ class Posterior:
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
         its = self.workings
-        return Posterior(its.models, its.store, its.seed, its.notes, self._clusters, its.table, is_linked=False)
+        return Posterior(
+            its.models, its.store, its.seed, its.notes, self.clusters, its.table, None, False, self.is_robust
+        )
 
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
@@ -489,14 +493,22 @@ class Posterior:
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
-    def on(self, data: Sequence[WorkingData]) -> Posterior:
-        """Return the posterior of the same models on other data."""
-        return self.derived(on_other_data(self._models, data, self._store))
-
     def derived(self, models: Mixture[FittedGraph], store: NodeStore | None = None) -> Posterior:
-        """Return the posterior of other models, with the same nodes where they have the same."""
+        """Return the posterior of other models, with the same nodes where they have the same; or of other data.
+
+        Parameters
+        ----------
+        models
+            In place of those here.
+        store
+            Of the nodes, if the models are of other data, whose rows are not those here.
+        """
         its = self.workings
-        return Posterior(models, store or its.store, its.seed, its.notes, table=its.table)
+        if store is not None:
+            return Posterior(models, store, its.seed, its.notes, table=its.table)
+        return Posterior(
+            models, its.store, its.seed, its.notes, self.clusters, its.table, None, its.is_linked, self.is_robust
+        )
 
     # what `workings` holds, by the names that effects call it by
 

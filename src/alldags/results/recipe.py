@@ -35,7 +35,7 @@ class Recipe:
     parts
         Moments of the rows of each completed table; one, unless values were imputed.
     seeds
-        Of the nodes, of draws, and of the resampling of clusters.
+        Of the nodes, of draws, and of what once resampled clusters.
     notes
         What the user should know about how the data were read.
     clustered
@@ -48,6 +48,8 @@ class Recipe:
         The rows of all variables; None if all children are normal and straight.
     seen
         The table as it was read, for notes, and the levels of columns of words.
+    robust
+        Whether rows are asked if noise is larger than the model takes it for.
     asked
         What `fit` was asked, in words; it is not saved.
     """
@@ -64,6 +66,7 @@ class Recipe:
     terms: Any = None
     rows: RowTable | None = None
     seen: Seen | None = None
+    robust: bool = False
     asked: Asked = field(default_factory=Asked)
 
     @property

@@ -162,8 +162,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
 
 def _rows(effect: Effect) -> float:
     """Return the number of rows of the table, whatever they count as."""
-    counted = effect.posterior.rows
-    return counted if effect.clusters is None else round(counted * effect.clusters.design_effect, 6)
+    return effect.posterior.rows
 
 
 def _missing(effect: Effect) -> MissingShare | None:

@@ -189,20 +189,27 @@ class CurvedColumns:
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return coefficients (size, columns), intercepts and noise variances (size,) each, in working units."""
+        theta, intercept, variance, _ = self.draw_with_ratio(size, rng)
+        return theta, intercept, variance
+
+    def draw_with_ratio(
+        self, size: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the same draws, and the second arm's noise variance over the first's, shape (size,)."""
         counts = rng.multinomial(size, [weight for weight, *_ in self._parts])
         pieces = [
             self._drawn(fit, spread, int(count), rng)
             for count, (_, fit, spread) in zip(counts, self._parts, strict=True)
         ]
-        theta, intercept, variance = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        theta, intercept, variance, ratio = (np.concatenate(part) for part in zip(*pieces, strict=True))
         order = rng.permutation(size)
         absent = rng.random(size) < self.found.no_effect
         theta[np.ix_(absent, self._there < 1.0)] = 0.0
-        return self._unit * theta[order], self._unit * intercept[order], self._unit**2 * variance[order]
+        return self._unit * theta[order], self._unit * intercept[order], self._unit**2 * variance[order], ratio[order]
 
     def _drawn(
         self, fit: StructureFit, spread: FloatArray, count: int, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         draws = fit.draw(count, rng)
         theta = draws.coefficients @ spread.T + self._offset
         noise = rng.standard_normal((2, count))
@@ -211,7 +218,7 @@ class CurvedColumns:
             rows = self.found.moments.rows
             theta[:, 0] += noise[1] * np.sqrt(draws.variance * draws.ratio / rows[1])
             theta[:, 0] -= noise[0] * np.sqrt(draws.variance / rows[0])
-        return theta, intercept, draws.variance
+        return theta, intercept, draws.variance, draws.ratio
 
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo error of ``weights @ mean``; to first order also what weights of structures add."""
