@@ -43,6 +43,7 @@ def _families(found: re.Match[str]) -> str:
 # in this order: what holds another rule's words comes first
 _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"drop_missing=True", "--drop-missing"),
+    (r"robust=False", "--no-robust"),
     (r"let fit fill them in, with", "fill them in:"),
     (r"families='auto' uses risks where it can", "without --family normal they are risks where that is possible"),
     (r"\bfamilies=\{([^}]*)\}", _families),

@@ -188,6 +188,7 @@ def row_notes(effect: ExaminedEffect) -> Iterator[Note]:
     """Say how much missing values and clusters matter."""
     yield from _imputation_notes(effect)
     yield from _cluster_notes(effect)
+    yield from _noise_notes(effect)
 
 
 def _imputation_notes(effect: ExaminedEffect) -> Iterator[Note]:
@@ -214,17 +215,44 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
     if check.ratio > LARGE_RATIO:
         yield Note(
             f"rows of a cluster are alike: with rows taken for independent the standard deviation would be "
-            f"{number(check.sd_independent)}, resampling the {check.clusters:,} clusters gives "
+            f"{number(check.sd_independent)}, by how the {check.clusters:,} clusters vary it is "
             f"{number(check.sd_clusters)}; the answer counts {number(check.design_effect)} rows as one"
         )
     elif check.ratio < 1.0 / LARGE_RATIO:
         yield Note(
-            f"resampling the {check.clusters:,} clusters gives a standard deviation of {number(check.sd_clusters)}, "
+            f"by how the {check.clusters:,} clusters vary the standard deviation is {number(check.sd_clusters)}, "
             f"less than with rows taken for independent ({number(check.sd_independent)}); the answer keeps the larger"
         )
     if check.clusters < FEW_CLUSTERS:
-        few = f"only {check.clusters} clusters: how much they differ is poorly known, intervals may be too narrow"
-        yield Note(few, "check")
+        few = (
+            f"only {check.clusters} clusters: how much they differ is poorly known; the interval has quantiles of "
+            f"Student's distribution with {check.clusters - 1} degrees of freedom, and may still be too narrow"
+        )
+        yield Note(few, "changes the answer")
+
+
+def _noise_notes(effect: ExaminedEffect) -> Iterator[Note]:
+    """Say that rows ask for a wider interval than the model, or that they were not asked."""
+    if effect.unasked:
+        yield Note(f"noise was taken for even, and the rows were not asked whether it is: {effect.unasked}")
+    check = effect.jackknife
+    if check is None or check.kind == "clusters" or check.factor == 1.0:
+        return
+    if check.kind == "weights":
+        yield Note(
+            f"sampling weights: by how the rows vary, each with its weight, the standard deviation is "
+            f"{check.factor:.2f} times what their effective number gives, and the interval is that much wider"
+        )
+        return
+    families = effect.posterior.workings.data.families
+    counts = any(getattr(families.get(name), "name", "") == "poisson" for name in effect.workings.reached)
+    what = "counts vary more than their mean says" if counts else "noise is uneven"
+    yield Note(
+        f"{what} where it matters for this effect: by how the rows vary, the standard deviation is {check.factor:.2f} "
+        f"times that of the model ({number(check.sd)}), and the interval is that much wider; robust=False keeps the "
+        "model's",
+        "changes the answer",
+    )
 
 
 # -- effects that may bend or differ between rows ---------------------------------------------------------------------

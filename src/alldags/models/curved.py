@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
 from alldags.graph.candidate import CandidateGraph
@@ -65,7 +64,7 @@ def with_terms(
     if isinstance(source, MomentsSource):
         raise DataError("terms are made from rows, which means and covariances do not have; pass the table itself")
     kept = {name: ChildModel(None, terms) for name, terms in found.items() if name not in clash}
-    rows = RowTable(source.numbers(data.pooled.names)) if data.table is None else data.table
+    rows = table.rows(data.pooled.names) if data.table is None else data.table
     return replace(data, children={**data.children, **kept}, table=rows, on_demand=on_demand), _not_curved(clash)
 
 
@@ -95,6 +94,7 @@ def _unsuited_rows(table: Opened, graphs: Sequence[CandidateGraph]) -> AlldagsEr
     several = ("several candidate graphs",) if len(graphs) > 1 else ()
     hidden = ("hidden common causes",) if any(graph.hidden for graph in graphs) else ()
     open_ = ("open directions",) if any(graph.blocks for graph in graphs) else ()
-    if options := (*table.options, *several, *hidden, *open_):
+    said = (name for name in table.options if name != "cluster=")  # clusters are asked for the spread alone
+    if options := (*said, *several, *hidden, *open_):
         return DataError(f"{' and '.join(options)} and terms do not go together yet; leave one of them out")
     return None

@@ -35,7 +35,7 @@ _NAMES: dict[str, Family | None] = {
 }
 
 
-_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions="})  # what the rows of any family may have
+_MEET_FAMILIES = frozenset({"categories", "weights=", "interventions=", "cluster="})  # what rows of any family may have
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
 def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
     """Return the mean outcome with the treatment set to each of some values, with intervals."""
     answer, stream = effect.answer, effect.posterior.workings.stream
-    found = [Quantity(effect.widened(answer.level(x, answer.size, stream()))) for x in points]
+    found = [Quantity(effect.widened_level(answer.level(x, answer.size, stream()))) for x in points]
     ends = [item.interval(level) for item in found]
     return Table(
         {

@@ -368,6 +368,12 @@ class Effect:
         """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
         return draws if self.stretch is None else self.stretch.about_mean(draws)
 
+    def widened_level(self, draws: FloatArray) -> FloatArray:
+        """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
+        if self.stretch is None or self.measure not in ("risk", "rate"):
+            return self.widened(draws)
+        return np.clip(self.widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
+
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
@@ -668,7 +674,7 @@ class Effect:
     def risks(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
         self._require("risks")
-        low, high = (self.widened(level) for level in self.answer.levels)
+        low, high = map(self.widened_level, self.answer.levels)
         return Quantity(low), Quantity(high)
 
     @cached_property

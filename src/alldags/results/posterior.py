@@ -462,8 +462,9 @@ class Posterior:
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
 
-        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds. If
-        outcomes are yes/no or counts, the rows of all variables are in it, too; otherwise no row is.
+        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds; and the
+        rows of the graph's variables, which ``robust=True``, yes/no outcomes, counts and curves ask again. Of a straight
+        normal fit with ``robust=False`` no row is in the file.
 
         Parameters
         ----------

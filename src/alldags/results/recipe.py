@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -74,8 +75,24 @@ class Recipe:
         """The rows as a table that can be opened; None if there are none."""
         if self.rows is None:
             return None
-        table = {name: self.rows.column(name) for name in self.rows.columns.names}
-        return Opened(partial(open_source, table))
+        rows, marks = self.rows, self.rows.marks
+        table = {name: rows.column(name) for name in rows.columns.names}
+        said = {"weights=": marks.weight, "interventions=": marks.was_set or None, "cluster=": marks.cluster}
+        options = tuple(name for name, mark in said.items() if mark is not None)
+        return Opened(partial(open_source, table), False, options, lambda _source, _names: rows)
+
+
+_MOST_VALUES = 2**24  # rows times columns that are written for the jackknife alone
+
+
+def with_asked_rows(recipe: Recipe, opened: Opened | None, names: Sequence[str]) -> Recipe:
+    """Return the recipe with the rows that the jackknife asks, if there are any, and not too many to be written."""
+    if not recipe.robust or recipe.rows is not None or opened is None or len(recipe.parts) > 1:
+        return recipe
+    rows = opened.rows(names)
+    if rows is None or rows.columns.rows * len(rows.columns.names) > _MOST_VALUES:
+        return recipe
+    return replace(recipe, rows=rows)
 
 
 def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:

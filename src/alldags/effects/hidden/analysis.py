@@ -39,6 +39,8 @@ class HiddenAnalysis:
         User's units of the effect per working unit.
     sign
         Of the estimate: 1 or -1.
+    wider
+        How many times as wide the effect is as the model takes it for (`alldags.effects.jackknife`).
     """
 
     treatment: str
@@ -47,6 +49,7 @@ class HiddenAnalysis:
     models: tuple[tuple[float, HiddenModel], ...]
     unit: float
     sign: int
+    wider: float = 1.0
 
     @property
     def is_simple(self) -> bool:
@@ -59,14 +62,14 @@ class HiddenAnalysis:
 
     def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
         """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
-        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(
-            self.unit
-        )
+        found = pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
         loads = self.signed_loadings(shares, sign)
-        return pooled([(share, model.effect(loads)) for share, model in self.models]).scaled(self.unit)
+        found = pooled([(share, model.effect(loads)) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
         """Return loadings with these squares; the treatment's is positive."""
