@@ -7,9 +7,10 @@ no row meets a draw. Of any other family it is expanded to second order about th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -149,8 +150,12 @@ def _answering(of: Regressed, there: FloatArray, gap: FloatArray, size: int) -> 
 # -- one pass over the rows --------------------------------------------------------------------------------------------
 
 
-def row_moves(found: Sequence[Answering], table: RowTable, *, clustered: bool) -> Moves:
-    """Return how far the effect moves with each row.
+def row_moves(found: Sequence[Answering], table: RowTable, clusters: int = 0) -> Moves:
+    """Return how far the effect moves with each row or cluster.
+
+    Single rows are those of leaving them out, larger by their leverage h (``1 / (1 - h)``, which least squares knows as
+    HC3: cautious where rows are few); clusters are made as large as they would be without theirs (``1 / sqrt(1 - h)``,
+    CR2: right on average if rows are independent).
 
     Parameters
     ----------
@@ -158,31 +163,68 @@ def row_moves(found: Sequence[Answering], table: RowTable, *, clustered: bool) -
         How it answers to each regression.
     table
         All rows.
-    clustered
-        Whether moves are to be added up by cluster. Otherwise a row's is the one of leaving it out, which is larger by
-        its leverage, and a row that stands for several counts as these.
+    clusters
+        Their number; 0: every row is a piece, and one that stands for several counts as these.
     """
-    parts = [_child_moves(item, table, clustered) for item in found]
+    parts = [_row_moves(item, table) if not clusters else _clustered(item, table, clusters) for item in found]
     return Moves(sum((psi for psi, _ in parts), np.zeros((2, 1))), sum(expected for _, expected in parts))
 
 
-def _child_moves(item: Answering, table: RowTable, clustered: bool) -> tuple[FloatArray, float]:
+def _row_moves(item: Answering, table: RowTable) -> tuple[FloatArray, float]:
     """Return the moves by way of one child, shape (2, rows), and the sum of squares that its noise would give."""
-    weigh, folds = _weigher(item.of.child, table), item.of.folds()
-    found, expected, start = [], 0.0, 0
-    for rows in Rows(table).batches():
-        fold = None if folds is None else folds[start : start + rows.count]
-        start += rows.count
-        psi, slope, information, leverage = _of_rows(item, RowValues(rows.values, fold))
-        weight = weigh(rows)
+    found, expected = [], 0.0
+    for rows, weight, (psi, slope, information, spread) in _looked_at(item, table):
         expected += float(weight @ (slope**2 * information))
-        if clustered:
-            found.append(psi * weight)
-            continue
-        left = np.clip(leverage * np.maximum(weight, 1.0 if table.marks.weight is None else 0.0), 0.0, _MOST_LEVERAGE)
+        inside = (information * spread + item.of.share) * (weight if table.marks.effective else 1.0)
         count = weight if table.marks.effective else np.sqrt(weight)
-        found.append(psi * count / (1.0 - left))
+        found.append(psi * count / _left(inside))
+        del rows
     return np.concatenate(found, axis=1), expected
+
+
+def _left(leverage: FloatArray) -> FloatArray:
+    """Return one less the leverage of pieces: what leaving one out is larger by than counting it a little less."""
+    return 1.0 - np.clip(leverage, 0.0, _MOST_LEVERAGE)
+
+
+def _clustered(item: Answering, table: RowTable, count: int) -> tuple[FloatArray, float]:
+    """Return the moves of clusters by way of one child, shape (2, clusters), and what its noise would give."""
+    assert table.marks.cluster is not None
+    psi, products, squares = np.zeros((2, count)), np.zeros((count, len(item.slope))), np.zeros(count)
+    for rows, weight, (moved, slope, information, _) in _looked_at(item, table):
+        places = rows.values[table.marks.cluster].astype(np.int64)
+        psi += np.array([np.bincount(places, half * weight, count) for half in moved])
+        squares += np.bincount(places, weight * information * slope**2, count)
+        np.add.at(products, places, _design(item, rows) * (weight * information * slope)[:, None])
+    return psi / np.sqrt(_left(_leverage(item, products, squares))), float(squares.sum())
+
+
+def _leverage(item: Answering, products: FloatArray, squares: FloatArray) -> FloatArray:
+    """Return the leverage of clusters in the direction that matters for the effect, shape (clusters,).
+
+    That of the vector ``X slope``: its products with the columns, shape (clusters, p), through the covariance of the
+    coefficients, over its own square.
+    """
+    spread = item.square - np.outer(item.mean, item.mean)
+    spread[0, 0] += item.of.share / float(item.information.mean())
+    return np.divide(_forms(spread, products), squares, out=np.zeros(len(squares)), where=squares > 0)
+
+
+_Looked: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, _Looked]]:
+    """Yield batches of rows, how much each counts, and what `_of_rows` says of them."""
+    weigh, folds, start = _weigher(item.of.child, table), item.of.folds(), 0
+    for batch in Rows(table).batches():
+        rows = RowValues(batch.values, None if folds is None else folds[start : start + batch.count])
+        start += batch.count
+        yield rows, weigh(rows), _of_rows(item, rows)
+
+
+def _design(item: Answering, rows: RowValues) -> FloatArray:
+    """Return a one and the columns of some rows, shape (rows, p)."""
+    return np.column_stack([np.ones(rows.count), item.of.columns.of(rows)])
 
 
 def _weigher(child: str, table: RowTable) -> Callable[[RowValues], FloatArray]:
@@ -200,20 +242,18 @@ def _weights(child: str, marks: Marks, rows: RowValues) -> FloatArray:
     return own if mark is None else np.where(rows.values[mark] == 0.0, own, 0.0)
 
 
-def _of_rows(item: Answering, rows: RowValues) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return moves (2, rows), and slope, information and leverage of the rows' predictors, shape (rows,) each."""
-    design = np.column_stack([np.ones(rows.count), item.of.columns.of(rows)])
+def _of_rows(item: Answering, rows: RowValues) -> _Looked:
+    """Return moves (2, rows), and slope, information and variance of the rows' predictors, shape (rows,) each."""
+    design = _design(item, rows)
     slope, mean = design @ item.slope, design @ item.mean
     spread = np.maximum(_forms(item.square, design) - mean**2, 0.0)
     child = (rows.values[item.of.child] - item.of.center) / item.of.unit
     if item.of.family is not None:
         psi, information = _expanded(item, rows, design, child, mean, spread)
-        return psi, slope, information, information * spread
+        return psi, slope, information, spread
     second = item.of.arm(rows)
     arm = np.zeros(rows.count, dtype=np.int64) if second is None else second.astype(np.int64)
-    psi = _normal(item, design, child, arm)
-    information = item.information[arm]
-    return psi, slope, information, information * spread + item.of.share
+    return _normal(item, design, child, arm), slope, item.information[arm], spread
 
 
 def _normal(item: Answering, design: FloatArray, child: FloatArray, arm: FloatArray) -> FloatArray:
@@ -257,13 +297,18 @@ def _forms(matrix: FloatArray, rows: FloatArray) -> FloatArray:
 def cluster_moves(found: Sequence[Answering], rows: RowGroups) -> Moves:
     """Return how far the effect moves with each cluster, from its moments: all children are normal and straight."""
     place = {cluster: i for i, cluster in enumerate(rows.clusters)}
-    psi, expected = np.zeros((2, len(place))), 0.0
+    total, expected = np.zeros((2, len(place))), 0.0
     for item in found:
-        factor = _factor(rows, item.of.child)
-        for group, products in _products(item, rows):
-            psi[:, place[group]] += factor * _of_products(item, products)
-            expected += factor * float(item.slope @ products[1:, 1:] @ item.slope) * float(item.information[0])
-    return Moves(psi, expected)
+        psi, vectors, squares = np.zeros((2, len(place))), np.zeros((len(place), len(item.slope))), np.zeros(len(place))
+        factor, information = _factor(rows, item.of.child), float(item.information[0])
+        for cluster, products in _products(item, rows):
+            i, vector = place[cluster], factor * information * products[1:, 1:] @ item.slope
+            psi[:, i] += factor * _of_products(item, products)
+            vectors[i] += vector
+            squares[i] += item.slope @ vector
+        total += psi / np.sqrt(_left(_leverage(item, vectors, squares)))
+        expected += float(squares.sum())
+    return Moves(total, expected)
 
 
 def _factor(rows: RowGroups, child: str) -> float:
@@ -272,7 +317,7 @@ def _factor(rows: RowGroups, child: str) -> float:
     return sum(g.moments.n for g in groups) / sum(g.squares for g in groups) if rows.effective else 1.0
 
 
-def _products(item: Answering, rows: RowGroups) -> Iterator[tuple[object, FloatArray]]:
+def _products(item: Answering, rows: RowGroups) -> Iterator[tuple[Hashable, FloatArray]]:
     """Yield, for each group of rows in which the child was not set, sums of products of child, one, and columns."""
     for group in rows.groups:
         if item.of.child not in group.targets and group.moments.n > 0:

@@ -41,10 +41,9 @@ class Moves:
     psi: FloatArray
     expected: float
 
-    def by_cluster(self, codes: FloatArray, count: int) -> Moves:
-        """Return the moves of clusters; `codes` has the number of each row's, shape (rows,)."""
-        places = codes.astype(np.int64)
-        return Moves(np.array([np.bincount(places, half, count) for half in self.psi]), self.expected)
+    def scaled(self, factor: float) -> Moves:
+        """Return the moves of an effect in other units."""
+        return Moves(factor * self.psi, factor**2 * self.expected)
 
     @property
     def count(self) -> int:

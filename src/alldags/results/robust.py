@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.joint import Joint, joint_draws
-from alldags.answers.pieces import Answering, answering, cluster_moves, present, row_moves
+from alldags.answers.pieces import answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.effects.jackknife import Jackknife, Kind, Moves, Stretch
@@ -49,9 +49,9 @@ def jackknife_of(effect: Effect) -> Jackknife | str:
     if isinstance(found, str):
         return found
     kind, moves = found
-    check = Jackknife.of(moves, kind, float(draws.var()))
-    sizes = {name: sd * getattr(check, name) for name in ("sd", "sd_pieces", "sd_expected")}
-    return replace(check, **sizes)
+    known = (given_effect(effect)[1] / sd) ** 2
+    chance = known / float(draws.var()) if isinstance(effect.answer, ClosedAnswer) else 1.0  # that these draws differ
+    return Jackknife.of(moves.scaled(sd * chance), kind, known * sd**2)
 
 
 def _not_asked(effect: Effect) -> str:
@@ -81,9 +81,9 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
     table = _rows(effect)
     if table is None:
         return "there are only moments of the rows"
-    moves = row_moves(tuple(answering(joints).values()), table, clustered=False)
+    moves = row_moves(tuple(answering(joints).values()), table)
     kind: Kind = "weights" if table.marks.effective else "rows"
-    return kind, _with_shares(effect, moves, table, sd)
+    return kind, _with_shares(moves, _shares(effect, table, sd))
 
 
 def _rows(effect: Effect) -> RowTable | None:
@@ -93,18 +93,25 @@ def _rows(effect: Effect) -> RowTable | None:
     return None if workings.table is None else workings.table.rows(workings.data.pooled.names)
 
 
-def _with_shares(effect: Effect, moves: Moves, table: RowTable, sd: float) -> Moves:
-    """Return the moves with each row's own share in the effect, where rows are a sample of a population."""
+def _shares(effect: Effect, table: RowTable, sd: float) -> FloatArray | None:
+    """Return each row's own share in the effect, shape (rows,), where rows are a sample of a population."""
     if not effect._question.is_population or isinstance(effect.answer, ClosedAnswer):
-        return moves
+        return None
     rng, weight = effect.posterior.workings.stream(), table.marks.weight
     parts, weights = [], []
     for rows in Rows(table).batches():
         parts.append(effect.answer.of_rows(rows, _ROW_DRAWS, rng)[0])
         weights.append(np.ones(rows.count) if weight is None else rows.values[weight])
     own, counted = np.concatenate(parts) / sd, np.concatenate(weights)
-    share = counted * (own - own @ counted / counted.sum()) / counted.sum()
-    return Moves(moves.psi + share, moves.expected + float(share @ share))
+    return np.asarray(counted * (own - own @ counted / counted.sum()) / counted.sum())
+
+
+def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | None = None) -> Moves:
+    """Return the moves with the shares of pieces; `pieces` has that of each row if a piece is not one row."""
+    if shares is None:
+        return moves
+    own = shares if pieces is None else np.bincount(pieces.astype(np.int64), shares, moves.count)
+    return Moves(moves.psi + own, moves.expected + float(shares @ shares))
 
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
@@ -122,8 +129,8 @@ def _of_clusters(effect: Effect, joints: Sequence[Joint]) -> tuple[Kind, Moves] 
     table = _rows(effect)
     if table is None or table.marks.cluster is None:
         return "the rows of the clusters are not at hand"
-    moves = _with_shares(effect, row_moves(by_table[0], table, clustered=True), table, effect.answer.sd)
-    return "clusters", moves.by_cluster(table.column(table.marks.cluster), clusters.count)
+    codes, shares = table.column(table.marks.cluster), _shares(effect, table, effect.answer.sd)
+    return "clusters", _with_shares(row_moves(by_table[0], table, clusters.count), shares, codes)
 
 
 def _averaged(tables: Sequence[Moves]) -> Moves:
@@ -135,15 +142,23 @@ def _averaged(tables: Sequence[Moves]) -> Moves:
 # -- the answer --------------------------------------------------------------------------------------------------------
 
 
+def given_effect(effect: Effect) -> tuple[float, float, float]:
+    """Return mean and standard deviation of the answer given that there is an effect, and the probability of none."""
+    answer, exact = effect.answer, effect._exact_no_path
+    atom = float(np.mean(answer.values == 0.0)) if exact is None else exact
+    if atom == 0.0 or answer.sd == 0.0 or atom >= 1.0:
+        return answer.mean, answer.sd, atom
+    mean = answer.mean / (1.0 - atom)
+    inside = 1.0 / (1.0 - atom) - atom * (mean / answer.sd) ** 2
+    return mean, answer.sd * math.sqrt(max(inside, 0.0)), atom
+
+
 def stretch_of(effect: Effect, check: Jackknife | None) -> Stretch | None:
     """Return what makes draws of an effect as wide as the jackknife says; None if they are as they should be."""
     if check is None or (check.factor == 1.0 and math.isinf(check.freedom)):
         return None
-    atom = effect._exact_no_path
-    atom = float(np.mean(effect.answer.values == 0.0)) if atom is None else atom
-    center = effect.answer.mean / (1.0 - atom)
-    sd = effect.answer.sd * math.sqrt(max(1.0 - atom * (center / effect.answer.sd) ** 2 * (1.0 - atom), 0.0) / (1.0 - atom))
-    return Stretch(check.factor, center, sd, check.freedom)
+    mean, sd, _ = given_effect(effect)
+    return Stretch(check.factor, mean, sd, check.freedom)
 
 
 def stretched_sd(effect: Effect, stretch: Stretch | None) -> float:
@@ -151,7 +166,5 @@ def stretched_sd(effect: Effect, stretch: Stretch | None) -> float:
     plain = effect.answer.sd
     if stretch is None:
         return plain
-    atom = effect._exact_no_path
-    atom = float(np.mean(effect.answer.values == 0.0)) if atom is None else atom
-    added = (1.0 - atom) * (stretch.factor**2 - 1.0) * (stretch.sd / plain) ** 2
-    return plain * math.sqrt(1.0 + added)
+    _, sd, atom = given_effect(effect)
+    return plain * math.sqrt(1.0 + (1.0 - atom) * (stretch.factor**2 - 1.0) * (sd / plain) ** 2)
