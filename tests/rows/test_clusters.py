@@ -54,9 +54,13 @@ def test_with_certain_edges_and_a_wide_slab_it_is_the_cluster_robust_sandwich(ta
     design = np.column_stack([np.ones(400), table["x"], table["c"]])
     bread = np.linalg.inv(design.T @ design)
     left = table["y"] - design @ (bread @ design.T @ table["y"])
-    scores = np.array([design[table["school"] == s].T @ left[table["school"] == s] for s in range(40)])
-    sandwich = 40 / 39 * bread @ (scores.T @ scores) @ bread
-    assert found.sd_clusters == pytest.approx(np.sqrt(sandwich[1, 1]), rel=0.03)
+    scores = []
+    for school in range(40):  # CR2, as McCaffrey and Bell have it
+        own = table["school"] == school
+        values, vectors = np.linalg.eigh(np.eye(10) - design[own] @ bread @ design[own].T)
+        scores.append(design[own].T @ (vectors / np.sqrt(values)) @ vectors.T @ left[own])
+    sandwich = bread @ (np.array(scores).T @ np.array(scores)) @ bread
+    assert found.sd_clusters == pytest.approx(np.sqrt(40 / 39 * sandwich[1, 1]), rel=0.03)
 
 
 def test_rows_and_moments_of_clusters_say_the_same(table):
@@ -68,7 +72,7 @@ def test_rows_and_moments_of_clusters_say_the_same(table):
     joints = joint_draws(effect.answer, effect.workings.totals, workings.models, np.random.default_rng(0))
     found = tuple(answering(joints).values())
     rows = workings.table.rows(workings.data.pooled.names)
-    by_rows = row_moves(found, rows, clustered=True).by_cluster(rows.column(rows.marks.cluster), 40)
+    by_rows = row_moves(found, rows, 40)
     by_moments = cluster_moves(found, posterior.clusters.tables[0])
     np.testing.assert_allclose(by_moments.psi, by_rows.psi, rtol=1e-8, atol=1e-14)
     assert by_moments.expected == pytest.approx(by_rows.expected, rel=1e-9)
@@ -77,11 +81,11 @@ def test_rows_and_moments_of_clusters_say_the_same(table):
 def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
     independent = ad.fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
     check = effect.clusters
-    assert check.sd_independent == pytest.approx(independent.sd, rel=1e-9)
+    assert check.sd_independent == pytest.approx(independent.sd, rel=1e-3)  # given that there is an effect
     assert check.sd_clusters > 1.5 * independent.sd
     assert effect.sd == pytest.approx(check.sd_clusters, rel=0.1)
-    assert effect.probability_no_path == independent.probability_no_path
-    assert effect.mean == independent.mean
+    assert effect.probability_no_path == pytest.approx(independent.probability_no_path, rel=1e-9)
+    assert effect.mean == pytest.approx(independent.mean, rel=1e-9)
     assert effect.interval()[1] - effect.interval()[0] > 1.4 * np.subtract(*independent.interval()[::-1])
     text = " ".join(str(effect).split())
     assert "rows of a cluster are alike" in text
@@ -101,13 +105,14 @@ def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
 def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
     once = {name: column[:100] for name, column in schools(rng, 0.0, by_school=False).items() if name in NAMES}
     copies = {name: np.repeat(column, 10) for name, column in once.items()}
-    plain = ad.fit(once, CLUSTER_GRAPH, rng=0).effect("x", "y")
-    tenfold = ad.fit(copies, CLUSTER_GRAPH, rng=0, cluster=np.repeat(np.arange(100), 10)).effect("x", "y")
+    graph = ad.CandidateGraph.from_edges({("c", "y"): 1.0, ("x", "y"): 1.0})
+    plain = ad.fit(once, graph, rng=0).effect("x", "y")
+    tenfold = ad.fit(copies, graph, rng=0, cluster=np.repeat(np.arange(100), 10)).effect("x", "y")
     assert tenfold.clusters.sd_independent < 0.4 * plain.sd
     assert tenfold.sd == pytest.approx(plain.sd, rel=0.2)
     assert tenfold.mean == pytest.approx(plain.mean, rel=0.05)
     assert tenfold.regression.error == pytest.approx(plain.regression.error, rel=0.2)
-    assert tenfold.do(1.0).new_unit.sd == pytest.approx(plain.do(1.0).new_unit.sd, rel=0.02)
+    assert tenfold.do(1.0).new_unit.sd == pytest.approx(plain.do(1.0).new_unit.sd, rel=0.05)
 
 
 def test_ten_copies_that_count_a_tenth_are_the_table_itself(rng):

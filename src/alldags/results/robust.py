@@ -63,7 +63,7 @@ def _not_asked(effect: Effect) -> str:
     if prior.coefficients is not None or ScaleMixture in getattr(engine, "takes", ()):
         return f"the engine {engine.name!r} takes it for even"
     if workings.models.weights.tables > 1:
-        return "values were imputed"
+        return "missing values were filled in several times"
     return ""
 
 
