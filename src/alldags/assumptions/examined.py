@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from alldags.answers.base import Answer
-from alldags.effects.jackknife import Jackknife
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.regression import Regression
 from alldags.effects.workings import EffectWorkings
@@ -82,10 +81,6 @@ class ExaminedEffect(Protocol):
     def imputation_error(self) -> float: ...
     @property
     def clusters(self) -> ExaminedClusters | None: ...
-    @property
-    def jackknife(self) -> Jackknife | None: ...
-    @property
-    def unasked(self) -> str: ...
     @property
     def regression(self) -> Regression | None: ...
     @property

@@ -188,7 +188,6 @@ def row_notes(effect: ExaminedEffect) -> Iterator[Note]:
     """Say how much missing values and clusters matter."""
     yield from _imputation_notes(effect)
     yield from _cluster_notes(effect)
-    yield from _noise_notes(effect)
 
 
 def _imputation_notes(effect: ExaminedEffect) -> Iterator[Note]:
@@ -229,30 +228,6 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
             f"Student's distribution with {check.clusters - 1} degrees of freedom, and may still be too narrow"
         )
         yield Note(few, "changes the answer")
-
-
-def _noise_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    """Say that rows ask for a wider interval than the model, or that they were not asked."""
-    if effect.unasked:
-        yield Note(f"noise was taken for even, and the rows were not asked whether it is: {effect.unasked}")
-    check = effect.jackknife
-    if check is None or check.kind == "clusters" or check.factor == 1.0:
-        return
-    if check.kind == "weights":
-        yield Note(
-            f"sampling weights: by how the rows vary, each with its weight, the standard deviation is "
-            f"{check.factor:.2f} times what their effective number gives, and the interval is that much wider"
-        )
-        return
-    families = effect.posterior.workings.data.families
-    counts = any(getattr(families.get(name), "name", "") == "poisson" for name in effect.workings.reached)
-    what = "counts vary more than their mean says" if counts else "noise is uneven"
-    yield Note(
-        f"{what} where it matters for this effect: by how the rows vary, the standard deviation is {check.factor:.2f} "
-        f"times that of the model ({number(check.sd)}), and the interval is that much wider; robust=False keeps the "
-        "model's",
-        "changes the answer",
-    )
 
 
 # -- effects that may bend or differ between rows ---------------------------------------------------------------------

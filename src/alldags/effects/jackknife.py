@@ -152,5 +152,5 @@ class Stretch:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.abs(gap) / sd
             inside = np.minimum(size, 8.0)  # further out quantiles are no numbers any more
-            tail = -stdtrit(self.freedom, ndtr(-inside)) * size / inside
-        return np.asarray(np.where(size > 0.0, self.factor * sd * np.sign(gap) * tail, 0.0))
+            wider = -self.factor * sd * stdtrit(self.freedom, ndtr(-inside)) * size / inside
+        return np.asarray(np.where(size > 0.0, np.sign(gap) * wider, 0.0))

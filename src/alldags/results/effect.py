@@ -21,6 +21,7 @@ from alldags.answers.inner import InnerAnswer
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
@@ -192,7 +193,7 @@ class Effect:
 
     @cached_property
     def _plain_sd(self) -> float:
-        return stretched_sd(self, self.stretch)
+        return stretched_sd(self, self._stretch)
 
     @cached_property
     def _checked(self) -> Jackknife | str:
@@ -215,13 +216,8 @@ class Effect:
         """
         return None if isinstance(self._checked, str) else self._checked
 
-    @property
-    def unasked(self) -> str:
-        """Why rows were not asked how large noise is; empty if they were, or that was turned off."""
-        return self._checked if isinstance(self._checked, str) else ""
-
     @cached_property
-    def stretch(self) -> Stretch | None:
+    def _stretch(self) -> Stretch | None:
         """What makes draws as wide as the jackknife says; None if they are."""
         return stretch_of(self, self.jackknife)
 
@@ -358,21 +354,21 @@ class Effect:
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         if rng is None and size == self.answer.size and self._hidden is None:
-            return self.answer.values if self.stretch is None else self.stretch(self.answer.values)
+            return self.answer.values if self._stretch is None else self._stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
-        plain = plain if self.stretch is None else self.stretch(plain)
+        plain = plain if self._stretch is None else self._stretch(plain)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
 
-    def widened(self, draws: FloatArray) -> FloatArray:
+    def _widened(self, draws: FloatArray) -> FloatArray:
         """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
-        return draws if self.stretch is None else self.stretch.about_mean(draws)
+        return draws if self._stretch is None else self._stretch.about_mean(draws)
 
-    def widened_level(self, draws: FloatArray) -> FloatArray:
+    def _widened_level(self, draws: FloatArray) -> FloatArray:
         """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
-        if self.stretch is None or self.measure not in ("risk", "rate"):
-            return self.widened(draws)
-        return np.clip(self.widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
+        if self._stretch is None or self.measure not in ("risk", "rate"):
+            return self._widened(draws)
+        return np.clip(self._widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -674,7 +670,7 @@ class Effect:
     def risks(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
         self._require("risks")
-        low, high = map(self.widened_level, self.answer.levels)
+        low, high = map(self._widened_level, self.answer.levels)
         return Quantity(low), Quantity(high)
 
     @cached_property
@@ -878,7 +874,7 @@ class Effect:
         found = combined(
             [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
         )
-        return found if found is None or self.stretch is None else found.widened(self.stretch.factor)
+        return found if found is None or self._stretch is None else found.widened(self._stretch.factor)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -888,7 +884,10 @@ class Effect:
         """
         values = self._question.comparison.values or ()
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
-        return effect_notes(self, (*(() if self._hidden is None else (self._hidden.note,)), *outside))
+        families = self.posterior.workings.data.families
+        counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
+        hidden = () if self._hidden is None else (self._hidden.note,)
+        return effect_notes(self, (*hidden, *outside, *noise_notes(self._checked, counts=counts)))
 
     @property
     def converged(self) -> bool:

@@ -34,6 +34,6 @@ def odds_ratio(effect: Effect) -> Quantity:
 
 def _ratio(effect: Effect, draws: FloatArray) -> Quantity:
     """Return a ratio, on the log scale as wide as the jackknife says."""
-    if effect.stretch is None:
+    if effect._stretch is None:
         return Quantity(draws)
-    return Quantity(np.exp(effect.widened(np.log(np.maximum(draws, 1e-300)))))
+    return Quantity(np.exp(effect._widened(np.log(np.maximum(draws, 1e-300)))))

@@ -79,7 +79,7 @@ class Sensitivity:
         stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
         found = analyse(effect.workings.models, names, self.hits[1:], self._size, stream, effect.workings.unit, sign)
-        return found if effect.stretch is None else replace(found, wider=effect.stretch.factor)
+        return found if effect._stretch is None else replace(found, wider=effect._stretch.factor)
 
     # -- one strength ------------------------------------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
     rng = effect.posterior.workings.stream()
     slope, outcome, step = effect.workings.totals.draw(size, rng, draw)
-    slope = slope if effect.stretch is None else effect.stretch(slope)
+    slope = slope if effect._stretch is None else effect._stretch(slope)
     if effect._hidden is not None:
         slope = effect._hidden.draws(size, slope, rng)
     found = outcome + step * slope
