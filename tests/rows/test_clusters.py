@@ -157,7 +157,9 @@ def test_few_clusters_are_noted_and_have_the_quantiles_of_students_distribution(
     assert any("other tables of the whole fit take rows for independent" in note for note in effect.notes)
     low, high = effect.interval()
     assert (high - low) / (2 * effect.sd) == pytest.approx(stdtrit(5, 0.975), rel=0.05)
-    np.testing.assert_allclose(np.quantile(effect.draws(20_000, rng=1), [0.025, 0.975]), [low, high], atol=0.2 * effect.sd)
+    np.testing.assert_allclose(
+        np.quantile(effect.draws(20_000, rng=1), [0.025, 0.975]), [low, high], atol=0.2 * effect.sd
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.effects.jackknife import Moves
 from alldags.families.base import Batch, Draws
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 _MOST_LEVERAGE = 0.9
 _LEAST_STEP = 1e-3  # of a predictor, over which its log-likelihood is looked at
@@ -81,10 +81,11 @@ class Answering:
         return Answering(one.of, *(getattr(one, name) + getattr(two, name) for name in names))
 
 
-def _put(values: FloatArray, places: tuple[FloatArray, ...], size: int) -> FloatArray:
+def _put(values: FloatArray, places: tuple[IntArray, ...], size: int) -> FloatArray:
     """Return an array whose last axes, one for each of `places`, are `size` long."""
     out = np.zeros((*values.shape[: values.ndim - len(places)], *(size for _ in places)))
-    out[(..., *places)] = values
+    where: Any = (..., *places)
+    out[where] = values
     return out
 
 
@@ -127,10 +128,10 @@ def answering(joints: Sequence[Joint]) -> dict[str, Answering]:
 
 
 def _kept(joint: Joint) -> FloatArray:
-    return joint.effect[joint.effect != 0.0]
+    return np.asarray(joint.effect[joint.effect != 0.0])
 
 
-def _answering(of: Regressed, there: FloatArray, gap: FloatArray, size: int) -> Answering:
+def _answering(of: Regressed, there: BoolArray, gap: FloatArray, size: int) -> Answering:
     theta, precision = of.coefficients[there], of.precision[:, there]
     inside = precision if of.family is None else np.ones((1, len(theta)))
     weights = gap[:, None, :] * inside[None]
@@ -256,7 +257,7 @@ def _of_rows(item: Answering, rows: RowValues) -> _Looked:
     return _normal(item, design, child, arm), slope, item.information[arm], spread
 
 
-def _normal(item: Answering, design: FloatArray, child: FloatArray, arm: FloatArray) -> FloatArray:
+def _normal(item: Answering, design: FloatArray, child: FloatArray, arm: IntArray) -> FloatArray:
     """Return the covariance with ``(log precision - precision (child - predictor)^2) / 2``, shape (2, rows)."""
     out = np.empty((2, len(child)))
     for half in (0, 1):

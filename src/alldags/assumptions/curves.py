@@ -43,12 +43,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
     not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
-    if (
-        table is None
-        or not set(table.options) <= _HARMLESS
-        or not_plain
-        or len(posterior.graphs) > 1
-    ):
+    if table is None or not set(table.options) <= _HARMLESS or not_plain or len(posterior.graphs) > 1:
         return {}
     graph = posterior.graphs[0]
     others = {*data.families, *data.heavy, *data.curved, *(name for block in graph.blocks for name in block)}

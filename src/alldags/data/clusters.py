@@ -50,4 +50,3 @@ def check_clusters(rows: RowGroups) -> None:
     """Raise unless there are several clusters."""
     if len(rows.clusters) < 2:
         raise DataError("cluster: all rows are in one cluster, which says nothing of how much clusters differ")
-

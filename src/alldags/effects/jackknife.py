@@ -48,7 +48,7 @@ class Moves:
     @property
     def count(self) -> int:
         """Number of pieces."""
-        return self.psi.shape[1]
+        return int(self.psi.shape[1])
 
     @property
     def variance(self) -> float:
@@ -94,8 +94,8 @@ class Jackknife:
     @classmethod
     def of(cls, moves: Moves, kind: Kind, variance: float) -> Jackknife:
         """Return it for an effect with this posterior variance."""
-        roots = (math.sqrt(max(value, 0.0)) for value in (variance, moves.variance, moves.expected))
-        return cls(kind, moves.count, *roots, moves.error)
+        sd, pieces, expected = (math.sqrt(max(value, 0.0)) for value in (variance, moves.variance, moves.expected))
+        return cls(kind, moves.count, sd, pieces, expected, moves.error)
 
     @property
     def is_told(self) -> bool:

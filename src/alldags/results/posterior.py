@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -463,8 +462,8 @@ class Posterior:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
 
         What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds; and the
-        rows of the graph's variables, which ``robust=True``, yes/no outcomes, counts and curves ask again. Of a straight
-        normal fit with ``robust=False`` no row is in the file.
+        rows of the graph's variables, which ``robust=True``, yes/no outcomes, counts and curves ask again. No row is in
+        the file of a straight normal fit with ``robust=False``.
 
         Parameters
         ----------
