@@ -36,9 +36,10 @@ def _weights_note(check: Jackknife) -> Note:
 
 def _uneven_note(check: Jackknife, counts: bool) -> Note:
     what = "counts vary more than their mean says" if counts else "noise is uneven"
+    keep = either("robust=False", "--no-robust")
     text = (
         f"{what} where it matters for this effect: by how the rows vary, the standard deviation is {check.factor:.2f} "
-        f"times that of the model ({number(check.sd)}), and the interval is that much wider; {either('robust=False', '--no-robust')} keeps the "
+        f"times that of the model ({number(check.sd)}), and the interval is that much wider; {keep} keeps the "
         "model's"
     )
     return Note(text, "changes the answer")

@@ -25,8 +25,8 @@ def _refuse_designs(source: Source, given: Any) -> None:
     """Refuse, by name, what clusters of several kinds and strata would need."""
     if isinstance(given, Mapping):
         raise DataError(
-            f"{option('cluster', given)}: strata and stages of a survey are not taken into account; give the column of the "
-            "first stage's units alone, which is cautious"
+            f"{option('cluster', given)}: strata and stages of a survey are not taken into account; give the column of "
+            "the first stage's units alone, which is cautious"
         )
     names = given if isinstance(given, list | tuple) else ()
     several = len(names) > 1 and all(isinstance(name, str) and name in source.columns for name in names)
