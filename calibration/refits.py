@@ -1,7 +1,7 @@
 """``python -m calibration.refits [--sets 20]``: the jackknife beside refits of resampled clusters, its slow twin.
 
 As many clusters as there are, drawn with replacement, make a table of their own; how the posterior mean varies over
-such tables is what the jackknife computes from one fit. Refits learn anew what drives the treatment, the jackknife holds it.
+such tables is what the jackknife computes from one fit. Refits learn anew what drives the treatment, it holds that.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or recipe.opened is None or not (recipe.families or recipe.terms is not None):
+    if recipe.rows is None or recipe.opened is None:
         return data
     data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
     data[0], _ = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
