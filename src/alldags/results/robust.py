@@ -15,7 +15,9 @@ from alldags.answers.joint import Joint, joint_draws
 from alldags.answers.pieces import answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
+from alldags.data.distributed import DistributedSource
 from alldags.effects.jackknife import Jackknife, Kind, Moves, Stretch
+from alldags.errors import DataError
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
@@ -101,10 +103,15 @@ def _drawn(effect: Effect, sd: float) -> list[Joint]:
 
 
 def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
-    table = _rows(effect)
-    if table is None:
-        return "there are only moments of them here"
-    moves = row_moves(tuple(answering(joints).values()), table)
+    try:
+        table = _rows(effect)
+        if table is None:
+            return "there are only moments of them here"
+        moves = row_moves(tuple(answering(joints).values()), table)
+    except (DataError, OSError):  # a stream that is at its end, a file that is gone
+        return "they cannot be read again"
+    if table.marks.weight is None and moves.count != round(effect.posterior.rows):
+        return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"
     return kind, _with_shares(moves, _shares(effect, table, sd))
 
@@ -113,6 +120,8 @@ def _rows(effect: Effect) -> RowTable | None:
     workings = effect.posterior.workings
     if workings.data.table is not None:
         return workings.data.table
+    if workings.table is not None and isinstance(workings.table.source(), DistributedSource):
+        return None  # too many to be brought here
     return None if workings.table is None else workings.table.rows(workings.data.pooled.names)
 
 
