@@ -244,15 +244,39 @@ def test_jobs_do_not_change_the_factor():
     assert one.interval() == two.interval()
 
 
-def test_a_saved_posterior_asks_the_same_rows(tmp_path):
-    for options in ({}, {"weights": np.arange(ROWS) % 3 + 1.0, "weight_kind": "sampling"}, {"robust": False}):
-        posterior = ad.fit(table(uneven=3.0), GRAPH, rng=0, **options)
-        posterior.save(tmp_path / "study.npz")
-        found, kept = ad.load(tmp_path / "study.npz").effect("x", "y"), posterior.effect("x", "y")
-        assert (found.sd, found.interval()) == (kept.sd, kept.interval())
-        assert found.jackknife == kept.jackknife
+@pytest.mark.parametrize(
+    "options", [{}, {"weights": np.arange(ROWS) % 3 + 1.0, "weight_kind": "sampling"}, {"robust": False}]
+)
+def test_a_saved_posterior_knows_what_rows_said_and_holds_none(tmp_path, options):
+    posterior = ad.fit(table(uneven=3.0), GRAPH, rng=0, **options)
+    kept = posterior.effect("x", "y")
+    kept.interval()
+    posterior.save(tmp_path / "study.npz")
+    found = ad.load(tmp_path / "study.npz").effect("x", "y")
+    assert (found.sd, found.interval()) == (kept.sd, kept.interval())
+    assert found.jackknife == kept.jackknife
+    assert found.contrast(0, 10).sd == kept.contrast(0, 10).sd
     with np.load(tmp_path / "study.npz") as archive:
-        assert "rows" not in archive.files  # the last one needs none
+        assert "rows" not in archive.files
+
+
+def test_a_question_that_was_not_asked_before_saving_takes_noise_for_even_and_says_so(tmp_path):
+    posterior = ad.fit(table(uneven=3.0), GRAPH, rng=0)
+    posterior.save(tmp_path / "study.npz")
+    found = ad.load(tmp_path / "study.npz").effect("x", "y")
+    assert found.sd == effect(uneven=3.0, robust=False).sd
+    assert any("there are only moments of them here" in note for note in found.notes)
+
+
+def test_saved_yes_no_outcomes_and_clusters_ask_their_rows_again(tmp_path):
+    for options in (
+        {"kind": "yes/no"},
+        {"cluster": [i // 10 for i in range(ROWS)], "kind": "yes/no"},
+        {"terms": "auto"},
+    ):
+        kept = effect(uneven=3.0, **options)
+        kept.posterior.save(tmp_path / "study.npz")
+        assert ad.load(tmp_path / "study.npz").effect("x", "y").interval() == kept.interval()
 
 
 @pytest.mark.parametrize(
@@ -271,7 +295,7 @@ def test_where_rows_are_not_asked_the_answer_says_so(options, words):
 def test_moments_have_no_rows_to_ask():
     moments = ad.Moments.from_table(table(uneven=3.0))
     notes = [ad.fit(moments, GRAPH, rng=0, robust=robust).effect("x", "y").notes for robust in (True, False)]
-    assert any("there are only moments of the rows" in note for note in notes[0])
+    assert any("there are only moments of them here" in note for note in notes[0])
     assert not any("noise was taken for even" in note for note in notes[1])
 
 

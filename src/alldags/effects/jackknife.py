@@ -15,7 +15,7 @@ probability, no effect and some, would have a ratio that says nothing about nois
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -96,6 +96,10 @@ class Jackknife:
         """Return it for an effect with this posterior variance."""
         sd, pieces, expected = (math.sqrt(max(value, 0.0)) for value in (variance, moves.variance, moves.expected))
         return cls(kind, moves.count, sd, pieces, expected, moves.error)
+
+    def scaled(self, unit: float) -> Jackknife:
+        """Return it in other units."""
+        return replace(self, sd=unit * self.sd, sd_pieces=unit * self.sd_pieces, sd_expected=unit * self.sd_expected)
 
     @property
     def is_told(self) -> bool:

@@ -70,7 +70,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or not (recipe.families or recipe.terms is not None):
+    if recipe.rows is None:
         return data
     rows = (recipe.rows, *recipe.copies)
     data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]

@@ -16,6 +16,7 @@ from alldags.answers.choose import natural_question
 from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
+from alldags.effects.jackknife import Jackknife
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
@@ -103,6 +104,7 @@ class Posterior:
         self.workings = Workings(models, store, seed, notes, table, is_linked)
         self.clusters = clusters
         self.is_robust = is_robust
+        self.jackknives: dict[str, Jackknife] = {} if recipe is None else dict(recipe.jackknives)
         self.recipe = recipe
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -483,9 +485,10 @@ class Posterior:
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
 
-        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds; and the
-        rows of the graph's variables, which ``robust=True``, yes/no outcomes, counts and curves ask again. No row is in
-        the file of a straight normal fit with ``robust=False``.
+        What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds. If
+        outcomes are yes/no or counts, or there are curves, the rows of all variables are in it, too; otherwise no row
+        is. What rows said of the noise of effects that were asked for before is in it; of others the loaded posterior
+        takes noise for even, and says so.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,6 +12,7 @@ from alldags.data.batches import RowTable
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.data.source import open_source
+from alldags.effects.jackknife import Jackknife
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
@@ -54,6 +54,8 @@ class Recipe:
         The table as it was read, for notes, and the levels of columns of words.
     robust
         Whether rows are asked if noise is larger than the model takes it for.
+    jackknives
+        What they said of the effects asked for before it was saved, by question.
     asked
         What `fit` was asked, in words; it is not saved.
     """
@@ -72,6 +74,7 @@ class Recipe:
     copies: tuple[RowTable, ...] = ()
     seen: Seen | None = None
     robust: bool = False
+    jackknives: tuple[tuple[str, Jackknife], ...] = ()
     asked: Asked = field(default_factory=Asked)
 
     @property
@@ -80,22 +83,10 @@ class Recipe:
         return None if self.rows is None else opened_rows(self.rows)
 
 
-_MOST_VALUES = 2**24  # rows times columns that are written for the jackknife alone
-
-
-def with_asked_rows(recipe: Recipe, opened: Opened | None, names: Sequence[str]) -> Recipe:
-    """Return the recipe with the rows that the jackknife asks, if there are any, and not too many to be written."""
-    if not recipe.robust or recipe.rows is not None or opened is None or len(recipe.parts) > 1:
-        return recipe
-    rows = opened.rows(names)
-    if rows is None or rows.columns.rows * len(rows.columns.names) > _MOST_VALUES:
-        return recipe
-    return replace(recipe, rows=rows)
-
-
 def opened_rows(rows: RowTable) -> Opened:
-    """Return rows as a table that can be opened."""
-    return Opened(partial(open_source, {name: rows.column(name) for name in rows.columns.names}))
+    """Return rows, with what is said of them, as a table that can be opened."""
+    table = {name: rows.column(name) for name in rows.columns.names}
+    return Opened(partial(open_source, table), marked=lambda _source, _names: rows)
 
 
 def with_rows(recipe: Recipe, data: Sequence[WorkingData], terms: Any = None) -> Recipe:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from alldags.answers.joint import Joint, joint_draws
 from alldags.answers.pieces import answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
+from alldags.data.distributed import DistributedSource
 from alldags.effects.jackknife import Jackknife, Kind, Moves, Stretch
+from alldags.errors import DataError
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
@@ -41,17 +44,39 @@ def jackknife_of(effect: Effect) -> Jackknife | str:
         return ""
     if posterior.clusters is None and (reason := _not_asked(effect)):
         return reason
+    known = posterior.jackknives
+    key = _key(effect)
+    if key not in known:
+        found = _asked(effect, sd)
+        if isinstance(found, str):
+            return found
+        known[key] = found
+    return known[key].scaled(sd)
+
+
+def _key(effect: Effect) -> str:
+    """Return what tells the question from others; straight effects of any step are the same in units of their sd."""
+    asked = effect._question
+    names = (asked.treatment, asked.outcome, asked.linked, asked.straight, asked.on_link)
+    if isinstance(effect.answer, ClosedAnswer):
+        return repr(names)
+    over = asked.over if isinstance(asked.over, str) else crc32(np.asarray(asked.over, dtype=bool).tobytes())
+    return repr((*names, asked.comparison.values, over))
+
+
+def _asked(effect: Effect, sd: float) -> Jackknife | str:
+    """Return what pieces of the data say, in units of the effect's standard deviation."""
     joints = _drawn(effect, sd)
     draws = present(joints)
     if len(draws) < _LEAST_DRAWS:
         return ""
-    found = _of_clusters(effect, joints) if posterior.clusters is not None else _of_rows(effect, joints, sd)
+    found = _of_rows(effect, joints, sd) if effect.posterior.clusters is None else _of_clusters(effect, joints)
     if isinstance(found, str):
         return found
     kind, moves = found
     known = (given_effect(effect)[1] / sd) ** 2
     chance = known / float(draws.var()) if isinstance(effect.answer, ClosedAnswer) else 1.0  # that these draws differ
-    return Jackknife.of(moves.scaled(sd * chance), kind, known * sd**2)
+    return Jackknife.of(moves.scaled(chance), kind, known)
 
 
 def _not_asked(effect: Effect) -> str:
@@ -78,10 +103,15 @@ def _drawn(effect: Effect, sd: float) -> list[Joint]:
 
 
 def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
-    table = _rows(effect)
-    if table is None:
-        return "there are only moments of the rows"
-    moves = row_moves(tuple(answering(joints).values()), table)
+    try:
+        table = _rows(effect)
+        if table is None:
+            return "there are only moments of them here"
+        moves = row_moves(tuple(answering(joints).values()), table)
+    except (DataError, OSError):  # a stream that is at its end, a file that is gone
+        return "they cannot be read again"
+    if table.marks.weight is None and moves.count != round(effect.posterior.rows):
+        return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"
     return kind, _with_shares(moves, _shares(effect, table, sd))
 
@@ -90,6 +120,8 @@ def _rows(effect: Effect) -> RowTable | None:
     workings = effect.posterior.workings
     if workings.data.table is not None:
         return workings.data.table
+    if workings.table is not None and isinstance(workings.table.source(), DistributedSource):
+        return None  # too many to be brought here
     return None if workings.table is None else workings.table.rows(workings.data.pooled.names)
 
 
