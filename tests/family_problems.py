@@ -16,7 +16,7 @@ from alldags.engines.weighted.fit import fit_rows
 from alldags.families.count import Poisson
 from alldags.families.yes_no import Bernoulli
 from alldags.nodes.build import NodeTerms
-from alldags.nodes.rows import NodeRows
+from alldags.nodes.rows import CountedRows, NodeRows
 
 STRENGTHS = {"weak": [0.3, 0.0, -0.3, 0.0], "strong": [1.5, -1.0, 0.0, 0.8]}
 TAU = 1.5625
@@ -52,7 +52,7 @@ def family_rows(x, y, family=None, **extra):
     table = dict(zip(names, x.T, strict=True)) | {"y": y} | extra
     rows = Rows(RowTable(open_source(table).numbers(list(table))))
     lines = Columns(tuple(map(Line, names)), x.mean(axis=0), np.ones(len(names)))
-    return NodeRows("y", family or Bernoulli(), lines, rows)
+    return NodeRows(CountedRows("y", rows), family or Bernoulli(), lines)
 
 
 def fit_node(x, y, probability=0.5, family=None, prior=None, engine=None, seed=0, size=None, **extra):

@@ -14,7 +14,7 @@ from alldags.engines.auto import Auto
 from alldags.engines.weighted.fit import fit_rows
 from alldags.families.student import Student
 from alldags.nodes.build import NodeTerms
-from alldags.nodes.rows import NodeRows
+from alldags.nodes.rows import CountedRows, NodeRows
 from family_problems import columns
 
 STRENGTHS = [0.5, -0.25, 0.12, 0.0]
@@ -37,7 +37,7 @@ def heavy_rows(x, y, df=4.0):
     table = dict(zip(names, x.T, strict=True)) | {"y": y}
     rows = Rows(RowTable(open_source(table).numbers(list(table))))
     lines = Columns(tuple(map(Line, names)), np.zeros(len(names)), np.ones(len(names)))
-    return NodeRows("y", Student(df), lines, rows)
+    return NodeRows(CountedRows("y", rows), Student(df), lines)
 
 
 def fit_heavy(x, y, df=4.0, probability=0.5, prior=None, engine=None, seed=0, size=None):

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
-from alldags.command_words import with_options
 from alldags.errors import AlldagsError
 from alldags.text import line_width, printable, shortened
 
@@ -197,13 +196,13 @@ def _finite(value: Any) -> Any:
 def _print_with_notes(value: Any, posterior: Posterior) -> None:
     print(_as_text(value))
     for note in posterior.notes:
-        print(_filled(f"note: {with_options(note.text)}"), file=sys.stderr)
+        print(_filled(f"note: {note.on_command_line}"), file=sys.stderr)
 
 
 def _notes(posterior: Posterior) -> list[dict[str, Any]]:
     from alldags.show.json import notes_list
 
-    return notes_list(posterior.notes)
+    return notes_list(note.on_command_line for note in posterior.notes)
 
 
 @app.command
@@ -292,10 +291,10 @@ def _answer(answer: Effect, level: float, pair: Any) -> tuple[str, dict[str, Any
 
     if pair is None and answer.treatment in answer.posterior.workings.data.categories:
         levels = answer.contrasts(level)
-        return with_options(levels.text()), levels.to_dict()
+        return levels.text(on_command_line=True), levels.to_dict()
     summary = answer.summary(level)
-    said = replace(summary, notes=tuple(replace(note, text=with_options(note.text)) for note in summary.notes))
-    return effect_text(said), effect_dict(summary)
+    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
+    return effect_text(summary), effect_dict(summary)
 
 
 def _write_report(posterior: Posterior, path: Path, treatment: str, outcome: str, pair: Any, level: float) -> None:
@@ -331,7 +330,7 @@ def _made(makers: dict[str, Callable[[], Any]]) -> tuple[dict[str, Any], dict[st
         try:
             found[name] = make()
         except AlldagsError as error:
-            refused[name] = with_options(str(error))
+            refused[name] = error.on_command_line
     return found, refused
 
 
@@ -343,7 +342,7 @@ def _as_dict(part: Any) -> Any:
 def _as_text(part: Any) -> str:
     if hasattr(part, "text"):
         return str(part.text())
-    return str(replace(part, note=with_options(part.note)) if getattr(part, "note", "") else part)
+    return str(part)
 
 
 def _filled(text: str) -> str:
@@ -603,8 +602,8 @@ def main() -> None:
         _discard_output()
         raise SystemExit(0) from None
     except (AlldagsError, CycloptsError, OSError) as error:
-        message = with_options(_forgotten(error) or " ".join(str(error).split()))
-        _end(shortened(printable(message)), 2)
+        said = error.on_command_line if isinstance(error, AlldagsError) else str(error)
+        _end(shortened(printable(_forgotten(error) or " ".join(said.split()))), 2)
     except (MemoryError, ImportError) as error:
         short = any(said in str(error) for said in ("map segment", "allocate memory"))  # no room for a library
         if isinstance(error, ImportError) and not short:

@@ -10,13 +10,20 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from alldags.text import printable, shortened
+from alldags.wording import in_python, on_command_line
 
 
 class AlldagsError(ValueError):
-    """Base class of all errors raised by alldags."""
+    """Base class of all errors raised by alldags; options in a message are marked (`alldags.wording`)."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(printable(message)))
+        super().__init__(shortened(printable(in_python(message))))
+        self._message = message
+
+    @property
+    def on_command_line(self) -> str:
+        """The message in the words of the command line."""
+        return shortened(printable(on_command_line(self._message)))
 
 
 class GraphError(AlldagsError):

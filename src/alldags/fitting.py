@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.marks import marked_rows
-from alldags.data.reading import Missing, RowOptions, read_tables
+from alldags.data.reading import Missing, RowOptions, Tables, read_tables
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
@@ -26,9 +26,12 @@ from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
-from alldags.models.categories import check_categories
+from alldags.models.capabilities import model_asks, open_categories
+from alldags.models.categories import check_same_causes
+from alldags.models.components import turned
 from alldags.models.curved import with_terms
-from alldags.models.families import Families, Opened, with_families, without_tails
+from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
+from alldags.models.gaps import GraphCompleter
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
@@ -36,12 +39,13 @@ from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.asked import asked_of
-from alldags.results.assemble import assemble, turned, working_tables
+from alldags.results.assemble import assemble, working_tables
 from alldags.results.clusters import Clusters, clusters_note
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
+from alldags.wording import option
 
 _MOST_THREADS = 1024
 _MOST_NAMED = 6
@@ -97,7 +101,7 @@ def fit(
         ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
         families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
         `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
-        lines through all, as under ``Prior.paper()``.
+        lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
         asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
@@ -162,23 +166,27 @@ def fit(
     if any(one.blocks for one in graphs):
         order_engine(made)
         block_prior(prior)
+    met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
+    completer = GraphCompleter(graphs, families, terms, tails)
+    table_rng = np.random.default_rng(table_seed)
+    tables = read_tables(table, names, variables, options, table_rng, n_jobs, progress, completer)
     parts = [part.forget(lots) for part in tables.parts]
     categories = categories_of(tables.levels)
-    check_categories(categories, graphs, made)
-    data = working_tables(parts, prior, coded_columns(variables, tables.levels), tables.levels)
+    met = {**met, **tables.asked, **open_categories(categories, graphs)}
+    meetings.check(met)
+    check_same_causes(categories, graphs)
+    columns = coded_columns(variables, tables.levels)
+    data = working_tables(parts, prior, columns, tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
-    several = ("imputed tables",) if len(parts) > 1 and policy != "impute" else ()
-    said = (*options.in_use, *several, *(("categories",) if categories else ()))
-    columns = coded_columns(variables, tables.levels)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", said, marked)
-    data[0], family_notes = with_families(data[0], families, opened, graphs, prior, made, tails)
-    data[0], term_notes = with_terms(data[0], terms, opened, graphs, prior, made)
-    family_notes = (*family_notes, *term_notes)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked)
+    copies = _copies(table, variables, tables, opened)
+    data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
+    data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
+    data = [with_terms(one, terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
@@ -187,7 +195,7 @@ def fit(
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, asked=asked), data[0], terms)
+    recipe = with_rows(replace(recipe, seen=seen, asked=asked), data, terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 
@@ -222,13 +230,30 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
 
 def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
     """Open a table again, its words as numbers; of several completed ones, the first."""
-    return table.sources[0] if isinstance(table, Imputed) else code_words(open_source(table, names), variables)[0]
+    if isinstance(table, Imputed):
+        return table.coded(variables)[0][0]
+    return code_words(open_source(table, names), variables)[0]
+
+
+def _copies(table: Any, variables: Sequence[str], tables: Tables, opened: Opened) -> list[Opened]:
+    """Return where the rows of each completed table can be read; of a table as it is, or by moments, its own."""
+    if isinstance(table, Imputed):
+        sources = table.coded(variables)[0]
+        return [replace(opened, source=partial(_itself, source)) for source in sources]
+    if not tables.copies:
+        return [opened] * len(tables.parts)
+    return [replace(opened, source=partial(_itself, one.source), marked=one.marked) for one in tables.copies]
+
+
+def _itself(source: Source) -> Source:
+    return source
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:
     """Return what to do about missing values, where there are two ways to say it."""
     if drop_missing and missing == "impute":
-        raise DataError("drop_missing=True and missing='impute' contradict each other; leave out one of them")
+        both = f"{option('drop_missing', True)} and {option('missing', 'impute')}"
+        raise DataError(f"{both} contradict each other; leave out one of them")
     return "drop" if drop_missing else missing
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
+
+from alldags.wording import in_python, on_command_line
 
 Severity: TypeAlias = Literal["changes the answer", "check", "for the record"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the worst first
@@ -17,12 +19,14 @@ class Note:
     Parameters
     ----------
     text
-        A clause without capital and full stop.
+        A clause without capital and full stop; options in it may be marked (`alldags.wording`).
     severity
         ``"changes the answer"``: without it the number, its spread or its meaning would be another one. ``"check"``: it
         asks for a look. ``"for the record"``: how the answer came about.
     about
         Variables: the note matters to effects that run through one of them; empty: to all.
+    marked
+        The text with the marks in it.
 
     Examples
     --------
@@ -37,6 +41,16 @@ class Note:
     text: str
     severity: Severity = "for the record"
     about: tuple[str, ...] = ()
+    marked: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "marked", self.text)
+        object.__setattr__(self, "text", in_python(self.text))
+
+    @property
+    def on_command_line(self) -> Note:
+        """The same note in the words of the command line."""
+        return Note(on_command_line(self.marked), self.severity, self.about)
 
     def __str__(self) -> str:
         return self.text

@@ -56,7 +56,7 @@ CASES = {
     "curves of a dose": lambda: fitted("continuous", terms="auto"),
     "given terms": lambda: fitted(terms=GIVEN),
     "lines as terms": lambda: fitted(terms={"y": LINES, "m": LINES}),
-    "curves before a yes/no outcome": lambda: fitted(outcome="yes", terms="auto"),
+    "curves before a yes/no outcome": lambda: fitted(outcome="yes", terms={"m": ad.Terms()}),
     "category": lambda: fitted(covariates=("z", "group"), families="normal"),
 }
 

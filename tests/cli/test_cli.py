@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import alldags as ad
 from alldags.data.files import read_table
 from alldags.demo import demo_text
+from alldags.show.json import effect_dict
 
 
 def run(*arguments, cwd=None, **environment):
@@ -358,15 +360,29 @@ def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, o
     expected = ad.fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
     done = run(*question, *words, "--json", cwd=rows_folder)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads(json.dumps(expected.effect("smoking", "risk").to_dict()))
+    summary = expected.effect("smoking", "risk").summary()
+    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
+    assert json.loads(done.stdout) == json.loads(json.dumps(effect_dict(summary)))
 
 
 def test_messages_name_options_and_not_keywords(rows_folder):
     question = ("effect", "holes.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     plain, both = (
         run(*question, cwd=rows_folder),
-        run(*question, "--missing", "impute", "--cluster", "clinic", cwd=rows_folder),
+        run(*question, "--missing", "drop", "--imputations", "3", cwd=rows_folder),
     )
     assert plain.returncode == both.returncode == 2
-    assert "drop them with --drop-missing, or fill them in: --missing impute" in plain.stderr
-    assert "--missing impute takes rows for independent, but --cluster says they are not" in both.stderr
+    assert "drop them with --drop-missing, or fill them in with --missing impute" in plain.stderr
+    assert "--imputations is for --missing impute" in both.stderr
+
+
+def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_line(tmp_path):
+    rows = [(["a", "b", "c", ""][i % 4], (i * 7) % 11, int((i * 7) % 11 > 3 + i % 5)) for i in range(120)]
+    lines = ["site,dose,dead", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "graph.txt").write_text("dose -> dead\nsite -> dead\n")
+    question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")
+    done = run(*question, "--missing", "impute", "--imputations", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the risk of dead" in " ".join(done.stdout.split())
+    assert "imputed 3 times" in " ".join(done.stdout.split())

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from alldags.command_words import with_options
+import alldags as ad
+from alldags.notes import Note
 from alldags.show.table import text_table
+from alldags.wording import either, option
+
+SOURCE = Path(ad.__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +45,67 @@ def run(folder, *arguments, **more):
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("mark", "python", "command"),
     [
-        ("leave out of families= if", "leave out of --family if"),
-        ("use families={'x': 'bernoulli', 'n': \"poisson\"}", "use --family x=bernoulli --family n=poisson"),
-        ("fit with families='normal' to ask for it", "fit with --family normal to ask for it"),
-        ("fit(..., terms='auto') looks", "--terms auto looks"),
-        ("use engine='auto', 'exact' or 'mcmc'; or", "use --engine auto, exact or mcmc; or"),
-        ("missing='impute' assumes less", "--missing impute assumes less"),
-        ("weight_kind='sampling'", "--weight-kind sampling"),
-        ("but cluster= says", "but --cluster says"),
-        ("posterior.edge_probabilities() has", "alldags edges has"),
-        ("ask posterior.checks()", "ask --checks"),
-        ("name two, contrast('none', 'high'), or contrasts()", "name two, --contrast 'none:high', or --json"),
-        ("effect.sensitivity() says", "--sensitivity says"),
-        ("with Prior(slab_variance=2.0) it", "with --slab-variance 2.0 it"),
-        ("say so: graph.instrument('z', treatment='x')", "leave its other edges out of the graph"),
+        (option("families"), "families=", "--family"),
+        (option("families", "normal"), "families='normal'", "--family normal"),
+        (option("families", {"x": "student"}), "families={'x': 'student'}", "--family x=student"),
+        (option("engine", "auto", "exact", "mcmc"), "engine='auto', 'exact' or 'mcmc'", "--engine auto, exact or mcmc"),
+        (option("weight_kind", "sampling"), "weight_kind='sampling'", "--weight-kind sampling"),
+        (option("drop_missing", True), "drop_missing=True", "--drop-missing"),
+        (option("slab_variance", 1.0), "slab_variance=1.0", "--slab-variance 1.0"),
+        (either("graph.uncalibrated()", "calibrate = false"), "graph.uncalibrated()", "calibrate = false"),
     ],
 )
-def test_python_becomes_options(said, shown):
-    assert with_options(said) == shown
+def test_each_front_has_its_words(mark, python, command):
+    message = f"use {mark}, or leave {mark} out"
+    for said in (ad.AlldagsError(message), Note(message)):
+        assert str(said) == f"use {python}, or leave {python} out"
+    assert ad.AlldagsError(message).on_command_line == f"use {command}, or leave {command} out"
+    assert str(Note(message).on_command_line) == f"use {command}, or leave {command} out"
+
+
+def test_marks_in_the_names_of_columns_do_no_harm():
+    for name in ("a\x01b", "\x03", "\x02\x01", "\x01\x02\x03"):
+        error = ad.AlldagsError(f"{name!r} and {name} with {option('cluster')}")
+        assert str(error).endswith("cluster=")
+        assert error.on_command_line.endswith("--cluster")
+
+
+OPTIONS = ("auxiliary", "cluster", "drop_missing", "engine", "families", "imputations", "interventions", "missing")
+OPTIONS += ("randomized", "terms", "weight_kind", "weights")
+NOT_MARKED = re.compile(rf"(?<![\w.])({'|'.join(OPTIONS)})=(?!=)")
+CODE = ("app/answer.py", "results/report.py", "experiments/command.py")  # what they write is Python
+
+
+def messages(path):
+    """Strings that are no docstrings, nor the words of one front."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "either"):
+            continue
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Constant) and isinstance(child.value, str):
+                yield child.value
+
+
+def test_options_in_messages_are_marked():
+    """A message that spells an option as Python does would be Python on the command line, too."""
+    paths = [path for path in SOURCE.rglob("*.py") if not path.as_posix().endswith(CODE)]
+    assert [(path.name, text) for path in paths for text in messages(path) if NOT_MARKED.search(text)] == []
+
+
+def test_a_refusal_names_options(folder):
+    done = run(folder, *ASKED, "--missing", "impute")
+    assert done.returncode == 2
+    assert "--missing impute and the category 'site' do not go together" in done.stderr
+    assert "use --missing drop" in done.stderr
+    rows = (folder / "t.csv").read_text(encoding="utf-8").splitlines()
+    yes_no = [f"{rows[0]},z", *(f"{line},{i % 2}" for i, line in enumerate(rows[1:]))]
+    (folder / "z.csv").write_text("\n".join(yes_no), encoding="utf-8")
+    (folder / "z.toml").write_text('tiers = [["x"], ["z"]]\n', encoding="utf-8")
+    asked = ["effect", "z.csv", "--graph", "z.toml", "--treatment", "x", "--outcome", "z", "--engine", "vb"]
+    assert "use --family normal" in run(folder, *asked).stderr
+    assert run(folder, *asked, "--family", "normal").returncode == 0
 
 
 def test_an_answer_is_not_lost_with_a_part_beside_it(folder):
@@ -91,7 +139,10 @@ def test_two_levels_are_named_on_the_command_line(folder):
 
 @pytest.mark.parametrize(
     ("contrast", "message"),
-    [("a", "two values joined by a colon, such as none:high or 0:10, got 'a'"), ("a:d", "has the levels 'a', 'b', 'c'")],
+    [
+        ("a", "two values joined by a colon, such as none:high or 0:10, got 'a'"),
+        ("a:d", "has the levels 'a', 'b', 'c'"),
+    ],
 )
 def test_a_contrast_that_is_none_is_refused(folder, contrast, message):
     done = run(folder, *ARMS, "--contrast", contrast)

@@ -237,7 +237,7 @@ def test_refuses_what_takes_more_than_a_minute_and_says_the_time(rng):
         Exact()(nine_settings(small), rng)
     assert Exact()(small, rng).problem is small  # half of 2^30 sets; nothing is computed before it is asked for
     huge = random_kind(rng, "known", 45)
-    with pytest.raises(ad.AlldagsError, match=r"about 12\.2 days; use engine='auto' or engine='mcmc'"):
+    with pytest.raises(ad.AlldagsError, match=r"about 12\.2 days; use engine='auto' or 'mcmc'"):
         Exact()(huge, rng)
 
 

@@ -85,7 +85,7 @@ def test_two_causes_of_the_treatment_are_refused():
 
 
 def test_engines_that_do_not_average_are_refused():
-    with pytest.raises(ad.AlldagsError, match="engine='k2' takes one graph"):
+    with pytest.raises(ad.AlldagsError, match="sensitivity to a hidden cause and engine='k2' do not go together"):
         asked(GRAPH.with_hidden("smoking", "risk", 0.3), engine="k2").mean  # noqa: B018
 
 

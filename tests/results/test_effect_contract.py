@@ -95,6 +95,12 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "imputed, hidden cause": lambda: fitted(
         table(income="gaps"), graph().with_hidden("treat", "outcome", 0.3), missing="impute", imputations=3
     ),
+    "imputed, yes/no outcome": lambda: fitted(
+        table(outcome="ill", income="gaps"), families="auto", missing="impute", imputations=3
+    ),
+    "imputed, curved outcome": lambda: fitted(
+        table(income="gaps"), DIRECT, terms={"outcome": TERMS}, missing="impute", imputations=2
+    ),
     "experiments": lambda: fitted(interventions="set"),
     "experiments, hidden cause": lambda: fitted(
         interventions="set", where=graph().with_hidden("treat", "outcome", 0.3)

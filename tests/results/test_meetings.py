@@ -209,7 +209,7 @@ def test_sampled_graphs_are_weighed_like_enumerated_ones():
 def test_families_inside_a_block_are_refused(family):
     data = table() | {"y": (table()["y"] > 0).astype(float)} if family == "bernoulli" else table()
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["x", "y"]], probability=0.5, within=0.5)
-    with pytest.raises(ad.AlldagsError, match="open directions and"):
+    with pytest.raises(ad.AlldagsError, match="and open directions of"):
         ad.fit(data, graph, families={"y": family}, rng=0)
 
 

@@ -254,7 +254,7 @@ def test_mistakes_are_named(table, given, words):
 
 
 def test_moments_have_no_rows_to_look_at(table):
-    with pytest.raises(DataError, match="Moments hold no rows"):
+    with pytest.raises(DataError, match="moments, which hold no rows, and interventions="):
         ad.fit(cut(table), DO_GRAPH, interventions={"x": [0]})
 
 

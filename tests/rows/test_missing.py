@@ -238,7 +238,7 @@ def test_dropping_says_how_many_rows_and_for_which_columns(holes):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, r"missing values in columns .* drop them with drop_missing=True, or let fit fill them in"),
+        ({}, r"missing values in columns .* drop them with drop_missing=True, or fill them in with"),
         ({"missing": "mice"}, r"missing must be one of \('raise', 'drop', 'impute'\), got 'mice'"),
         ({"missing": "impute", "imputations": 1}, "imputations must be a whole number of at least 2, got 1"),
         ({"missing": "impute", "auxiliary": "z"}, r"write auxiliary=\['z'\]"),
@@ -261,7 +261,7 @@ def test_infinite_values_are_not_imputed(holes):
 
 def test_moments_cannot_be_imputed(rng):
     moments = ad.Moments.from_table(rng.normal(size=(20, 6)), names=NAMES)
-    with pytest.raises(DataError, match=r"missing='impute' needs rows, and Moments hold none; .*ad.Imputed"):
+    with pytest.raises(DataError, match="moments, which hold no rows, and missing='impute'"):
         ad.fit(moments, GRAPH, missing="impute")
 
 
@@ -285,7 +285,9 @@ def test_completed_tables_must_be_complete(rng, holes):
     frames = [pd.DataFrame(table, columns=NAMES) for table in (full, holes)]
     with pytest.raises(DataError, match="missing values in columns"):
         ad.fit(ad.Imputed(frames), GRAPH)
-    with pytest.raises(DataError, match=r"ad\.Imputed tables are complete; leave out missing='drop'"):
+    with pytest.raises(
+        DataError, match=r"ad\.Imputed tables and missing='drop' .* nothing is missing in them; leave out"
+    ):
         ad.fit(ad.Imputed(frames), GRAPH, missing="drop")
     moments = [ad.Moments.from_table(frame) for frame in frames[:1] * 2]
     found = ad.fit(ad.Imputed(moments), GRAPH).effect("x", "y")

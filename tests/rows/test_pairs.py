@@ -108,11 +108,8 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
-    frozenset({"impute", "interventions"}): "with interventions= rows come from several",
-    frozenset({"impute", "cluster"}): "takes rows for independent, but cluster= says they are not",
-    frozenset({"impute", "sampling"}): "knows nothing of weight_kind='sampling'",
-    frozenset({"impute", "imputed"}): "tables are complete; leave out missing='impute'",
-    frozenset({"drop", "imputed"}): "tables are complete; leave out missing='drop'",
+    frozenset({"impute", "imputed"}): "nothing is missing in them",
+    frozenset({"drop", "imputed"}): "nothing is missing in them",
 }
 SAME = {frozenset({"drop", "impute"}), frozenset({"frequency", "sampling"})}  # two values of one keyword
 SAMPLED = {"mcmc"}  # rounding may turn a sampler elsewhere

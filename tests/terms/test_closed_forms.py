@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import betaln
 
 import alldags as ad
 from alldags.answers.comparison import Comparison
@@ -39,7 +38,7 @@ def design_y(x, m, t):
 
 
 def all_sets(design, child):
-    """Weights and coefficients of all sets of terms: fixed slab, noise integrated out, every size equally probable."""
+    """Weights and coefficients of all sets of terms: fixed slab, noise integrated out, every set equally probable."""
     scale, unit = design.std(axis=0), child.std()
     z, v = (design - design.mean(axis=0)) / scale, (child - child.mean()) / unit
     n, k = z.shape
@@ -50,8 +49,7 @@ def all_sets(design, child):
         shift = z[:, s].T @ v
         mean = np.linalg.solve(precision, shift)
         rate = (v @ v - shift @ mean) / 2
-        size = betaln(1 + len(s), 1 + k - len(s)) - betaln(1, 1)
-        logs.append(size - 0.5 * np.linalg.slogdet(precision)[1] - (n - 1) / 2 * np.log(rate))
+        logs.append(-0.5 * np.linalg.slogdet(precision)[1] - (n - 1) / 2 * np.log(rate))
         theta = np.zeros(k)
         theta[s] = mean * unit / scale[s]
         coefficients.append(theta)
@@ -135,7 +133,7 @@ def test_separate_arms_are_lins_estimator():
 
 def test_noise_ratio_is_averaged():
     effect = ad.fit(arms_table(2000), arms_graph(), terms={"y": LINES}, families="normal", rng=0).effect("t", "y")
-    fit = effect.workings.models.items[0].node("y").found.fits[0]
+    fit = effect.workings.models.items[0].node("y").found.parts[0].fit
     ratio = fit.draw(2000, np.random.default_rng(0)).ratio
     assert np.median(ratio) == pytest.approx(4.0, rel=0.15)
     assert ratio.std() == pytest.approx(4.0 * np.sqrt(2 / 1000 + 2 / 1000), rel=0.3)
@@ -183,7 +181,7 @@ def test_no_effect_against_the_bayes_factor_of_one_regression():
         gap = y[arm == 1].mean() - y[arm == 0].mean()
         c = 2 / 100
         without = -(n - 1) / 2 * np.log(rest + gap**2 / c)
-        with_ = -0.5 * np.log(n + 1) - (n - 1) / 2 * np.log(rest + gap**2 / (c * (n + 1)))
+        with_ = -0.5 * np.log(n + 1) - (n - 1) / 2 * np.log(rest + gap**2 / (c * (n + 1)))  # a slab of variance 1
         odds = 0.7 / 0.3 * np.exp(without - with_)
         assert found.probability_no_path == pytest.approx(odds / (1 + odds), abs=0.04)
 
@@ -211,7 +209,8 @@ def test_a_treatment_without_covariates():
     arm = np.repeat([0.0, 1.0], [80, 120])
     y = 0.7 * arm + rng.standard_normal(200) * (1 + arm)
     graph = ad.CandidateGraph.from_edges({("t", "y"): 1.0})
-    effect = ad.fit({"t": arm, "y": y}, graph, terms="auto", rng=0).effect("t", "y")
+    prior = ad.Prior(slab_variance=1e8)
+    effect = ad.fit({"t": arm, "y": y}, graph, prior=prior, terms="auto", rng=0).effect("t", "y")
     low, high = y[arm == 0], y[arm == 1]
-    assert effect.mean == pytest.approx(high.mean() - low.mean(), rel=1e-9)
+    assert effect.mean == pytest.approx(high.mean() - low.mean(), rel=1e-3)
     assert effect.sd == pytest.approx(np.sqrt(low.var(ddof=1) / 80 + high.var(ddof=1) / 120), rel=0.08)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import alldags as ad
 from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.base import RowValues, matrix_of
 from alldags.columns.bends import Bend
 from alldags.columns.learned import Along, Direction
 from alldags.columns.line import Line
 from alldags.columns.products import Clipped, Given, Times
-from alldags.columns.rows import Rows
+from alldags.columns.rows import Parts, Rows
 from alldags.data.batches import RowTable
 from alldags.data.source import open_source
 from alldags.engines.curves.learn import index_coefficients, logistic_coefficients, sparse_coefficients
 from alldags.engines.curves.make import base_columns
 from alldags.engines.curves.moments import arm_moments
+from alldags.engines.curves.spec import CurvedSpec
 from alldags.graph.terms import Terms, parse_term
+from alldags.nodes.rows import CountedRows
 
 
 def batch(n=300, seed=0):
@@ -54,12 +57,12 @@ def test_moments_of_arms_add_up():
     rows = batch()
     columns = (Line("a"), Bend("b", 0.0))
     levels = np.array([0.0, 1.0])
-    whole = arm_moments(columns, "y", "t", levels, [rows])
+    whole = arm_moments(columns, "y", "t", levels, [(rows, None)])
     cut = [
         RowValues({name: column[part] for name, column in rows.values.items()})
         for part in (slice(0, 7), slice(7, None))
     ]
-    parts = arm_moments(columns, "y", "t", levels, cut)
+    parts = arm_moments(columns, "y", "t", levels, [(part, None) for part in cut])
     assert np.allclose(whole.scatter, parts.scatter)
     assert np.allclose(whole.mean, parts.mean)
     matrix = np.column_stack([matrix_of(columns, rows), rows.values["y"]])
@@ -71,7 +74,7 @@ def test_moments_of_arms_add_up():
 
 def test_copies_and_constants_are_left_out():
     rows = RowValues({"a": np.arange(6.0), "c": np.ones(6), "d": -2 * np.arange(6.0), "y": np.arange(6.0) ** 2})
-    moments = arm_moments((Line("a"), Line("c"), Line("d")), "y", None, np.array([]), [rows])
+    moments = arm_moments((Line("a"), Line("c"), Line("d")), "y", None, np.array([]), [(rows, None)])
     assert moments.distinct().tolist() == [0]
 
 
@@ -102,20 +105,35 @@ def test_cross_fitting_keeps_noise_from_looking_like_signal():
     values = {name: rng.standard_normal(n) for name in names} | {"t": rng.integers(0, 2, n).astype(float)}
     values["y"] = rng.standard_normal(n)
     rows = RowValues(values, rng.integers(5, size=n))
-    columns = base_columns(Terms(curves=0, products=0), names, "y", "t", names, rows)
+    counted = CountedRows("y", Rows(RowTable(open_source(values).numbers(list(values)))))
+    terms = Terms(curves=0, products=0)
+    spec = CurvedSpec("y", terms, dict.fromkeys(names, 0.5), "t", frozenset(), counted, ad.Prior())
+    columns = base_columns(spec, names, "t", names, rows)
     squares = [column for column in columns if column.name.endswith("^2")]
     line = np.abs([np.corrcoef(column.direction.score(rows)[0], values["y"])[0, 1] for column in squares])
     assert (line < 0.2).all()
 
 
-def test_rows_are_the_same_on_every_pass():
-    data = {"a": np.arange(20_000.0), "y": np.arange(20_000.0)}
-    rows = Rows(RowTable(open_source(data).numbers(["a", "y"])), (3,))
-    first, second = rows.batches(), rows.batches()
-    assert sum(part.count for part in first) == 20_000
-    assert all(np.array_equal(one.fold, other.fold) for one, other in zip(first, second, strict=True))
-    thinned = rows.batches(every=7)
-    assert np.array_equal(np.concatenate([part.values["a"] for part in thinned]), np.arange(0.0, 20_000.0, 7))
+def test_parts_of_the_data_follow_what_is_in_a_row():
+    """Neither order, nor units, nor names, nor the order of columns moves a row to another part."""
+    rng = np.random.default_rng(0)
+    values = {"a": rng.standard_normal(5000), "y": rng.exponential(size=5000)}
+
+    def parts(values):
+        return Parts({k: v.mean() for k, v in values.items()}, {k: v.std() for k, v in values.items()}).of(values)
+
+    found = parts(values)
+    assert np.bincount(found).min() > 900
+    order = rng.permutation(5000)
+    assert np.array_equal(parts({name: column[order] for name, column in values.items()}), found[order])
+    other = {"outcome": 1000.0 * values["y"] - 7e5, "b": 1e6 + values["a"]}
+    assert (parts(other) == found).mean() > 0.999
+
+
+def test_many_rows_are_looked_at_in_part():
+    data = {"a": np.arange(50_000.0), "y": np.arange(50_000.0)}
+    rows = CountedRows("y", Rows(RowTable(open_source(data).numbers(["a", "y"]))))
+    assert np.array_equal(rows.sample().values["a"], np.arange(0.0, 50_000.0, 3))
 
 
 def test_worth_of_curves():
@@ -125,13 +143,13 @@ def test_worth_of_curves():
     data["straight"] = data["a"] + data["t"] + rng.standard_normal(n)
     data["bent"] = data["a"] ** 2 + rng.standard_normal(n)
     data["varying"] = data["t"] * data["b"] + rng.standard_normal(n)
-    rows = Rows(RowTable(open_source(data).numbers(list(data))), (0,))
+    rows = Rows(RowTable(open_source(data).numbers(list(data))))
     causes = ("a", "b", "t")
-    assert worth_of_curves(rows, "straight", causes, "t").nats < 5
-    bent = worth_of_curves(rows, "bent", causes, "t")
+    assert worth_of_curves(CountedRows("straight", rows), causes, "t").nats < 5
+    bent = worth_of_curves(CountedRows("bent", rows), causes, "t")
     assert bent.nats > 50
     assert bent.columns[0].startswith("a above")
-    assert worth_of_curves(rows, "varying", causes, "t").columns[0] == "t x b"
+    assert worth_of_curves(CountedRows("varying", rows), causes, "t").columns[0] == "t x b"
 
 
 def test_curves_are_not_charged_with_rounding():
@@ -139,8 +157,8 @@ def test_curves_are_not_charged_with_rounding():
     data = {"a": rng.standard_normal(300), "b": rng.standard_normal(300)}
     data["sum"] = 2.0 * data["a"] - data["b"] + 3.0
     data["product"] = data["a"] * data["b"]  # a column of `worth` but for the means
-    rows = Rows(RowTable(open_source(data).numbers(list(data))), (0,))
-    assert worth_of_curves(rows, "sum", ("a", "b"), "a") == Worth(0.0, exact=True)
-    found = worth_of_curves(rows, "product", ("a", "b"), "a")
+    rows = Rows(RowTable(open_source(data).numbers(list(data))))
+    assert worth_of_curves(CountedRows("sum", rows), ("a", "b"), "a") == Worth(0.0, exact=True)
+    found = worth_of_curves(CountedRows("product", rows), ("a", "b"), "a")
     assert found.columns[0] == "a x b"
     assert not found.exact

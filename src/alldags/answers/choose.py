@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from alldags import meetings
 from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
@@ -100,14 +101,14 @@ def choose(
         target = _closed_target(workings, question)
         per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))
         return ClosedAnswer(question, totals, unit_of(workings, question), per_unit, workings.seed, target)
-    table = workings.data.table
-    assert table is not None
     bends = any(_bends(total) for total in totals.items)
-    inner = bends and all(_only_outcome_bends(total) for total in totals.items)
+    inner = bends and all(_is_inner(total) for total in totals.items)
     inner = inner and not is_category(workings.data, question)
     reached = {name for total in totals.items for name in total.span.reached}
     rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
-    target = Target.of(question, table, reached, rows, workings.stream())
+    tables = dict.fromkeys(total.model.data.table for total in totals.items)
+    each = [Target.of(question, table, reached, rows, workings.stream()) for table in tables if table is not None]
+    target = replace(each[0], copies=tuple(each) if len(each) > 1 else ())
     if inner:
         return InnerAnswer(question, totals, target, workings.seed)
     return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
@@ -131,8 +132,10 @@ def _bends(total: TotalEffect) -> bool:
     return any(total.model.bends(name) for name in total.span.reached)
 
 
-def _only_outcome_bends(total: TotalEffect) -> bool:
-    return len(total.span.reached) == 1 and total.model.bends(total.span.reached[0])
+def _is_inner(total: TotalEffect) -> bool:
+    """Tell whether only the outcome bends, and has normal noise."""
+    reached = total.span.reached
+    return len(reached) == 1 and total.model.bends(reached[0]) and total.model.data.model(reached[0]).family is None
 
 
 def _closed_target(workings: Workings, question: Question) -> Target | None:
@@ -145,13 +148,10 @@ def _closed_target(workings: Workings, question: Question) -> Target | None:
 
 def _rows(workings: Workings) -> RowTable:
     """Return the rows of all variables, or say that there are none to choose from, or that they do not count alike."""
-    opened, others = workings.table, "use over='sample' or over='population'"
-    found = workings.data.table
+    opened, found = workings.table, workings.data.table
     if found is None and opened is not None:
         found = opened.rows(workings.data.pooled.names)
-    if found is None:
-        raise AlldagsError(f"over= chooses among rows, and there are only moments of them here; {others}")
-    said = [] if opened is None else [name for name in opened.options if name in ("weights=", "interventions=")]
-    if said:
-        raise AlldagsError(f"over= with chosen rows and {said[0]} do not go together yet; {others}")
+    asked = () if opened is None else opened.asked
+    meetings.check(dict.fromkeys(("chosen rows", *asked, *(("moments",) if found is None else ())), ()))
+    assert found is not None
     return found

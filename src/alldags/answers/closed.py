@@ -18,9 +18,11 @@ from alldags.models.mixture import Mixture
 from alldags.models.workings import fresh_stream
 from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 STRAIGHT_ONLY = (
-    "sensitivity to a hidden cause is about straight lines; fit with families='normal' and without terms to ask for it"
+    f"sensitivity to a hidden cause is about straight lines; fit with {option('families', 'normal')} and without terms "
+    "to ask for it"
 )
 HIDDEN_LEVELS = (
     "what a hidden cause of a category would do is not known yet; keep the rows of two levels alone to ask for it: two "
@@ -60,7 +62,9 @@ class ClosedAnswer:
     @property
     def lacks(self) -> Mapping[str, str]:
         """Nothing that rows differ in."""
-        same = "this effect is the same straight line for all rows; fit with terms='auto' to look for others"
+        same = (
+            f"this effect is the same straight line for all rows; fit with {option('terms', 'auto')} to look for others"
+        )
         found = {"modifiers": same, "structures": same, "plot_rows": same}
         if is_category(self._data, self.question):
             found["standardized"] = "a change of levels has no standard deviations; use the effect itself"

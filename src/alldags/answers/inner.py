@@ -6,8 +6,8 @@ coefficients, and the average effect the mean change times these: its mean is ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -46,28 +46,27 @@ class Change:
     target: Target
     unit: float
 
-    @property
-    def unlinked(self) -> Change:
-        """The same with the regression as it is without link."""
-        return replace(self, node=self.node.without_link())
-
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean (k,) and covariance over rows (k, k) of the change of the columns."""
         found = self.node.found
-        if found.arms is not None and self.target.chosen is None:
+        all_seen = self.question.outcome not in self.target.table.marks.unseen
+        if found.arms is not None and self.target.chosen is None and all_seen:
             return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
-        change = np.concatenate([self.of(rows) for rows in self.rows()])
-        centered = change - change.mean(axis=0)
-        return change.mean(axis=0), centered.T @ centered / len(change)
+        parts = [(self.of(rows), self.target.weight(rows.values)) for rows in self.rows()]
+        change, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
+        mean = weight @ change
+        centered = change - mean
+        return mean, (centered * weight[:, None]).T @ centered
 
     def _between_arms(self, pooled: tuple[FloatArray, FloatArray], rows: float) -> tuple[FloatArray, FloatArray]:
         """Return the same from moments of the base columns: only the arm, and columns under treatment, change."""
         mean, scatter = pooled
-        sign, k = self._sign, len(self.node.found.base)
-        spread = np.zeros((2 * k + 1, 2 * k + 1))
-        spread[k + 1 :, k + 1 :] = scatter[:-1, :-1] / rows
-        return np.r_[sign, np.zeros(k), sign * mean[:-1]], spread
+        sign, base = self._sign, self.node.found.base
+        k = len(base)
+        spread = np.zeros((2 * k - 1, 2 * k - 1))
+        spread[k:, k:] = scatter[1:-1, 1:-1] / rows
+        return np.r_[sign / base.scale[0], np.zeros(k - 1), sign * mean[1:-1]], spread
 
     @property
     def _sign(self) -> float:
@@ -88,7 +87,7 @@ class Change:
     def rows(self) -> Iterator[RowValues]:
         """Yield the rows asked about."""
         start, chosen = 0, self.target.chosen
-        for rows in self.node.found.spec.rows.batches():
+        for rows in self.node.found.spec.rows.rows.batches():
             stop = start + rows.count
             kept = rows if chosen is None else rows.taken(chosen[start:stop])
             start = stop
@@ -157,10 +156,17 @@ class Change:
         parts = []
         for rows in self.rows():
             change = columns.of(rows.put({name: np.full(rows.count, x)})) - columns.of(rows)
-            parts.append(np.column_stack([rows.values[self.question.outcome], change]))
-        both = np.concatenate(parts)
-        mean = both.mean(axis=0)
-        return float(mean[0]), mean[1:], np.cov(both, rowvar=False, bias=True)
+            both = np.column_stack([rows.values[self.question.outcome], change])
+            parts.append((both, self.target.weight(rows.values)))
+        moved, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
+        mean = weight @ moved
+        return float(mean[0]), mean[1:], ((moved - mean) * weight[:, None]).T @ (moved - mean)
+
+
+def _shares(parts: Sequence[tuple[FloatArray, FloatArray | None]]) -> FloatArray:
+    """Return how much each row counts, shape (rows,); they add up to one."""
+    found = np.concatenate([np.ones(len(values)) if weight is None else weight for values, weight in parts])
+    return np.asarray(found / found.sum())
 
 
 class InnerAnswer:
@@ -203,7 +209,12 @@ class InnerAnswer:
     def structure_variance(self) -> float:
         """Variance of the mean given graph, structure and columns present."""
         second = self.changes.average(lambda change: change.structure_variance + change.mean**2)
-        return max(second - self.mean**2, 0.0)
+        return max(second - self.mean**2 - self.missing_sd**2, 0.0)
+
+    @cached_property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table; 0 for a single one."""
+        return float(self.changes.averages(lambda change: change.mean).std())
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the average effect, shape (size,)."""
@@ -267,4 +278,5 @@ class InnerAnswer:
 def _change(total: TotalEffect, question: Question, target: Target) -> Change:
     node = total.model.node(question.outcome)
     assert isinstance(node, CurvedPosterior)
-    return Change(node, question, target, total.model.data.scale_of(question.outcome))
+    own = target.in_table(total.model.data.table)
+    return Change(node, question, own, total.model.data.scale_of(question.outcome))

@@ -19,6 +19,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
+from alldags.wording import either
 
 _OPEN = frozenset(
     {
@@ -104,9 +105,10 @@ class OpenAnswer:
     def reason(self) -> str:
         """Why there is no answer."""
         first, last = self.words[0], self.words[-1]
+        two = either(f"contrast({first!r}, {last!r})", f"--contrast '{first}:{last}'")
         return (
             f"the treatment {self.question.treatment!r} is a category with {len(self.words)} levels, which no single "
-            f"number moves: name two of them, contrast({first!r}, {last!r}), or ask for all pairs, contrasts()"
+            f"number moves: name two of them, {two}, or ask for all pairs, {either('contrasts()', '--json')}"
         )
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -146,18 +145,17 @@ class Response:
         start, chosen = 0, self.target.chosen
         for rows in Rows(self.target.table).batches():
             stop = start + rows.count
-            kept = slice(None) if chosen is None else chosen[start:stop]
-            folds = {name: fold[start:stop][kept] for name, fold in self._folds.items()}
             part = rows if chosen is None else rows.taken(chosen[start:stop])
             start = stop
             if part.count:
-                yield self.pushed_rows(part, stop, self.target.weight(part.values), folds)
+                yield self.pushed_rows(part, stop, self.target.weight(part.values), self._folds(part))
 
-    @cached_property
-    def _folds(self) -> dict[str, IntArray]:
-        """For each node with learned columns, the part of the data that each row belongs to."""
+    def _folds(self, rows: RowValues) -> dict[str, IntArray]:
+        """Return, for each node with learned columns, the part of the data that each of some rows belongs to."""
         nodes = {name: self.model.node(name) for name in self.span.reached}
-        return {name: node.found.spec.rows.folds() for name, node in nodes.items() if isinstance(node, CurvedPosterior)}
+        curved = {name: node.found.spec.rows.rows for name, node in nodes.items() if isinstance(node, CurvedPosterior)}
+        found = {name: own.fold(rows.values) for name, own in curved.items()}
+        return {name: fold for name, fold in found.items() if fold is not None}
 
     def pushed_rows(
         self,

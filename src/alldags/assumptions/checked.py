@@ -37,7 +37,7 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
     table, what = posterior.workings.table, "residuals, outlying rows and the propensity"
     if table is None:
         return None, f"{what}: the rows were not kept"
-    if "interventions=" in table.options:
+    if "experiments" in table.asked:
         return None, f"{what}: in rows of experiments variables were set, which these checks do not know"
     source = table.source()
     if isinstance(source, MomentsSource):
@@ -49,12 +49,12 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
 
 def said_of_rows(posterior: ExaminedPosterior) -> Iterator[str]:
     """Say what the checks do not know of the rows."""
-    options = () if posterior.workings.table is None else posterior.workings.table.options
-    if "weights=" in options:
+    asked = set(() if posterior.workings.table is None else posterior.workings.table.asked)
+    if asked & {"frequency weights", "sampling weights"}:
         yield "weights of the rows: every row counts once"
-    if "cluster=" in options:
+    if "clusters" in asked:
         yield "clusters: rows are taken for independent, so that p-values are too small"
-    if "missing='impute'" in options or "imputed tables" in options:
+    if asked & {"imputation", "completed tables"}:
         yield "rows with missing values: checks of rows look at complete ones"
 
 

@@ -90,16 +90,9 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
                 "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
                 item.p_value, item.share >= LARGE_SHARE,
                 f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
-                f"({_p(item.p_value)}); {_remedy(child, checked)}",
+                f"({_p(item.p_value)}); transform it, add a column for the curve, or fit with terms",
             )  # fmt: skip
         yield from _noise_lines(child, found, child in checked.data.heavy)
-
-
-def _remedy(child: str, checked: Checked) -> str:
-    """Say what to do about a curve: terms are for normal outcomes only."""
-    if child in checked.data.families:
-        return "transform it, or add a column for the curve"
-    return f"transform it, add a column for the curve, or fit with terms={{{child!r}: ad.Terms()}}"
 
 
 def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLine]:
@@ -124,8 +117,8 @@ def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLin
             found.outlier_p, True,
             f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
             f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
-            "the largest of all rows): look whether it is right, and whether the answer is the same with "
-            f"families={{{child!r}: 'student'}}, under which rows far out count less",
+            "the largest of all rows): look whether it is right, and whether the answer is the same with the family "
+            f"'student' for {child}, under which rows far out count less",
         )  # fmt: skip
 
 

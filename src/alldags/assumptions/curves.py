@@ -10,10 +10,13 @@ from alldags.assumptions.worth import Worth, worth_of_curves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.record import MomentsSource
+from alldags.nodes.rows import CountedRows
 from alldags.notes import Note
+from alldags.wording import option
 
 LEAST_NATS = 10.0
-_HARMLESS = frozenset({"missing='impute'", "imputed tables", "categories"})  # complete rows show curves as well
+_HARMLESS = frozenset({"dropped rows", "imputation", "completed tables", "categories"})
+# complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 
 
@@ -33,7 +36,7 @@ def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
         first = f", with 0/1 columns for the levels of {categories}" if categories else ""
         yield Note(
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
-            f"curves in {child}, first {worth.columns[0]}; see fit(..., terms='auto'){first}",
+            f"curves in {child}, first {worth.columns[0]}; see {option('terms', 'auto')}{first}",
             "changes the answer",
         )
 
@@ -42,10 +45,10 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     """Return what each regression on the way gains from curves; nothing if rows are not at hand or not plain."""
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
-    not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
+    not_plain = data.was_set or not posterior.workings.models.items[0].prior.intercept
     if (
         table is None
-        or not set(table.options) <= _HARMLESS
+        or not set(table.asked) <= _HARMLESS
         or not_plain
         or len(posterior.graphs) > 1
         or effect.clusters is not None
@@ -62,7 +65,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     if rows.columns.rows * len(names) > _MOST_VALUES:
         return {}
     return {
-        child: worth_of_curves(Rows(rows), child, _columns(effect, graph.parents(child)), effect.treatment)
+        child: worth_of_curves(CountedRows(child, Rows(rows)), _columns(effect, graph.parents(child)), effect.treatment)
         for child in sorted(children)
         if graph.parents(child)
     }

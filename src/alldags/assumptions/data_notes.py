@@ -19,6 +19,7 @@ from alldags.notes import Note
 from alldags.show.numbers import number
 from alldags.text import some
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
@@ -216,7 +217,7 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     if values == (0.0, 1.0):
         yield Note(
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
-            "differences of probability, and may leave 0 to 1; families='auto' uses risks where it can",
+            f"differences of probability, and may leave 0 to 1; without {option('families', 'normal')} they are risks",
             "changes the answer",
         )
     elif values is not None:

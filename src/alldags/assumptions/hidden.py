@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect
-from alldags.errors import AlldagsError, EngineError, did_you_mean
+from alldags.errors import AlldagsError, did_you_mean
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -21,10 +21,7 @@ def checked_share(name: str, value: object) -> float:
 def check_order(effect: ExaminedEffect) -> None:
     """Refuse variables whose order is open on the way from treatment to outcome."""
     if loose := open_orders(effect):
-        raise AlldagsError(
-            f"sensitivity needs to know what comes before what between {effect.treatment!r} and {effect.outcome!r}; "
-            f"the order of {', '.join(map(repr, loose))} is open: give each edge one direction"
-        )
+        meetings.check({"sensitivity": (), "open directions": loose})
 
 
 def open_orders(effect: ExaminedEffect) -> tuple[str, ...]:
@@ -46,7 +43,7 @@ def heavy_on_the_way(effect: ExaminedEffect) -> tuple[str, ...]:
 def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
     """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
     for name in hits:
-        if name in effect.posterior.workings.data.own:
+        if name in effect.posterior.workings.data.was_set:
             raise AlldagsError(
                 f"the regression of {name!r} leaves out rows in which it was set from outside, and nothing hidden acts "
                 "on it there; sensitivity to a cause of it is not supported: ask with the other rows alone"
@@ -54,18 +51,13 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 
 def check_engine(effect: ExaminedEffect) -> None:
-    """Refuse engines that take as known what has to be drawn."""
+    """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
+    asked: dict[str, tuple[str, ...]] = {"sensitivity": ()}
     if heavy := heavy_on_the_way(effect):
-        raise AlldagsError(
-            f"sensitivity to a hidden cause is about normal noise, and that of {heavy[0]!r} has heavy tails; fit with "
-            "normal noise to ask for it"
-        )
-    name = effect.posterior.engine
-    if name in WITHOUT_AVERAGE:
-        raise EngineError(
-            f"engine={name!r} takes one graph, or one value of the noise, as known, which sensitivity needs draws of; "
-            "use engine='auto'"
-        )
+        asked["student"] = heavy
+    if effect.posterior.engine in WITHOUT_AVERAGE:
+        asked["one graph known"] = (effect.posterior.engine,)
+    meetings.check(asked)
 
 
 def checked_hits(effect: ExaminedEffect, hits: Iterable[str] | None) -> tuple[str, ...]:

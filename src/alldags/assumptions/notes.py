@@ -19,6 +19,7 @@ from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note, in_order
 from alldags.show.numbers import number, percent
+from alldags.wording import either, option
 
 OPEN = 0.03  # probability of no effect, from which on it is in doubt
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
@@ -130,11 +131,13 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
         return
     names = ", ".join(check.names) or "many covariates together"
     example = check.names[0] if check.names else "z"
+    instrument = f"graph.instrument({example!r}, treatment={effect.treatment!r})"
+    say_so = either(f"say so: {instrument}", "leave its other edges out of the graph")
     yield Note(
         f"weak confounders or instruments: taking what drives {effect.treatment} for possible causes of what comes "
         f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
         f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
-        f"{effect.treatment}, say so: graph.instrument({example!r}, treatment={effect.treatment!r})",
+        f"{effect.treatment}, {say_so}",
         "changes the answer",
     )
 
@@ -239,7 +242,6 @@ def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield from _convergence(effect)
         yield from _structures(effect)
         yield from _pushed(effect)
-        yield from _curved_link(effect)
     yield from _straight(effect, bends)
 
 
@@ -284,17 +286,7 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
         yield Note(f"straight lines, without terms, give {given}", "check")
         return
     yield Note(
-        f"straight lines, as with families='normal', give {given} instead of {number(effect.mean)}: the "
+        f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
         f"{effect.measure} bends where treated and untreated rows differ",
         "check",
     )
-
-
-def _curved_link(effect: ExaminedEffect) -> Iterator[Note]:
-    check = effect.link_check
-    if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
-        yield Note(
-            f"what drives {effect.treatment} was taken for a possible cause of {effect.outcome} in half of the answer; "
-            f"without that the effect is {number(check.mean_without)} instead of {number(check.mean)}",
-            "check",
-        )

@@ -7,12 +7,10 @@ from textwrap import fill
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.data.batches import RowTable
 from alldags.data.columns import columns_of
-from alldags.data.record import MomentsSource
-from alldags.errors import DataError
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData
 from alldags.show.numbers import number, percent
@@ -91,13 +89,10 @@ def placebo(effect: ExaminedEffect, permutations: int, rng: RandomSource) -> Pla
 def _rows(posterior: ExaminedPosterior) -> RowTable:
     """Return all complete rows, or say why values cannot be dealt out among them."""
     table = posterior.workings.table
-    source = None if table is None else table.source()
-    if table is None or source is None or isinstance(source, MomentsSource):
-        raise DataError("a placebo needs rows to deal the treatment's values out among; give fit the table itself")
-    others = [name for name in table.options if name != "categories"]
-    if others:
-        raise DataError(f"a placebo and {', '.join(others)} do not go together yet; leave one of them out")
-    return posterior.workings.data.table or RowTable(source.numbers(posterior.workings.data.pooled.names))
+    asked = {"moments": ()} if table is None else dict.fromkeys(table.asked, ())
+    meetings.check({"placebo": (), **asked})
+    assert table is not None
+    return posterior.workings.data.table or RowTable(table.source().numbers(posterior.workings.data.pooled.names))
 
 
 def _on(posterior: ExaminedPosterior, data: WorkingData) -> ExaminedPosterior:

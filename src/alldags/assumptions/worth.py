@@ -15,9 +15,9 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.line import Line
 from alldags.columns.products import Times
-from alldags.columns.rows import Rows
 from alldags.engines.curves.make import bends_of
 from alldags.engines.curves.moments import arm_moments
+from alldags.nodes.rows import CountedRows
 from alldags.typing import FloatArray
 
 _MOST_ADDED = 6
@@ -47,14 +47,14 @@ class Worth:
     exact: bool = False
 
 
-def worth_of_curves(rows: Rows, child: str, causes: tuple[str, ...], treatment: str) -> Worth:
+def worth_of_curves(rows: CountedRows, causes: tuple[str, ...], treatment: str) -> Worth:
     """Return what bends of all causes, and interactions of the treatment, would add to straight lines.
 
     Parameters
     ----------
     rows
-        Where rows are read; of many an even part is looked at.
-    child, causes
+        Of the child; of many an even part is looked at.
+    causes
         Names.
     treatment
         Whose interactions are looked at, if it is one of the causes.
@@ -63,7 +63,7 @@ def worth_of_curves(rows: Rows, child: str, causes: tuple[str, ...], treatment: 
     columns = _candidates(sample, causes, treatment)
     if sample.count < len(causes) + _SPARE_ROWS or len(columns) == len(causes):
         return Worth(0.0)
-    moments = arm_moments(columns, child, None, np.array([]), [sample]).standardised()
+    moments = arm_moments(columns, rows.child, None, np.array([]), [(sample, None)]).standardised()
     return _greedy(moments.scatter[0], len(causes), float(sample.count), tuple(column.name for column in columns))
 
 

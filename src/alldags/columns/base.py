@@ -63,6 +63,27 @@ class Column(Protocol):
         """Return its values, shape (rows,)."""
 
 
+class DesignColumns(Protocol):
+    """What a regression has as its columns, k of them."""
+
+    @property
+    def center(self) -> FloatArray:
+        """Mean of each in the units that it is made in, shape (k,)."""
+
+    @property
+    def scale(self) -> FloatArray:
+        """These units per working unit, shape (k,)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is printed for each."""
+
+    def __len__(self) -> int: ...
+
+    def of(self, rows: RowValues) -> FloatArray:
+        """Return the columns of some rows, shape (rows, k)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """The columns of one regression, k of them, in working units about their means.
@@ -99,6 +120,44 @@ class Columns:
     def members(self, variable: str) -> BoolArray:
         """Return which columns contain a variable, shape (k,)."""
         return np.array([variable in column.variables for column in self.made], dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Linear combinations of columns, k of them.
+
+    Parameters
+    ----------
+    columns
+        K of them.
+    matrix
+        From the combinations' coefficients to those of the columns, shape (K, k).
+    """
+
+    columns: Columns
+    matrix: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Numbers: they are told apart by the matrix alone."""
+        return tuple(map(str, range(len(self))))
+
+    @property
+    def center(self) -> FloatArray:
+        """Zeros: the columns are about their means."""
+        return np.zeros(len(self))
+
+    @property
+    def scale(self) -> FloatArray:
+        """Ones: the columns are in working units."""
+        return np.ones(len(self))
+
+    def of(self, rows: RowValues) -> FloatArray:
+        """Return the combinations in some rows, shape (rows, k)."""
+        return np.asarray(self.columns.of(rows) @ self.matrix)
 
 
 def matrix_of(columns: Sequence[Column], rows: RowValues) -> FloatArray:

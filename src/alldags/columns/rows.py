@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from alldags.columns.base import RowValues
 from alldags.data.batches import RowTable
-from alldags.typing import IntArray
+from alldags.typing import FloatArray, IntArray
 
 FOLDS = 5
-_LOOKED_AT = 20_000  # rows, at most, from which knots and directions are learned
+_FINE = 1e4  # steps per standard deviation in which values are told apart
+_MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The part of the data that a row belongs to, for cross-fitting: by what is in it.
+
+    Neither the order of rows or columns, nor names, nor units matter; equal rows are in the same part.
+
+    Parameters
+    ----------
+    center, scale
+        Mean and standard deviation of each variable that is looked at.
+    """
+
+    center: Mapping[str, float]
+    scale: Mapping[str, float]
+
+    def of(self, values: Mapping[str, FloatArray]) -> IntArray:
+        """Return the part of each row, shape (rows,)."""
+        with np.errstate(over="ignore"):
+            total = sum(_mixed((values[name] - self.center[name]) / self.scale[name]) for name in self.center)
+        return np.asarray((np.asarray(total) >> np.uint64(11)) % np.uint64(FOLDS), dtype=np.int64)
+
+
+def _mixed(values: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Return numbers without pattern, equal where values are (splitmix64), shape (rows,)."""
+    z = np.rint(np.clip(values, -1e12, 1e12) * _FINE).astype(np.int64).view(np.uint64) + _MIX[0]
+    z = (z ^ (z >> np.uint64(30))) * _MIX[1]
+    z = (z ^ (z >> np.uint64(27))) * _MIX[2]
+    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,34 +54,17 @@ class Rows:
     ----------
     table
         The rows.
-    seed
-        Of the parts of the data for cross-fitting; None if nothing is learned from them.
+    parts
+        Parts of the data for cross-fitting; None if nothing is learned from them.
     """
 
     table: RowTable
-    seed: tuple[int, ...] | None = None
+    parts: Parts | None = None
 
-    def batches(self, every: int = 1) -> list[RowValues]:
-        """Return the rows, or every so-many-th of them, in batches."""
-        rng = None if self.seed is None else np.random.default_rng(self.seed)
-        found, start = [], 0
-        for values in self.table.values():
-            count = len(next(iter(values.values())))
-            fold = None if rng is None else rng.integers(FOLDS, size=count)
-            kept = slice(-start % every, None, every)
-            part = values if every == 1 else {name: column[kept] for name, column in values.items()}
-            found.append(RowValues(part, None if fold is None else fold[kept]))
-            start += count
-        return found
+    def batches(self) -> list[RowValues]:
+        """Return the rows in batches."""
+        return [RowValues(values, self.fold(values)) for values in self.table.values()]
 
-    def folds(self) -> IntArray:
-        """Return the part of the data that each row belongs to, shape (rows,)."""
-        return np.concatenate([part.fold for part in self.batches() if part.fold is not None])
-
-    def sample(self) -> RowValues:
-        """Return all rows, or an even part of them if there are many, as one batch."""
-        every = max(1, -(-self.table.columns.rows // _LOOKED_AT))
-        parts = self.batches(every)
-        values = {name: np.concatenate([part.values[name] for part in parts]) for name in self.table.columns.names}
-        folds = [part.fold for part in parts if part.fold is not None]
-        return RowValues(values, np.concatenate(folds) if folds else None)
+    def fold(self, values: Mapping[str, FloatArray]) -> IntArray | None:
+        """Return the part of the data that each of some rows belongs to, shape (rows,); None without parts."""
+        return None if self.parts is None else self.parts.of(values)

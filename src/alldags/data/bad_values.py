@@ -13,6 +13,7 @@ from alldags.data.columns import Column, Columns
 from alldags.errors import DataError
 from alldags.notes import Note
 from alldags.typing import FloatArray, IntArray
+from alldags.wording import option
 
 PART_ROWS = 65_536  # looked at together; bounds the copies of columns that cannot be viewed
 _LISTED = 12  # columns named in full in one message
@@ -77,13 +78,13 @@ def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> 
     if tally.missing.any() and not drop_missing:
         return DataError(
             f"missing values in {_listing(names, tally.missing)}; of {tally.rows} rows, "
-            f"{tally.incomplete} have one: drop them with drop_missing=True, or let fit fill them in, with "
-            "missing='impute'"
+            f"{tally.incomplete} have one: drop them with {option('drop_missing', True)}, or fill them in with "
+            f"{option('missing', 'impute')}"
         )
     if tally.infinite.any():
         return DataError(
             f"infinite values in {_listing(names, tally.infinite)}; replace them, or make them missing and use "
-            "drop_missing=True"
+            f"{option('drop_missing', True)}"
         )
     worst = int(np.argmax(tally.largest))
     return DataError(
@@ -99,7 +100,7 @@ def dropped_note(names: Sequence[str], tally: Tally, kept: float) -> tuple[Note,
         return ()
     text = (
         f"{dropped:,} of {tally.rows:,} rows were dropped for missing values in {_listing(names, tally.missing)}; what "
-        "is left stands for all only if rows are missing by chance: missing='impute' assumes less"
+        f"is left stands for all only if rows are missing by chance: {option('missing', 'impute')} assumes less"
     )
     return (Note(text, "changes the answer"),)
 

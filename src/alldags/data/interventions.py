@@ -20,6 +20,7 @@ from alldags.data.source import Source
 from alldags.errors import DataError, did_you_mean
 from alldags.notes import Note
 from alldags.typing import BoolArray
+from alldags.wording import either, option
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -49,7 +50,9 @@ def target_keys(source: Source, given: Any, rows: int, variables: Sequence[str])
 def interventions_note(rows: RowGroups) -> tuple[Note, ...]:
     """Say in how many rows which variable was set."""
     if not rows.targets:
-        return (Note("interventions= names no variable in any row: all rows are taken as observed", "check"),)
+        return (
+            Note(f"{option('interventions')} names no variable in any row: all rows are taken as observed", "check"),
+        )
     listed = ", ".join(f"{name!r} ({rows.set_in(name):,.0f})" for name in sorted(rows.targets))
     text = "rows in which a variable was set from outside were left out of its own regression"
     return (Note(f"{text}: {listed} of {rows.rows:,.0f} rows"),)
@@ -74,20 +77,18 @@ class _Names:
 
     def _parse(self, label: object) -> frozenset[str]:
         if not isinstance(label, str):
-            raise DataError(
-                f"interventions= must name the variable set in each row, got {label!r}; for columns of truth values "
-                "write interventions={'variable': 'column'}"
-            )
+            other = either("; for columns of truth values write interventions={'variable': 'column'}", "")
+            raise DataError(f"{option('interventions')} must name the variable set in each row, got {label!r}{other}")
         return frozenset(name.strip() for name in label.split("+"))
 
     def check(self, found: set[frozenset[str]]) -> None:
         """Raise if something else than a known variable was set."""
         unknown = sorted(frozenset().union(*found) - set(self._variables))
         if unknown:
+            names, are = ", ".join(map(repr, unknown)), "is" if len(unknown) == 1 else "are"
             raise DataError(
-                f"interventions= names {', '.join(map(repr, unknown))}, which {'is' if len(unknown) == 1 else 'are'} "
-                f"not in the graph{did_you_mean(unknown[0], self._variables)}; rename, or leave "
-                "what is not a variable empty"
+                f"{option('interventions')} names {names}, which {are} not in the "
+                f"graph{did_you_mean(unknown[0], self._variables)}; rename, or leave what is not a variable empty"
             )
 
 
@@ -102,7 +103,9 @@ def _from_names(labels: Reader, names: _Names, start: int, stop: int) -> list[fr
 
 def _known(name: Any, variables: Sequence[str]) -> str:
     if name not in variables:
-        raise DataError(f"interventions= names {name!r}, which is not in the graph{did_you_mean(str(name), variables)}")
+        raise DataError(
+            f"{option('interventions')} names {name!r}, which is not in the graph{did_you_mean(str(name), variables)}"
+        )
     return str(name)
 
 

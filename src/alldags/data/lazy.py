@@ -190,7 +190,7 @@ class _ArrowStream:
             if self._table in _BEGUN:
                 raise DataError(
                     f"{self.what} can be read once only, and has been; where rows are looked at again (yes/no "
-                    "outcomes, weights=, interventions=) give a table instead: reader.read_all()"
+                    "outcomes, weights, interventions) give a table instead: reader.read_all()"
                 )
             _BEGUN.add(self._table)
             return self._table

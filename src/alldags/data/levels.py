@@ -199,6 +199,21 @@ def with_levels(source: Source, levels: Mapping[str, Levels]) -> Source:
     return CodedSource(source, {name: levels[name] for name in words}) if words else source
 
 
+def common_levels(found: Sequence[Levels]) -> Levels:
+    """Return the levels of a column in several copies of a table, as often as they are in all of them.
+
+    Examples
+    --------
+    >>> from alldags.data.levels import Levels, common_levels
+    >>> common_levels([Levels("site", ("a", "c"), (2, 1)), Levels("site", ("a", "b", "c"), (1, 1, 1))]).labels
+    ('a', 'c', 'b')
+    """
+    counts: Counter[Any] = Counter()
+    for one in found:
+        counts.update(dict(zip(one.labels, one.counts, strict=True)))
+    return Levels(found[0].name, tuple(counts), tuple(float(count) for count in counts.values()))
+
+
 def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
     """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
     return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)

@@ -100,10 +100,7 @@ class MomentsSource:
 
 
 def _no_rows(wanted: str) -> DataError:
-    return DataError(
-        f"Moments hold no rows, but {wanted} has to be read row by row; give the table itself: interventions=, "
-        "weights=, cluster= and missing='impute' look at each row"
-    )
+    return DataError(f"Moments hold no rows, but {wanted} has to be read row by row; give the table itself")
 
 
 def merge(a: Record, b: Record) -> Record:

@@ -13,6 +13,7 @@ from alldags.data.rows import RowGroups
 from alldags.data.source import Source
 from alldags.errors import DataError
 from alldags.notes import Note
+from alldags.wording import option
 
 WeightKind: TypeAlias = Literal["frequency", "sampling"]
 WEIGHT_KINDS: tuple[str, ...] = get_args(WeightKind)
@@ -38,7 +39,7 @@ def _checked(column: Reader, kind: str, start: int, stop: int) -> Column:
     if kind == "frequency":
         words = (
             "weights say how many equal rows a row stands for, so they must be whole numbers; for weights of a sample "
-            "(one over the probability of being sampled) use weight_kind='sampling'"
+            f"(one over the probability of being sampled) use {option('weight_kind', 'sampling')}"
         )
         _refuse(values != np.round(values), values, start, words)
     return values

@@ -30,6 +30,7 @@ from alldags.nodes import Diagnostics, NodePosterior, NodeProblem, ParentSet
 from alldags.priors.grid import Setting
 from alldags.priors.noise import Noise
 from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.wording import option
 
 LARGEST = 40  # parents that may be allowed; 2**40 sets take nine hours
 _SECONDS_PER_SET = 3e-8  # of all an answer needs; a second walk is made only under values that carry weight
@@ -106,7 +107,7 @@ def enumerate_sets(problem: NodeProblem, threads: int = 1) -> ExactPosterior | E
 
 def _too_many(problem: NodeProblem, limit: int | None, seconds: float) -> str:
     values = f" under {len(problem.settings)} hyperparameter values" if len(problem.settings) > 1 else ""
-    advice = "use engine='auto' or engine='mcmc'"
+    advice = f"use {option('engine', 'auto', 'mcmc')}"
     if problem.free <= LARGEST:
         advice = f"allow it with engines.Exact(max_parents={problem.free}), or {advice}"
     return (

@@ -10,6 +10,7 @@ from alldags.errors import EngineError
 from alldags.nodes import Engine, NodeProblem
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import Noise
+from alldags.wording import option
 
 
 class Parts(Protocol):
@@ -40,7 +41,7 @@ def check_suits(engine: Engine, parts: Parts) -> None:
     """Refuse, by name, a prior that an engine cannot take."""
     part = unsuited(engine, parts)
     if part is not None:
-        raise EngineError(f"the engine {engine.name!r} cannot take {part!r}; use engine={part.engines}")
+        raise EngineError(f"the engine {engine.name!r} cannot take {part!r}; use {option('engine', *part.engines)}")
 
 
 def takes_groups(engine: Engine) -> bool:
@@ -58,5 +59,5 @@ def check_single(who: str, problem: NodeProblem) -> None:
         shown = " and ".join(repr(name) for name, there in zip(problem.terms, named, strict=True) if there)
         raise EngineError(
             f"{who} takes single columns, and {shown} of {problem.child!r} enter and leave together; use "
-            "engine='auto', 'exact', 'certified' or 'mcmc'"
+            f"{option('engine', 'auto', 'exact', 'certified', 'mcmc')}"
         )

@@ -15,6 +15,7 @@ from alldags.families.canonical import Canonical, capped
 from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 MOST_DISPERSION = 1.5
 _LINE_WORK = 12.0  # times as much work for a step along lines
@@ -116,7 +117,7 @@ class Poisson(Canonical):
             if bad.size:
                 raise DataError(
                     f"{child!r} is to be a count (poisson), but has the value {float(bad[0]):g}; counts are whole "
-                    "numbers from 0 on; leave it out of families= if it is something else"
+                    f"numbers from 0 on; leave it out of {option('families')} if it is something else"
                 )
             total += float(values.sum())
         if total == 0.0:

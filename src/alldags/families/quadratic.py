@@ -161,6 +161,6 @@ class Quadratic:
 
     def log_integral(self, coefficients: FloatArray, precision: FloatArray) -> FloatArray:
         """Return the log-likelihood that an engine sees, at coefficients (draws, k) and precisions (draws,)."""
-        quadratic = np.einsum("di,ij,dj->d", coefficients, self.gram, coefficients, optimize=True)
+        quadratic = np.einsum("di,di->d", coefficients @ self.gram, coefficients)
         left = self.total - 2.0 * coefficients @ self.cross + quadratic
         return np.asarray(0.5 * self.n * np.log(precision / (2.0 * math.pi)) - 0.5 * precision * left)

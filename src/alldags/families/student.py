@@ -29,6 +29,7 @@ from alldags.priors.grid import Setting
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 LIGHT = 0.25  # a row of less weight hardly counts
 _LEAST_CURVATURE = 0.3  # of that expected: rows far out curve the other way, and must not turn the sum around
@@ -96,7 +97,7 @@ class Student:
         if share >= self.df / (self.df + 1.0):
             raise DataError(
                 f"{child!r} has the same value in {100 * share:.0f}% of the rows, which is no noise with heavy tails; "
-                "leave it out of families=, or ask whether it is that value (0/1)"
+                f"leave it out of {option('families')}, or ask whether it is that value (0/1)"
             )
 
     # -- prior and point ---------------------------------------------------------------------------------------------

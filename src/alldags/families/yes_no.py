@@ -15,6 +15,7 @@ from alldags.families.canonical import Canonical, capped, log_product
 from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 _NODES = 9  # of the quadrature over the predictor
 
@@ -106,7 +107,7 @@ class Bernoulli(Canonical):
             if other := sorted(seen - {0.0, 1.0}):
                 raise DataError(
                     f"{child!r} is to be yes/no (bernoulli), but has the value {other[0]:g}; code it as 0 and 1, or "
-                    f"leave it out of families="
+                    f"leave it out of {option('families')}"
                 )
         if len(seen) < 2:
             raise DataError(f"{child!r} is {seen.pop():g} in every row: nothing shows what acts on it")

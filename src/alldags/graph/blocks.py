@@ -20,6 +20,7 @@ from alldags.graph import calibrate
 from alldags.graph.edges import Edge
 from alldags.graph.uniform import edge_probability, uniform_odds
 from alldags.typing import FloatArray
+from alldags.wording import either
 
 LARGEST_FITTED = 14
 """Variables of a block whose odds are fitted, unless all its pairs are alike."""
@@ -168,4 +169,5 @@ def _not_met(block: Sequence[str], stated: FloatArray, failure: calibrate.NotMet
             f"{calibrate.ROUNDS} rounds (off by up to {failure.error:.1g}): they ask for more than acyclic graphs can "
             f"have, or nearly so; the tightest cycle is {arrows} with {shown} = {sum(values):g} of at most {most}"
         )
-    return f"{problem}; lower them, or take graph.uncalibrated(), which uses them as odds"
+    odds = either("take graph.uncalibrated()", "write calibrate = false into the graph file")
+    return f"{problem}; lower them, or {odds}, which uses them as odds"

@@ -8,6 +8,7 @@ from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
 from alldags.notes import Note
+from alldags.wording import option
 
 
 def randomized_names(given: str | Iterable[str], graph: CandidateGraph) -> tuple[str, ...]:
@@ -53,7 +54,9 @@ def without_causes(graph: CandidateGraph, names: Sequence[str]) -> CandidateGrap
 
 def _check_uncertain(what: str, probability: float) -> None:
     if probability >= 1.0:
-        raise GraphError(f"{what} is certain, but randomized= says that nothing acts on it; leave out one of the two")
+        raise GraphError(
+            f"{what} is certain, but {option('randomized')} says that nothing acts on it; leave out one of the two"
+        )
 
 
 def _hidden_of(graph: CandidateGraph, names: Sequence[str]) -> list[Edge]:

@@ -1,32 +1,11 @@
-"""Variables that are categories: what they may be in a graph, and how a child of one is fitted."""
+"""Variables that are categories: what may be asked about them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from alldags.engines.suits import takes_groups
-from alldags.errors import AlldagsError, EngineError
+from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
-from alldags.nodes.posterior import Engine
-
-
-def check_categories(names: Collection[str], graphs: Sequence[CandidateGraph], engine: Engine) -> None:
-    """Refuse, by name, engines that know single columns only, and categories whose place in the order is open."""
-    if not names:
-        return
-    first = next(iter(names))
-    if not takes_groups(engine):
-        raise EngineError(
-            f"{first!r} is a category, which engine={engine.name!r} does not take; use engine='auto', 'exact' or "
-            "'mcmc', or make 0/1 columns of its levels"
-        )
-    for graph in graphs:
-        for name in names:
-            if any(name in block for block in graph.blocks):
-                raise AlldagsError(
-                    f"{name!r} is a category, and its place in the order is open: give every edge at it a direction"
-                )
-    _check_same_causes(names, graphs)
 
 
 def category_outcome(name: str, levels: int) -> AlldagsError:
@@ -54,7 +33,7 @@ def category_on_block(name: str, others: Sequence[str]) -> AlldagsError:
     )
 
 
-def _check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) -> None:
+def check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) -> None:
     """Refuse graphs that disagree about the causes of a category, for which it gives no evidence."""
     for name in names:
         if len({frozenset((cause, graph.edges[cause, name]) for cause in graph.parents(name)) for graph in graphs}) > 1:

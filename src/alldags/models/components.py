@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.components import components
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
+from alldags.priors.equivalent import unsuited_to_blocks
 from alldags.priors.grid import shared_grid
+from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 
 
@@ -51,3 +54,15 @@ def on_other_data(models: Mixture[FittedGraph], data: Sequence[WorkingData], sto
     items = [model.on(one, store) for one in data for model in models.items[:size]]
     prior = [weight * tables / len(data) for _ in data for weight in models.weights.prior[:size]]
     return Mixture.of(items, prior, len(data))
+
+
+def turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
+    """Return the variables between which several graphs have edges of different directions, or cycles together.
+
+    Their nodes have the prior under which graphs that data cannot tell apart tie; not if the noise is known, or if the
+    prior was chosen otherwise.
+    """
+    if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
+        return frozenset()
+    edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
+    return frozenset(name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group)

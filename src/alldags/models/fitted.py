@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags import meetings
 from alldags.columns.base import Columns
 from alldags.engines.curves.posterior import CurvedPosterior
-from alldags.errors import EngineError
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
 from alldags.models.link import Link
@@ -125,8 +125,7 @@ class FittedGraph:
         if not self.bends(child):
             return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
         after = frozenset() if self._about is None else self.graph.descendants(self._about)
-        terms = linear_terms(self.graph, child)  # derived columns are linked one by one
-        return NodeKey(terms, self._prior_of(child), self.data, about=About(self._about, after))
+        return NodeKey(self._terms(child), self._prior_of(child), self.data, about=About(self._about, after))
 
     def bends(self, child: str) -> bool:
         """Whether a child's regression may bend in this model."""
@@ -230,15 +229,14 @@ class FittedGraph:
 
     @property
     def log_evidence(self) -> float:
-        """Sum of the evidences of all blocks; fits them all."""
+        """Sum of the evidences of all blocks, with curves where there may be some; fits them all."""
+        if self.data.on_demand:
+            return self.on(self.data.everywhere, self._store).log_evidence
         self.prepare(self.graph.variables)
         return sum(self._evidence(block) for block in self.blocks(self.graph.variables))
 
     def _evidence(self, block: NodeBlock | OrderBlock) -> float:
         value = block.posterior.log_evidence if isinstance(block, OrderBlock) else block.node.log_evidence
         if value is None:
-            raise EngineError(
-                f"the engine {self._store.engine.name!r} gives no evidence for {', '.join(map(repr, block.variables))}"
-                "; evidence, and so the weighing of several graphs, needs engine='exact' or engine='certified'"
-            )
+            raise meetings.refusal("evidence", "no evidence", {"no evidence": (self._store.engine.name,)})
         return value

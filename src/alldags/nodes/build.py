@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -11,8 +12,12 @@ import numpy as np
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
 from alldags.nodes.problem import LinkedPrior, NodeProblem, Origin
+from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+
+EXPECTED = {0.3: 0.30, 1.0: 0.40, 3.0: 0.25, 10.0: 0.05}  # numbers of further columns, and their prior weights
+MOST_SHARE = 0.5  # that each has, at most
 
 
 class Cleared(NamedTuple):
@@ -67,6 +72,8 @@ class NodeTerms:
     groups
         Number of the group of each column, as in `NodeProblem.groups`; the columns of a group have one probability, and
         one number by which it is raised. None: every column alone.
+    further
+        Which columns come on top of those of the causes themselves, as in `NodeProblem.further`; None for none.
     """
 
     child: str
@@ -75,6 +82,7 @@ class NodeTerms:
     raised: tuple[float, ...] | None = None
     cleared: tuple[Cleared, ...] = ()
     groups: tuple[int, ...] | None = None
+    further: tuple[bool, ...] | None = None
 
 
 def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:
@@ -194,13 +202,25 @@ def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
         origin=sums.origin,
         linked=None if terms.raised is None else LinkedPrior(stated, np.array(terms.raised)),
         groups=None if terms.groups is None else np.array(terms.groups),
+        further=None if terms.further is None else np.array(terms.further),
     )
     if terms.cleared:
         problem = mixed(problem, mixing(terms.names, terms.cleared))
     settings = prior.settings_of(problem)
     for setting in settings:
         setting.noise.check_node(problem.child, problem.n, problem.total)
-    return replace(problem, settings=settings)
+    return replace(problem, settings=settings if problem.further is None else _with_shares(settings, problem))
+
+
+def _with_shares(settings: tuple[Setting, ...], problem: NodeProblem) -> tuple[Setting, ...]:
+    """Return the settings with each expected number of further columns: it is learned, about geometric with mean 1."""
+    assert problem.further is not None
+    count = max(int((problem.further & problem.uncertain).sum()), 1)
+    return tuple(
+        replace(one, log_weight=one.log_weight + math.log(weight), share=min(expected / count, MOST_SHARE))
+        for expected, weight in EXPECTED.items()
+        for one in settings
+    )
 
 
 def _stated(terms: NodeTerms, prior: Prior) -> tuple[FloatArray, FloatArray | None]:

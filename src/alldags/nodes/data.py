@@ -20,6 +20,7 @@ from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,9 @@ class WorkingData:
     own
         Moments of the children whose regression has other rows than all of them; None where there is no such row.
     unset
-        Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
+        Returns the moments of the rows that show what acts on some variables; None if that is always all rows.
+    was_set
+        The variables that were set from outside in some rows.
     children
         The children that are not straight lines with normal noise.
     table
@@ -103,6 +106,7 @@ class WorkingData:
     scale: FloatArray
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
+    was_set: frozenset[str] = frozenset()
     children: Mapping[str, ChildModel] = field(default_factory=dict)
     table: RowTable | None = None
     on_demand: bool = False
@@ -115,7 +119,7 @@ class WorkingData:
         if data is None:
             raise DataError(
                 f"{child!r} was set in every row (or was the same in all others), so nothing shows what acts on it; "
-                f"leave out the edges into it with randomized={child!r}"
+                f"leave out the edges into it with {option('randomized', child)}"
             )
         return data
 
@@ -164,6 +168,11 @@ class WorkingData:
         if not (self.families or self.curved):
             return self
         return replace(self, children={name: ChildModel(family) for name, family in self.heavy.items()})
+
+    @cached_property
+    def everywhere(self) -> WorkingData:
+        """The same data with curves in all children that may have them, whether or not an effect was asked for."""
+        return replace(self, on_demand=False) if self.on_demand else self
 
     def model(self, child: str) -> ChildModel:
         """Return how a child is regressed on its causes."""
@@ -272,11 +281,12 @@ def working_rows(
     plain = working_data(everything, prior, variables)
     if scale is not None:
         plain = replace(plain, pooled=_child_data(everything.select(variables), prior, scale), scale=scale)
-    if not rows.targets:
+    apart = rows.targets | rows.unseen
+    if not apart:
         return plain
     unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
-    own = {child: _regressed(unset({child}), child) for child in variables if child in rows.targets}
-    return replace(plain, own=own, unset=unset)
+    own = {child: _regressed(unset({child}), child) for child in variables if child in apart}
+    return replace(plain, own=own, unset=unset, was_set=rows.targets)
 
 
 def common_scale(tables: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> FloatArray:

@@ -72,6 +72,9 @@ class NodeProblem:
         What `probability` was made from by a link to another node; None without link.
     groups
         Number of the group of each column, 0, 1, 2, ... from left to right, shape (k,); None: every column alone.
+    further
+        Columns beside those of the causes themselves, of which few are expected, shape (k,): their prior odds are those
+        of `Setting.share` times those of `probability`. None for none.
     """
 
     child: str
@@ -87,6 +90,7 @@ class NodeProblem:
     origin: Origin | None = None
     linked: LinkedPrior | None = None
     groups: IntArray | None = None
+    further: BoolArray | None = None
 
     @property
     def k(self) -> int:
@@ -192,7 +196,16 @@ class NodeProblem:
 
     def with_setting(self, setting: Setting) -> NodeProblem:
         """Return the problem with this one hyperparameter value."""
-        return replace(self, settings=(replace(setting, log_weight=0.0),))
+        return replace(self, settings=(replace(setting, log_weight=0.0),)).settled()
+
+    def settled(self) -> NodeProblem:
+        """Return the problem, of one setting, in which further columns have the probabilities that it gives them."""
+        if self.further is None:
+            return self
+        (setting,) = self.settings
+        odds = setting.share / (1.0 - setting.share) * np.exp(self.log_odds)
+        given = np.where(self.further & ~self.certain, odds / (1.0 + odds), self.probability)
+        return replace(self, probability=given, further=None)
 
     def with_certain(self, index: int) -> NodeProblem:
         """Return the problem in which the group of the term `index` is certain."""
@@ -217,6 +230,7 @@ class NodeProblem:
             origin=None,
             linked=None,
             groups=None if self.groups is None else np.unique(self.groups[keep], return_inverse=True)[1],
+            further=None if self.further is None else self.further[keep],
         )
 
 

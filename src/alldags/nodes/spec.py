@@ -18,7 +18,7 @@ from alldags.graph.terms import ChildTerms
 from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.rows import NodeRows
+from alldags.nodes.rows import CountedRows, NodeRows
 from alldags.nodes.stacked import stacked_problem
 from alldags.priors.prior import Prior
 
@@ -103,7 +103,7 @@ class NodeSpec:
         place = self.data.pooled.index[self.child]
         unit = float(self.data.scale[place])
         center = float(self.data.pooled.mean[place]) * unit
-        return NodeRows(self.child, family, self.columns, Rows(self.table), center, unit)
+        return NodeRows(CountedRows(self.child, Rows(self.table)), family, self.columns, center, unit)
 
 
 def straight_columns(causes: Sequence[str], data: WorkingData) -> Columns:

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from alldags import meetings
 from alldags.engines.mcmc import MCMC
-from alldags.errors import EngineError
 from alldags.nodes import Engine
 from alldags.orders.exact import ExactOrder
 from alldags.orders.partition import Partition
@@ -65,10 +65,7 @@ def order_engine(engine: Engine, progress: bool = False) -> OrderEngine:
         return ExactOrder(progress=progress)
     if isinstance(engine, MCMC):
         return _like(engine)
-    raise EngineError(
-        f"the engine {engine.name!r} does not average over orders, but the order of some variables is open; use "
-        "engine='auto', 'exact' or 'mcmc', or give every edge one direction"
-    )
+    raise meetings.refusal("open directions", "no orders", {"no orders": (engine.name,)})
 
 
 def _like(engine: MCMC) -> Partition:

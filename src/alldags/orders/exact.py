@@ -29,6 +29,7 @@ from alldags.orders.tables import (
     square_tables,
 )
 from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.wording import option
 
 LARGEST = 18  # variables of a block
 LARGEST_SECOND = 15  # with second moments and probabilities of a path
@@ -125,7 +126,7 @@ def _too_large(problem: BlockProblem, largest: int) -> str:
     return (
         f"{what} form one block: {why}; leave fewer directions open (a single edge back merges all variables between "
         "its ends into one block: a list of two candidate graphs keeps them apart), leave out earlier causes that you "
-        "can rule out, or use engine='mcmc', which samples orders. To sum them all would take about "
+        f"can rule out, or use {option('engine', 'mcmc')}, which samples orders. To sum them all would take about "
         f"{seconds:,.0f} seconds and {gigabytes:,.1f} GB"
     )
 
@@ -157,7 +158,8 @@ class ExactBlock:
         if len(self.problem) > LARGEST_SECOND:
             raise EngineError(
                 f"standard deviations in a block of {len(self.problem)} variables whose order is open need too large "
-                f"tables (at most {LARGEST_SECOND} variables); means, edges and draws can be had, or use engine='mcmc'"
+                f"tables (at most {LARGEST_SECOND} variables); means, edges and draws can be had, or use "
+                f"{option('engine', 'mcmc')}"
             )
         return second_tables(self._nodes, self.progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from alldags.errors import PriorError
+from alldags import meetings
 from alldags.priors.noise import EquivalentNoise, KnownNoise, UnknownNoise
 from alldags.priors.prior import Prior
 
@@ -29,10 +29,7 @@ def block_prior(prior: Prior) -> Prior:
     """
     part = unsuited_to_blocks(prior)
     if part is not None:
-        raise PriorError(
-            f"{part} would prefer some directions to others that data cannot tell apart, where the order is open; "
-            "leave it out there, or give slab_variance=... (a fixed slab), which all directions share"
-        )
+        raise meetings.refusal("open directions", "uneven slabs", {"uneven slabs": (part,)})
     if isinstance(prior.noise, KnownNoise):
         return replace(prior, slab=None, slab_variance=prior.fixed_slab)
     noise = EquivalentNoise() if isinstance(prior.noise, UnknownNoise) else prior.noise

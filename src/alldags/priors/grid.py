@@ -42,6 +42,8 @@ class Setting:
         Log prior weight of this value when several are averaged over.
     coefficients
         Scale mixture that takes the place of spike and slab for uncertain edges; None for none.
+    share
+        Prior probability of each further column (`NodeProblem.further`), where all are alike.
     """
 
     slab_variance: float
@@ -49,6 +51,7 @@ class Setting:
     slab: SlabKind = "independent"
     log_weight: float = 0.0
     coefficients: ScaleMixture | None = None
+    share: float = 0.5
 
 
 class NodeNumbers(Protocol):

@@ -37,7 +37,7 @@ class ScaleMixture(ABC):
 
     __slots__ = ()
     code: ClassVar[int]  # number of the mixing distribution in the compiled kernels
-    engines: ClassVar[str] = "'vb', 'em' or 'gibbs'"  # those that take it, for messages
+    engines: ClassVar[tuple[str, ...]] = ("vb", "em", "gibbs")  # those that take it, for messages
 
     @property
     @abstractmethod

@@ -66,7 +66,7 @@ class Noise(ABC):
 
     __slots__ = ()
     shape_per_parent: ClassVar[float] = 0.0  # what each parent adds to the shape of the precision's distribution
-    engines: ClassVar[str] = "'auto', 'exact' or 'mcmc'"  # those that take it, for messages
+    engines: ClassVar[tuple[str, ...]] = ("auto", "exact", "mcmc")  # those that take it, for messages
 
     @property
     def ties_directions(self) -> bool:

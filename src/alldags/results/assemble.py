@@ -9,20 +9,18 @@ from alldags.data.levels import Levels, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.components import components
-from alldags.models.components import fitted_mixture
+from alldags.models.capabilities import model_asks
+from alldags.models.components import fitted_mixture, turned
 from alldags.models.curved import with_terms
 from alldags.models.families import Opened, with_family_rows
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData, common_scale, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
-from alldags.priors.equivalent import unsuited_to_blocks
-from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe
+from alldags.results.recipe import Recipe, opened_rows
 
 
 def working_tables(
@@ -72,11 +70,13 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or recipe.opened is None:
+    if recipe.rows is None:
         return data
-    data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
-    data[0], _ = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, recipe.prior, recipe.engine)
-    return data
+    rows = (recipe.rows, *recipe.copies)
+    data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]
+    asked = model_asks(recipe.graphs, recipe.prior, recipe.engine)
+    both = zip(data, map(opened_rows, rows), strict=True)
+    return [with_terms(one, recipe.terms, opened, recipe.graphs, asked) for one, opened in both]
 
 
 def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
@@ -85,15 +85,3 @@ def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:
         return engine
     nodes = {linear_terms(graph, child) for graph in graphs for child in graph.variables}
     return engine.for_graph(sorted(sum(p < 1.0 for p in node.probability) for node in nodes))
-
-
-def turned(graphs: Sequence[CandidateGraph], prior: Prior) -> frozenset[str]:
-    """Return the variables between which several graphs have edges of different directions, or cycles together.
-
-    Their nodes have the prior under which graphs that data cannot tell apart tie; not if the noise is known, or if the
-    prior was chosen otherwise.
-    """
-    if len(graphs) == 1 or isinstance(prior.noise, KnownNoise) or unsuited_to_blocks(prior) is not None:
-        return frozenset()
-    edges = {edge: 1.0 for graph in graphs for edge in graph.edges}
-    return frozenset(name for group in components(graphs[0].variables, edges) if len(group) > 1 for name in group)

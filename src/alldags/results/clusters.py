@@ -30,6 +30,7 @@ from alldags.errors import AlldagsWarning, DataError, PriorError
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData, working_rows
 from alldags.notes import Note
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -137,7 +138,7 @@ def _check(effect: Effect, clusters: Clusters) -> ClusterCheck:
     if len(means) < _USABLE * count:
         raise DataError(
             f"cluster: of {count} resampled tables only {len(means)} gave an answer, since some variable does not vary "
-            f"in most choices of the {clusters.count} clusters; leave out cluster=, or add clusters"
+            f"in most choices of the {clusters.count} clusters; leave out {option('cluster')}, or add clusters"
         )
     spread = float(means.std(ddof=1)) * math.sqrt(clusters.count / (clusters.count - 1))
     known = independent > 0 and math.isfinite(independent)

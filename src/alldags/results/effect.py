@@ -222,9 +222,7 @@ class Effect:
     @cached_property
     def sd_missing(self) -> float | None:
         """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
-        if self._totals.weights.tables == 1 or not isinstance(self.answer, ClosedAnswer):
-            return None
-        return self.answer.missing_sd
+        return None if self._totals.weights.tables == 1 else self.answer.missing_sd
 
     @property
     def missing_information(self) -> float | None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.inner import InnerAnswer
 from alldags.effects.link_check import LinkCheck, link_check
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
@@ -20,14 +19,11 @@ _CHECKED = 500  # draws behind the answer without the link, to which this one is
 def effect_link_check(effect: Effect) -> LinkCheck:
     """Return the effect with and without the link."""
     answer, workings = effect.answer, effect.workings
-    if isinstance(answer, InnerAnswer):  # columns are linked one by one, inside the regression
-        without = answer.changes.average(lambda change: change.unlinked.mean)
-        return LinkCheck(answer.mean, without, _shift(effect, without), ())
+    if any(total.model.bends(name) for total in workings.totals.items for name in total.span.reached):
+        return LinkCheck(effect.mean, effect.mean, 0.0, ())  # another fit of all curves would be needed
     plain = type(effect)(effect.posterior, replace(effect._question, linked=False), most_draws=_CHECKED)
     if isinstance(answer, ClosedAnswer):
         return link_check(workings.totals, plain.workings.totals, workings.unit, answer.sd)
-    if any(total.model.bends(name) for total in workings.totals.items for name in total.span.reached):
-        return LinkCheck(effect.mean, effect.mean, 0.0, ())
     names = link_check(workings.totals, plain.workings.totals, 1.0, 1.0).covariates
     without = effect.mean if _same(workings.totals, plain.workings.totals) else plain.mean
     return LinkCheck(effect.mean, without, _shift(effect, without), names)

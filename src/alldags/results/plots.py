@@ -17,6 +17,7 @@ from alldags.errors import AlldagsError
 from alldags.nodes.onto import ParentsPosterior
 from alldags.results.by_rows import fitted_rows
 from alldags.results.treatment_values import treatment_values
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -299,7 +300,7 @@ class PosteriorPlots:
         if trace is None or not trace.size:
             raise AlldagsError(
                 f"the regression of {child!r} was computed by {node.diagnostics.engine!r} and has no chains to draw; "
-                "chains come from engine='mcmc'"
+                f"chains come from {option('engine', 'mcmc')}"
             )
         data = self.posterior.workings.data
         places = node.places if isinstance(node, ParentsPosterior) else np.arange(len(node.parents))  # those of numbers

@@ -45,6 +45,7 @@ from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
 from alldags.text import shortened
 from alldags.typing import FloatArray
+from alldags.wording import either, option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -286,9 +287,10 @@ class Posterior:
         """Refuse to link every treatment where that would take too many fits."""
         refits = sum(len(graph.descendants(name)) for graph in self.graphs for name in graph.variables)
         if refits > MOST_REFITS:
+            without = either("effects(link=0.0)", "--link 0")
             raise AlldagsError(
                 f"linked effects of all {len(self.variables)} variables on each other need {refits:,} fits of nodes, "
-                f"more than {MOST_REFITS:,}; use effects(link=0.0), or ask for the effects you need one by one"
+                f"more than {MOST_REFITS:,}; use {without}, or ask for the effects you need one by one"
             )
 
     def effects_on(self, outcome: str, *, level: float = 0.95, link: float | None = None) -> Table:
@@ -390,7 +392,9 @@ class Posterior:
         """
         table = self.edge_probabilities()
         if "posterior" not in table.columns:
-            raise GraphError("the engine has no notion of an edge being present; use engine='auto' or 'exact'")
+            raise GraphError(
+                f"the engine has no notion of an edge being present; use {option('engine', 'auto', 'exact')}"
+            )
         rows = zip(table["cause"], table["effect"], table["posterior"], strict=True)
         likely = {(cause, effect): p for cause, effect, p in rows if p > 0.5}
         return CandidateGraph(self.variables, dict.fromkeys(_acyclic(self.variables, likely), 1.0))

@@ -117,7 +117,7 @@ def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         return ()
     title, posterior = "Do the data fit the assumptions?", effect.posterior
     if checks_work(posterior, effect.treatment, effect.outcome) > _MOST_CHECKING:
-        return (Section(title, ("Not looked at here, because there are many rows: ask posterior.checks().",)),)
+        return (Section(title, ("Not looked at here, because there are many rows: ask for checks.",)),)
     found = posterior.checks(effect.treatment, effect.outcome)
     said = (found.sentence(), *(_capital(text) + "." for text in found.texts()))
     left = tuple(f"Not looked at: {text}." for text in found.not_made)

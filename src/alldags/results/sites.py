@@ -29,7 +29,7 @@ from alldags.graph.others import as_graphs
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
 from alldags.nodes.posterior import Engine
-from alldags.nodes.rows import NodeRows
+from alldags.nodes.rows import CountedRows, NodeRows
 from alldags.priors.prior import Prior
 from alldags.show.table import Table
 from alldags.typing import RandomSource
@@ -170,7 +170,7 @@ def site_reply(table: Any, request: Mapping[str, Any], names: Sequence[str] | No
         _check_values(rows, request["child"], family)
     center, scale = (np.array([request[what][name] for name in request["terms"]]) for what in ("center", "scale"))
     columns = Columns(tuple(map(Line, request["terms"])), center, scale)
-    return reply_to(Design.of(NodeRows(request["child"], family, columns, Rows(rows))), request)
+    return reply_to(Design.of(NodeRows(CountedRows(request["child"], Rows(rows)), family, columns)), request)
 
 
 def _check_values(rows: RowTable, child: str, family: Family) -> None:

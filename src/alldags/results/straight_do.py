@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
 from alldags.effects.new_unit import NewUnit
 from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
 from alldags.effects.total import TotalEffect
-from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.results.intervention import Intervention
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 DRAWS = 4000
-_ROWS_ALONE = frozenset({"cluster=", "categories"})  # options under which a row counts as one
 
 
 @dataclass(frozen=True)
@@ -194,10 +193,7 @@ def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
     name = _category_before(effect)
     if name is not None:
-        raise AlldagsError(
-            f"the mean outcome where rows were set from outside depends on {name!r}, a category that may act on "
-            f"{effect.outcome!r} and has no mean: make 0/1 columns of its levels"
-        )
+        meetings.check({"mean of set rows": (), "categories": (name,)})
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)

@@ -20,6 +20,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.show.table import Table
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 NOT_A_PROBABILITY = (
     "the engine has no notion of an edge being absent: the column 'shrinkage' says how much of a coefficient survives "
@@ -72,12 +73,12 @@ def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
 
 
 UNLINKED = (
-    "posterior is of each edge by itself; in effect.edge_influence() what drives the treatment is also taken for a "
+    "posterior is of each edge by itself; in the table of edge influence what drives the treatment is also taken for a "
     "likely cause of what comes after it (the link), which moves some of these"
 )
 LINKED = (
     "posterior takes what drives the treatment for a likely cause of what comes after it, too (the link); "
-    "posterior.edge_probabilities() has each edge by itself"
+    "the table of edge probabilities has each edge by itself"
 )
 
 
@@ -85,7 +86,9 @@ def influence_table(totals: Mixture[TotalEffect], unit: float, sd: float) -> Tab
     """Return what each uncertain edge does to the answer, most informative first."""
     influences = edge_influences(totals)
     if influences is None:
-        raise AlldagsError("edge_influence needs an engine that averages over parent sets; use engine='auto'")
+        raise AlldagsError(
+            f"edge_influence needs an engine that averages over parent sets; use {option('engine', 'auto')}"
+        )
     pairs = [(item, _influence_row(item, unit, sd)) for item in influences]
     pairs.sort(key=lambda pair: -pair[1][6])
     names = (

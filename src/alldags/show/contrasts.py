@@ -8,6 +8,7 @@ from html import escape
 from textwrap import fill
 from typing import Any
 
+from alldags import wording
 from alldags.show.json import notes_list
 from alldags.show.numbers import percent, sampled_percent
 from alldags.show.summary import EffectSummary
@@ -75,10 +76,10 @@ class Contrasts:
             "notes": notes_list(summary.notes),
         }
 
-    def text(self) -> str:
+    def text(self, *, on_command_line: bool = False) -> str:
         """Return a sentence, what each level does compared with the first, and notes."""
-        parts = [_filled(self._sentence), "", str(self._against_first()), *map(_filled, self._after())]
-        return "\n".join(parts)
+        said = map(wording.on_command_line if on_command_line else wording.in_python, self._after())
+        return "\n".join([_filled(self._sentence), "", str(self._against_first()), *map(_filled, said)])
 
     @property
     def _sentence(self) -> str:
@@ -100,7 +101,8 @@ class Contrasts:
         found = [f"P({'highest' if self.better == 'higher' else 'lowest'} {summary.outcome}): {best}."]
         if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
             found.append(f"P(no effect): {percent(summary.probability_no_path)}.")
-        found.append("contrasts() has all pairs, contrast(start, stop) all about one of them.")
+        pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
+        found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
         return [*found, *notes(summary)]
 
     def __str__(self) -> str:

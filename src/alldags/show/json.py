@@ -87,7 +87,7 @@ def _rows(summary: EffectSummary) -> dict[str, Any]:
 
 def notes_list(notes: Iterable[Note]) -> list[dict[str, Any]]:
     """Return notes as dictionaries of their text, their severity and the variables that they are about."""
-    return [{**asdict(note), "about": list(note.about)} for note in notes]
+    return [{"text": note.text, "severity": note.severity, "about": list(note.about)} for note in notes]
 
 
 def hidden_dict(summary: SensitivitySummary) -> dict[str, Any]:

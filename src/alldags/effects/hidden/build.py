@@ -16,6 +16,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.nodes.build import Cleared, mixing
 from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
+from alldags.wording import option
 
 _LEAST = 0.01  # probability with which a cause of a hit node shows up in the regressions of later ones
 _MOST_VALUES = 600_000  # draws times answers about absent edges
@@ -102,7 +103,7 @@ def _hit_node(
     if missing:
         raise AlldagsError(
             f"there is no candidate edge {missing[0]!r} -> {child!r}, and this engine cannot hold it absent while a "
-            "hidden cause acts on both; add the edge, or use engine='auto'"
+            f"hidden cause acts on both; add the edge, or use {option('engine', 'auto')}"
         )
     cleared = tuple(cleared_of_drivers(model, treatment, terms, name) for name in before)
     sample = _sample(model.extended_node(child, certain, added, cleared), size, rng)

@@ -13,6 +13,7 @@ from alldags.engines.conjugate.free import FreeSystem
 from alldags.engines.conjugate.noise import slope
 from alldags.errors import EngineError
 from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.kernels.bounding.walk import Limits, Walk
@@ -260,7 +261,9 @@ def _one_pass(systems: Sequence[OrderedSystem], limits: Limits, before: Pass | N
     if found.w <= 0:  # nothing was heavy enough to be summed: sum what the budget allows
         found = _walk_all(systems, limits._replace(threshold=0.0), None)
     if found.w <= 0:
-        raise EngineError("no parent set with a weight above 0 was found within the budget; use engine='mcmc'")
+        raise EngineError(
+            f"no parent set with a weight above 0 was found within the budget; use {option('engine', 'mcmc')}"
+        )
     return found
 
 

@@ -78,6 +78,7 @@ _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are colline
 def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     """Return the conjugate system of a problem with exactly one setting."""
     (setting,) = problem.settings
+    problem = problem.settled()
     noise = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
     precision, slab_factor = _precision(problem, setting, noise.precision)
     constant = setting.log_weight

@@ -1,4 +1,7 @@
-"""The link for derived columns: what drives the treatment, or what lies between, may act on the child, too."""
+"""The link for derived columns: a bend that drives the treatment, or what lies between, may act on the child, too.
+
+Lines are linked as in straight regressions (`alldags.models.link`). A bend is judged beside all lines.
+"""
 
 from __future__ import annotations
 
@@ -7,64 +10,74 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.columns.base import Column
 from alldags.columns.bends import Bend
+from alldags.columns.levels import Level
 from alldags.columns.line import Line
+from alldags.columns.products import OnArm
 from alldags.engines.curves.moments import ArmMoments
-from alldags.engines.curves.posterior import CurvedSpec
+from alldags.engines.curves.spec import Candidates, CurvedSpec
 from alldags.engines.sampling.asked import Run, sample_asked
 from alldags.nodes import NodeProblem
 from alldags.priors.link import link_prior
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
 
 _LINK_RUN = Run(warm_up=60, sweeps=200, most=200)
+_RIDGE = 1e-6  # per row, of the lines that bends are judged beside
 
 
 def raised_by_link(
-    spec: CurvedSpec,
-    columns: tuple[Column, ...],
-    arms: FloatArray | None,
-    moments: ArmMoments,
-    rng: np.random.Generator,
+    spec: CurvedSpec, candidates: Candidates, moments: ArmMoments, rng: np.random.Generator
 ) -> FloatArray:
-    """Return what is added to each base column's probability because it drives the treatment or what lies between.
-
-    Lines and bends of causes before the treatment are looked at, in a regression of each source on them all.
-    """
-    raised = np.zeros(len(columns))
-    eligible = [
-        isinstance(column, Line | Bend)
-        and column.variables[0] not in spec.after
-        and column.variables[0] != spec.treatment
-        for column in columns
-    ]
-    places = np.flatnonzero(eligible)
-    sources = _sources(spec, columns, arms, moments)
-    if spec.prior.link == 0.0 or places.size == 0 or not sources:
+    """Return how probable it is that each further column drives the treatment or what lies between, shape (K,)."""
+    raised = np.zeros(len(candidates.columns))
+    bends, lines = _before(spec, candidates, Bend), _before(spec, candidates, Line | Level)
+    sources = _sources(spec, candidates, moments)
+    if spec.prior.link == 0.0 or bends.size == 0 or not sources:
         return raised
-    _, scatter = moments.pooled
-    spared = np.ones(len(places))
+    spared = np.ones(len(bends))
     for cross, total in sources:
-        inclusion = _inclusion(spec, scatter[np.ix_(places, places)], cross[places], total, moments, rng)
-        spared *= 1.0 - spec.prior.link * inclusion
-    raised[places] = 1.0 - spared
+        left = _beside(lines, bends, moments, cross, total)
+        spared *= 1.0 - spec.prior.link * _inclusion(spec, *left, moments, rng)
+    raised[bends] = 1.0 - spared
     return raised
 
 
-def _sources(
-    spec: CurvedSpec, columns: tuple[Column, ...], arms: FloatArray | None, moments: ArmMoments
-) -> list[tuple[FloatArray, float]]:
+def _before(spec: CurvedSpec, candidates: Candidates, kind: object) -> IntArray:
+    """Return the columns of one kind that the treatment cannot act on."""
+    return np.flatnonzero(
+        [
+            isinstance(column, kind)  # type: ignore[arg-type]
+            and column.variables[0] not in spec.after
+            and column.variables[0] != spec.treatment
+            for column in candidates.columns
+        ]
+    )
+
+
+def _sources(spec: CurvedSpec, candidates: Candidates, moments: ArmMoments) -> list[tuple[FloatArray, float]]:
     """Return cross-products with all columns, shape (K,), and the sum of squares of the treatment and what it moves."""
     _, scatter = moments.pooled
-    found = []
-    if arms is not None:
-        share = float(moments.rows.prod() / moments.rows.sum())
-        found.append((share * (moments.mean[1, :-1] - moments.mean[0, :-1]), share))
-    for place, column in enumerate(columns):
-        name = column.variables[0]
-        if isinstance(column, Line) and (name in spec.after or (name == spec.treatment and arms is None)):
-            found.append((scatter[:-1, place], float(scatter[place, place])))
-    return found
+    return [
+        (scatter[:-1, place], float(scatter[place, place]))
+        for place, column in enumerate(candidates.columns)
+        if isinstance(column, Line | OnArm) and (column.name == spec.treatment or column.name in spec.after)
+    ]
+
+
+def _beside(
+    lines: IntArray, bends: IntArray, moments: ArmMoments, cross: FloatArray, total: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return gram, cross-products and sum of squares of bends and a source with what lines explain taken out."""
+    _, scatter = moments.pooled
+    gram, own, left = scatter[np.ix_(bends, bends)], cross[bends], total
+    if lines.size:
+        beside = scatter[np.ix_(lines, lines)] + _RIDGE * moments.rows.sum() * np.eye(len(lines))
+        across = scatter[np.ix_(lines, bends)]
+        slopes = np.linalg.solve(beside, np.column_stack([across, cross[lines]]))
+        gram, own = gram - across.T @ slopes[:, :-1], own - across.T @ slopes[:, -1]
+        left = total - float(cross[lines] @ slopes[:, -1])
+    sd = np.sqrt(np.maximum(np.diag(gram), 1e-12) / moments.rows.sum())
+    return gram / np.outer(sd, sd), own / sd, max(left, 1e-12 * total)
 
 
 def _inclusion(

@@ -7,6 +7,8 @@ learned.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from alldags.columns.base import Column
@@ -113,7 +115,13 @@ def logistic_coefficients(columns: FloatArray, treated: FloatArray) -> FloatArra
 
 
 def index_columns(
-    names: tuple[str, ...], columns: FloatArray, child: FloatArray, arm: BoolArray, fold: IntArray, label: str
+    names: tuple[str, ...],
+    columns: FloatArray,
+    child: FloatArray,
+    arm: BoolArray,
+    fold: IntArray,
+    label: str,
+    stands: Mapping[str, str],
 ) -> list[Column]:
     """Return a square and bends along what predicts the child in one arm.
 
@@ -129,6 +137,8 @@ def index_columns(
         Part of each row, shape (rows,).
     label
         Its name.
+    stands
+        The cause that each of the names stands for: itself, or a category of which it is a level.
     """
     scale = np.where(columns.std(axis=0) > _FLAT, columns.std(axis=0), 1.0)
     center = columns.mean(axis=0)
@@ -139,20 +149,21 @@ def index_columns(
     score = np.einsum("rp,rp->r", learned[fold], z)[arm]
     if float(score.std()) < _FLAT:
         return []
-    heard = _heard(names, learned)
+    heard = _heard(names, learned, stands)
     direction = Direction(label, names, slopes, -slopes @ center, heard, float(score.mean()), float(score.std()))
     knots = np.quantile(np.clip((score - direction.center) / direction.scale, -4.0, 4.0), _KNOTS)
     return [Along(direction, "square"), *(Along(direction, "bend", float(knot)) for knot in np.unique(knots))]
 
 
-def _heard(names: tuple[str, ...], sizes: FloatArray) -> tuple[str, ...]:
-    """Return the names whose part in a direction, sizes of shape (folds, p), is not small beside the largest."""
+def _heard(names: tuple[str, ...], sizes: FloatArray, stands: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the causes whose part in a direction, sizes of shape (folds, p), is not small beside the largest."""
     size = np.abs(sizes).mean(axis=0)
-    return tuple(name for name, value in zip(names, size, strict=True) if value > _HEARD * size.max())
+    loud = [stands[name] for name, value in zip(names, size, strict=True) if value > _HEARD * size.max()]
+    return tuple(dict.fromkeys(loud))
 
 
 def propensity_columns(
-    names: tuple[str, ...], columns: FloatArray, treated: FloatArray, fold: IntArray
+    names: tuple[str, ...], columns: FloatArray, treated: FloatArray, fold: IntArray, stands: Mapping[str, str]
 ) -> list[Column]:
     """Return a line and bends along the log-odds of the treatment; arguments as for `index_columns`."""
     parts = int(fold.max()) + 1
@@ -161,7 +172,7 @@ def propensity_columns(
     if float(score.std()) < _FLAT:
         return []
     center, scale = float(score.mean()), float(score.std())
-    heard = _heard(names, learned[:, 1:] * columns.std(axis=0))
+    heard = _heard(names, learned[:, 1:] * columns.std(axis=0), stands)
     direction = Direction("propensity", names, learned[:, 1:], learned[:, 0], heard, center, scale)
     knots = np.unique(np.quantile(np.clip((score - center) / scale, -4.0, 4.0), _PROPENSITY_KNOTS))
     return [Along(direction, "line"), *(Along(direction, "bend", float(knot)) for knot in knots)]

@@ -9,31 +9,60 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.bends import Bend
 from alldags.columns.line import Line
-from alldags.columns.products import Clipped, Given
+from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.data.look import look_at_values
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
+from alldags.engines.curves.spec import CurvedSpec
 from alldags.errors import DataError
 from alldags.graph.terms import GivenTerm, Terms
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 _WIDE = 2.5  # standard deviations beyond which a factor of a product is held
 _TAIL = 0.01  # quantile, likewise
 _FEW_ROWS = 40  # in an arm: with less nothing is learned from it
+_MOST_IN_PART = 0.5  # of an arm's rows in one part of the data, else nothing is learned
 
 
-def base_columns(
-    terms: Terms, causes: Sequence[str], child: str, treatment: str | None, before: Sequence[str], rows: RowValues
-) -> tuple[Column, ...]:
-    """Return the columns that a child may be regressed on, made from some of its rows.
+def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
+    """Return all columns that a child may be regressed on, made from some of its rows.
 
     Parameters
     ----------
-    terms
+    spec
+        What is wanted.
+    arms
+        The two values of a treatment: the first column is then its arm. None if there is no such treatment.
+    sample
+        The rows.
+    """
+    if not isinstance(spec.terms, Terms):
+        return given_columns(spec, sample)
+    causes = tuple(name for name in spec.causes if name != spec.mover)
+    before = tuple(name for name in causes if name not in spec.after and name != spec.treatment)
+    base = base_columns(spec, causes, None if arms is None else spec.treatment, before, sample) if causes else ()
+    mover = spec.mover
+    if mover is None:
+        return base
+    if arms is not None:
+        return (OnArm(mover, float(arms.mean())), *base)
+    values = sample.values[mover]
+    own: tuple[Column, ...] = (Line(mover), *bends_of(mover, values, spec.terms.curves))
+    if spec.terms.modification == "none":
+        return (*base, *own)
+    return (*base, *own, *(Times(column, mover, float(values.mean())) for column in base))
+
+
+def base_columns(
+    spec: CurvedSpec, causes: Sequence[str], treatment: str | None, before: Sequence[str], rows: RowValues
+) -> tuple[Column, ...]:
+    """Return causes themselves, bends, products and learned columns.
+
+    Parameters
+    ----------
+    spec
         What is wanted.
     causes
-        Causes of the child that get columns.
-    child
-        Its name.
+        Of the child, but the treatment.
     treatment
         A yes/no treatment among its causes, whose arms are looked at apart; None if there is none.
     before
@@ -41,22 +70,40 @@ def base_columns(
     rows
         Some rows.
     """
-    lines: list[Column] = [Line(name) for name in causes]
-    bends = [bend for name in causes for bend in bends_of(name, rows.values[name], terms.curves)]
+    terms = spec.terms
+    assert isinstance(terms, Terms)
+    numbers = spec.numbers(causes)
+    straight = [column for name in causes for column in spec.straight(name)]
+    bends = [bend for name in numbers for bend in bends_of(name, rows.values[name], terms.curves)]
     arms = _arms(treatment, rows)
-    products = _products(terms.products, causes, child, arms, rows) if terms.products else []
-    names = tuple(before)
-    learned: list[Column] = []
-    if names and rows.fold is not None:
-        matrix = np.column_stack([rows.values[name] for name in names])
-        if terms.index:
-            labels = ("index",) if treatment is None else ("index untreated", "index treated")
-            for label, arm in zip(labels, arms, strict=True):
-                if arm.sum() >= _FEW_ROWS:
-                    learned += index_columns(names, matrix, rows.values[child], arm, rows.fold, label)
-        if terms.propensity and treatment is not None and min(arm.sum() for arm in arms) >= _FEW_ROWS:
-            learned += propensity_columns(names, matrix, arms[1].astype(float), rows.fold)
-    return (*lines, *bends, *products, *learned)
+    products = _products(terms.products, numbers, spec.child, arms, rows) if terms.products and numbers else []
+    return (*straight, *bends, *products, *_learned(spec, treatment, before, arms, rows))
+
+
+def _learned(
+    spec: CurvedSpec, treatment: str | None, before: Sequence[str], arms: Sequence[BoolArray], rows: RowValues
+) -> list[Column]:
+    """Return columns along what predicts the child in each arm, and what predicts the treatment."""
+    terms, names = spec.terms, tuple(spec.inputs(before))
+    assert isinstance(terms, Terms)
+    if not names or rows.fold is None or not _is_divided(arms, rows.fold):
+        return []
+    stands = {column: name for name in before for column in spec.categories.get(name, (name,))}
+    matrix = np.column_stack([rows.values[name] for name in names])
+    found: list[Column] = []
+    if terms.index:
+        labels = ("index",) if treatment is None else ("index untreated", "index treated")
+        for label, arm in zip(labels, arms, strict=True):
+            if arm.sum() >= _FEW_ROWS:
+                found += index_columns(names, matrix, rows.values[spec.child], arm, rows.fold, label, stands)
+    if terms.propensity and treatment is not None and min(arm.sum() for arm in arms) >= _FEW_ROWS:
+        found += propensity_columns(names, matrix, arms[1].astype(float), rows.fold, stands)
+    return found
+
+
+def _is_divided(arms: Sequence[BoolArray], fold: IntArray) -> bool:
+    """Tell whether no part of the data holds most rows of an arm: what is learned needs rows of all other parts."""
+    return all(np.bincount(fold[arm], minlength=1).max(initial=0) <= _MOST_IN_PART * arm.sum() for arm in arms)
 
 
 def _arms(treatment: str | None, rows: RowValues) -> list[BoolArray]:
@@ -107,21 +154,38 @@ def _limits(values: FloatArray) -> tuple[float, float, float]:
     return float(np.clip(values, low, high).mean()), low, high
 
 
-def given_columns(terms: Sequence[GivenTerm], causes: Sequence[str], rows: RowValues) -> tuple[Column, ...]:
-    """Return a line for every cause and the terms that were written down, curves as bends at five quantiles."""
-    found: list[Column] = [Line(name) for name in causes]
-    for term in terms:
+def given_columns(spec: CurvedSpec, rows: RowValues) -> tuple[Column, ...]:
+    """Return every cause itself and the terms that were written down, curves as bends at five quantiles."""
+    assert not isinstance(spec.terms, Terms)
+    found: list[Column] = [column for name in spec.causes for column in spec.straight(name)]
+    for term in spec.terms:
+        _check_numbers(term, spec)
+        if not spec.causes.keys() >= set(term.variables):
+            continue  # no possible cause in this graph
         if len(term.factors) == 1 and not term.factors[0].function:
             continue
         if term.factors[0].function == "curve":
             found += bends_of(term.factors[0].variable, rows.values[term.factors[0].variable], Terms().curves)
             continue
-        column = Given(term)
-        with np.errstate(all="ignore"):
-            values = column.values(rows)
-        if not np.isfinite(values).all():
-            place = int(np.flatnonzero(~np.isfinite(values))[0])
-            shown = ", ".join(f"{name} = {rows.values[name][place]:g}" for name in column.variables)
-            raise DataError(f"the term {column.name!r} is not a finite number where {shown}; leave it out or shift it")
-        found.append(column)
+        found.append(_written(term, rows))
     return tuple(found)
+
+
+def _check_numbers(term: GivenTerm, spec: CurvedSpec) -> None:
+    named = [name for name in term.variables if name in spec.categories]
+    if named and len(term.factors) > 1:
+        raise DataError(
+            f"the term {str(term)!r} multiplies {named[0]!r}, which is a category; use a 0/1 column of one of its "
+            "levels, or leave the term out"
+        )
+
+
+def _written(term: GivenTerm, rows: RowValues) -> Column:
+    column = Given(term)
+    with np.errstate(all="ignore"):
+        values = column.values(rows)
+    if not np.isfinite(values).all():
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        shown = ", ".join(f"{name} = {rows.values[name][place]:g}" for name in column.variables)
+        raise DataError(f"the term {column.name!r} is not a finite number where {shown}; leave it out or shift it")
+    return column

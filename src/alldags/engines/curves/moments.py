@@ -80,7 +80,11 @@ class ArmMoments:
 
 
 def arm_moments(
-    columns: tuple[Column, ...], child: str, treatment: str | None, levels: FloatArray, batches: Iterable[RowValues]
+    columns: tuple[Column, ...],
+    child: str,
+    treatment: str | None,
+    levels: FloatArray,
+    batches: Iterable[tuple[RowValues, FloatArray | None]],
 ) -> ArmMoments:
     """Return the moments of derived columns and the child.
 
@@ -95,27 +99,25 @@ def arm_moments(
     levels
         Its values, shape (A,); ignored without treatment.
     batches
-        The rows.
+        The rows, and how much each counts.
     """
     total: ArmMoments | None = None
-    for rows in batches:
+    for rows, weight in batches:
         matrix = np.column_stack([matrix_of(columns, rows), rows.values[child]])
-        arms = [matrix] if treatment is None else [matrix[rows.values[treatment] == level] for level in levels]
-        part = ArmMoments(
-            np.array([float(len(arm)) for arm in arms]),
-            np.array([_mean(arm) for arm in arms]),
-            np.array([_scatter(arm) for arm in arms]),
-        )
+        inside = [slice(None)] if treatment is None else [rows.values[treatment] == level for level in levels]
+        arms = [_moments(matrix[arm], None if weight is None else weight[arm]) for arm in inside]
+        part = ArmMoments(*(np.array(numbers) for numbers in zip(*arms, strict=True)))
         total = part if total is None else total + part
     if total is None:
         raise ValueError("there are no rows")
     return total
 
 
-def _mean(matrix: FloatArray) -> FloatArray:
-    return matrix.mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
-
-
-def _scatter(matrix: FloatArray) -> FloatArray:
-    centered = matrix - _mean(matrix)
-    return np.asarray(centered.T @ centered)
+def _moments(matrix: FloatArray, weight: FloatArray | None) -> tuple[float, FloatArray, FloatArray]:
+    """Return the number of rows, their mean and centred cross-products, each row counted by its weight."""
+    rows = float(len(matrix)) if weight is None else float(weight.sum())
+    if rows == 0.0:
+        return 0.0, np.zeros(matrix.shape[1]), np.zeros((matrix.shape[1],) * 2)
+    mean = matrix.mean(axis=0) if weight is None else weight @ matrix / rows
+    centered = matrix - mean
+    return rows, mean, np.asarray((centered if weight is None else centered * weight[:, None]).T @ centered)

@@ -1,15 +1,16 @@
 """Structures of effect modification: which design columns there are, and the posterior of each structure.
 
-With a yes/no treatment T and base columns F, centred within the arms of T (which takes out a flat intercept for each)::
+With a yes/no treatment T and other base columns F::
 
-    common   F               the effect of T is the same for all
-    shared   F and T F       some columns act differently under treatment
-    arms     (1 - T) F, T F  both arms have their own columns
+    common   T, F               the effect of T is the same for all
+    shared   T, F, T F          some columns act differently under treatment
+    arms     T, (1 - T) F, T F  both arms have their own columns
 
-Centred within arms, all three have ``n - 2`` contrasts and flat intercepts, so that their evidences can be compared.
-Arms have noise of different size: ``rho = var_1 / var_0`` enters as ``G_0 + G_1 / rho``. A run at one value of rho
-gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average over
-it.
+Arms have noise of different size, ``rho = var_1 / var_0``: given rho, rows of the second arm count as ``1 / rho``. All
+that is needed are moments within the arms and the difference of their means, which has the precision
+``h = n_0 n_1 / (rho n_0 + n_1)`` over the first arm's noise variance; a flat intercept is taken out. A run at one value
+of rho gives draws; weights ``p(y | draw) / p(y | draw, rho)`` with rho integrated out make them draws from the average
+over it.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from alldags.engines.curves.asked import AskedEngine
 from alldags.engines.curves.moments import ArmMoments
-from alldags.engines.exact import Exact
-from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
+from alldags.engines.curves.spec import Candidates
+from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run
 from alldags.engines.sampling.run import State
-from alldags.nodes.build import raised_probability
+from alldags.nodes.build import ALMOST_CERTAIN, MOST_SHARE, NodeTerms, Sums, assembled
 from alldags.nodes.posterior import NodePosterior
-from alldags.nodes.problem import LinkedPrior, NodeProblem
-from alldags.priors.edges import BetaBinomial
+from alldags.nodes.problem import NodeProblem
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _RATIO_SD = 1.5  # of the log ratio of the arms' noise variances, a priori
 _GRID = 121
-_ENUMERATED = 14  # log2 of sets times settings up to which all are enumerated
 POOL = 2000  # draws behind weights and means
 _GLANCED = 160  # draws behind the first guess of the ratio
 _ENOUGH = 0.3  # share of the draws that must count when the ratio is averaged over; else the run is repeated
@@ -53,13 +54,10 @@ class Structure:
         Base column of each, shape (k,).
     active
         In which arms it is that column, else zero, shape (A, k).
-    probability, raised
-        Stated probability, relative to each other, and what the link adds, shape (k,).
-    counted
-        Whether the number of columns is corrected for, by a beta-binomial prior; not where columns are causes.
-    share
-        Of the columns present, learned without the link, in place of the beta-binomial prior: columns that the link
-        raises say nothing about how many others there are. None if it is to be learned.
+    probability, raised, further, groups
+        As in `Candidates`, shape (k,) each.
+    weight
+        Prior probability of the structure, relative to others.
     """
 
     name: str
@@ -67,48 +65,88 @@ class Structure:
     active: BoolArray
     probability: FloatArray
     raised: FloatArray
-    counted: bool = True
-    share: float | None = None
+    further: BoolArray
+    groups: IntArray
+    weight: float = 1.0
 
     def at(self, arm: int, base: FloatArray) -> FloatArray:
         """Return the design columns in an arm, shape (..., k), from base columns (..., K)."""
         return np.asarray(base[..., self.places] * self.active[arm])
 
-    def unlinked(self) -> Structure:
-        """Return the structure without link."""
-        return replace(self, raised=np.zeros(len(self.places)))
-
-    def varying(self, moments: ArmMoments) -> Structure:
-        """Return the structure without columns that do not vary within any arm."""
-        within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
-        kept = within / moments.rows.sum() > _FLAT**2
+    def taken(self, kept: BoolArray) -> Structure:
+        """Return the structure with some of its columns, shape (k,)."""
         return replace(
             self,
             places=self.places[kept],
             active=self.active[:, kept],
             probability=self.probability[kept],
             raised=self.raised[kept],
+            further=self.further[kept],
+            groups=np.unique(self.groups[kept], return_inverse=True)[1],
         )
 
+    def varying(self, moments: ArmMoments) -> Structure:
+        """Return the structure without columns, the arm excepted, that do not vary within any arm."""
+        within = np.einsum("ai,ai->i", np.diagonal(moments.scatter, axis1=1, axis2=2)[:, self.places], self.active)
+        armed = len(self.active) == 2
+        return self.taken((within / moments.rows.sum() > _FLAT**2) | (armed & (self.places == 0)))
 
-def structure(name: str, probability: FloatArray, raised: FloatArray, arms: int) -> Structure:
-    """Return a structure over all base columns; probabilities of base columns, shape (K,)."""
-    places = np.arange(len(probability))
-    ones = np.ones((arms, len(places)), dtype=bool)
-    if name == "common":
-        return Structure(name, places, ones, probability, raised)
-    own = np.zeros_like(ones)
-    own[1] = True
-    first = ones if name == "shared" else ~own
-    uncertain = np.where(probability >= 1.0, 0.5, probability)
-    again = raised if name == "arms" else np.zeros_like(raised)
-    odds = (probability if name == "arms" else uncertain, again)
-    return Structure(
-        name,
-        np.r_[places, places],
-        np.concatenate([first, own], axis=1),
-        np.r_[probability, odds[0]],
-        np.r_[raised, odds[1]],
+    def spread(self, columns: int) -> FloatArray:
+        """Return the matrix from its coefficients to those of all columns, shape (columns, k).
+
+        All columns are the K base columns; with two arms those but the first are there again, under treatment.
+        """
+        out, own = np.zeros((columns, len(self.places))), np.arange(len(self.places))
+        if len(self.active) == 1:
+            out[self.places, own] = 1.0
+            return out
+        first, second = self.active.astype(float)
+        out[self.places, own] = first
+        again = self.places > 0
+        out[columns // 2 + self.places[again], own[again]] = (second - first)[again]
+        return out
+
+    def terms(self, child: str) -> NodeTerms:
+        """Return the columns as terms of a regression; what the link adds to a further one is in its odds."""
+        alone = len(set(self.groups.tolist())) == len(self.groups)
+        return NodeTerms(
+            child,
+            tuple(map(str, range(len(self.places)))),
+            tuple(np.where(self.further, self._relative, self.probability).tolist()),
+            tuple(np.where(self.further, 0.0, self.raised).tolist()) if self.raised[~self.further].any() else None,
+            groups=None if alone else tuple(self.groups.tolist()),
+            further=tuple(self.further.tolist()) if self.further.any() else None,
+        )
+
+    @property
+    def _relative(self) -> FloatArray:
+        """Relative probability of further columns: the link is to raise them as it would where one is expected."""
+        count = len(np.unique(self.groups[self.further])) if self.further.any() else 1
+        low = min(1.0 / count, MOST_SHARE)
+        high = np.minimum(1.0 - (1.0 - low) * (1.0 - self.raised), ALMOST_CERTAIN)
+        odds = high / (1.0 - high) * (1.0 - low) / low
+        return np.asarray(odds / (1.0 + odds))
+
+
+def structure(name: str, found: Candidates, arms: int) -> Structure:
+    """Return a structure over all base columns; with two arms, the first of them is the treatment's."""
+    k = len(found.columns)
+    places, ones = np.arange(k), np.ones((arms, k), dtype=bool)
+    whole = Structure(name, places, ones, found.probability, found.raised, found.further, found.groups)
+    if name == "common" or arms == 1:
+        return whole
+    others, alike = places[1:], name == "arms"
+    first = ones.copy()
+    first[1, 1:] = not alike
+    own = np.repeat([[False], [True]], k - 1, axis=1)
+    return replace(
+        whole,
+        places=np.r_[places, others],
+        active=np.concatenate([first, own], axis=1),
+        probability=np.r_[found.probability, found.probability[1:] if alike else np.full(k - 1, 0.5)],
+        raised=np.r_[found.raised, found.raised[1:] if alike else np.zeros(k - 1)],
+        further=np.r_[found.further, found.further[1:] if alike else np.full(k - 1, found.is_counted)],
+        groups=np.r_[found.groups, found.groups[1:] + found.groups.max()],
     )
 
 
@@ -149,10 +187,6 @@ class StructureFit:
     ratio: float
     seed: np.random.SeedSequence
 
-    @property
-    def _parts(self) -> list[tuple[FloatArray, FloatArray, float]]:
-        return [_cross_products(self.structure, self.moments, arm) for arm in range(len(self.moments.rows))]
-
     @cached_property
     def _weighted(self) -> tuple[Draws, FloatArray, float]:
         """Draws at the ratio with a ratio each, their weights (sum 1), and the log mean weight."""
@@ -160,8 +194,8 @@ class StructureFit:
         theta, variance = self.node.draw(POOL, rng)
         if len(self.moments.rows) == 1:
             return Draws(theta, variance, np.ones(POOL)), np.full(POOL, 1.0 / POOL), 0.0
-        residual = _residual(self._parts[1], theta)
-        log_weight, ratio = _over_ratios(residual / variance, self.moments.rows, self.ratio, rng)
+        squares = _squares(self.structure, self.moments, theta)
+        log_weight, ratio, variance = _over_ratios(squares, self.moments.rows, self.ratio, rng)
         top = float(log_weight.max())
         weight = np.exp(log_weight - top)
         return Draws(theta, variance, ratio), weight / weight.sum(), top + math.log(float(weight.mean()))
@@ -183,13 +217,6 @@ class StructureFit:
         return np.asarray(self.node.mean + (weight - 1.0 / len(weight)) @ draws.coefficients)
 
     @property
-    def learned_share(self) -> float:
-        """Share of the uncertain columns that are present, one more counted as present and one as absent."""
-        free, inclusion = ~self.node.problem.certain, self.node.inclusion
-        assert inclusion is not None
-        return float((inclusion[free].sum() + 1.0) / (free.sum() + 2.0))
-
-    @property
     def effective_share(self) -> float:
         """Share of the draws that count when the ratio is averaged over."""
         weight = self._weighted[1]
@@ -206,7 +233,9 @@ class StructureFit:
         """What the ratio adds to the log evidence."""
         if len(self.moments.rows) == 1:
             return 0.0
-        return -0.5 * float(self.moments.rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
+        rows = self.moments.rows
+        between = 0.5 * math.log(_between(rows, self.ratio) / _between(rows, 1.0))
+        return between - 0.5 * float(rows[1] - 1.0) * math.log(self.ratio) + self._weighted[2]
 
     @property
     def log_evidence(self) -> float:
@@ -231,10 +260,10 @@ def glance_structure(
     """
     first, second, drawn = rng.spawn(3)
     ratio = 1.0
-    node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, first, GLANCE)
+    node = _fitted(_problem(chosen, moments, prior, ratio), asked, first, GLANCE)
     if len(moments.rows) == 2:
         ratio = _next_ratio(chosen, moments, node, first)
-        node = _fitted(_problem(chosen, moments, prior, ratio), asked, 0.0, second, GLANCE, _ends(node))
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, second, GLANCE, _ends(node))
     return StructureFit(chosen, moments, node, ratio, _seed_of(drawn))
 
 
@@ -267,8 +296,7 @@ def fit_structure(
     seed = _seed_of(drawn)
     node, ratio = like.node, math.exp(like.mean_log_ratio)
     for _ in range(_ATTEMPTS):
-        floor = 1.0 / moments.rows[0] + ratio / moments.rows[1] if len(moments.rows) == 2 else 0.0
-        node = _fitted(_problem(chosen, moments, prior, ratio), asked, floor, whole, FULL, _ends(node))
+        node = _fitted(_problem(chosen, moments, prior, ratio), asked, whole, FULL, _ends(node))
         found = StructureFit(chosen, moments, node, ratio, seed)
         if found.effective_share >= _ENOUGH:
             break
@@ -285,14 +313,11 @@ def _seed_of(rng: np.random.Generator) -> np.random.SeedSequence:
 def _fitted(
     problem: NodeProblem,
     asked: FloatArray,
-    floor: float,
     rng: np.random.Generator,
     run: Run,
     starts: tuple[State, ...] = (),
 ) -> NodePosterior:
-    if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
-        return Exact()(problem, rng)
-    return sample_asked(problem, asked, floor, rng, run, starts)
+    return AskedEngine(asked, run, starts)(problem, rng)
 
 
 def _ends(node: NodePosterior) -> tuple[State, ...]:
@@ -324,48 +349,56 @@ def _residual(part: tuple[FloatArray, FloatArray, float], theta: FloatArray) -> 
     return np.asarray(np.maximum(total - 2.0 * theta @ cross + squares, 1e-300))
 
 
+def _gaps(chosen: Structure, moments: ArmMoments) -> tuple[FloatArray, float]:
+    """Return the differences between the arms' means of the design columns, shape (k,), and of the child."""
+    first, second = moments.mean
+    return chosen.at(1, second[:-1]) - chosen.at(0, first[:-1]), float(second[-1] - first[-1])
+
+
+def _between(rows: FloatArray, ratio: float | FloatArray) -> FloatArray:
+    """Return the precision of the difference of the arms' means over that of a row of the first arm."""
+    return np.asarray(rows[0] * rows[1] / (ratio * rows[0] + rows[1]))
+
+
 def _problem(chosen: Structure, moments: ArmMoments, prior: Prior, ratio: float) -> NodeProblem:
-    parts = [_cross_products(chosen, moments, arm) for arm in range(len(moments.rows))]
-    scale = [1.0, 1.0 / ratio]
-    gram, cross, total = (sum(part[i] * s for part, s in zip(parts, scale, strict=False)) for i in range(3))
-    stated, log_size = _column_prior(chosen, prior)
-    linked = LinkedPrior(stated, chosen.raised) if chosen.raised.any() else None
-    problem = NodeProblem(
-        child="",
-        terms=tuple(map(str, range(len(chosen.places)))),
-        gram=np.ascontiguousarray(gram),
-        cross=np.ascontiguousarray(cross),
-        total=float(total),
-        n=float(moments.rows.sum() - len(moments.rows)),
-        probability=stated if linked is None else raised_probability(stated, chosen.raised),
-        settings=(),
-        log_size=log_size,
-        rows=float(moments.rows.sum()),
-        linked=linked,
-    )
-    return replace(problem, settings=prior.settings_of(problem))
+    gram, cross, total = _cross_products(chosen, moments, 0)
+    if len(moments.rows) == 2:
+        columns, child = _gaps(chosen, moments)
+        more, h = _cross_products(chosen, moments, 1), float(_between(moments.rows, ratio))
+        gram = gram + more[0] / ratio + h * np.outer(columns, columns)
+        cross = cross + more[1] / ratio + h * child * columns
+        total = total + more[2] / ratio + h * child**2
+    rows = float(moments.rows.sum())
+    sums = Sums(np.ascontiguousarray(gram), np.ascontiguousarray(cross), float(total), rows - 1.0, rows)
+    return assembled(chosen.terms(""), sums, prior)
 
 
-def _column_prior(chosen: Structure, prior: Prior) -> tuple[FloatArray, FloatArray | None]:
-    """Return the stated probability of each column, shape (k,), and the log weight of their number."""
-    if not chosen.counted or prior.edges is not None:
-        return prior.edges_of(chosen.probability, "")
-    stated, log_size = BetaBinomial(relative=True).of(chosen.probability, "")
-    if chosen.share is None:
-        return stated, log_size
-    odds = chosen.share / (1.0 - chosen.share) * stated
-    return np.where(stated < 1.0, odds / (odds + 1.0 - stated), 1.0), None
+class Squares(NamedTuple):
+    """What draws leave: sums of squares within both arms, the squared difference of their means, columns present."""
+
+    first: FloatArray
+    second: FloatArray
+    between: FloatArray
+    present: FloatArray
+
+
+def _squares(chosen: Structure, moments: ArmMoments, theta: FloatArray) -> Squares:
+    first, second = (_residual(_cross_products(chosen, moments, arm), theta) for arm in range(2))
+    columns, child = _gaps(chosen, moments)
+    return Squares(first, second, (child - theta @ columns) ** 2, (theta != 0.0).sum(axis=1).astype(float))
 
 
 def _over_ratios(
-    relative: FloatArray, rows: FloatArray, ratio: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return the log weight of each draw with the ratio integrated out, and a ratio drawn for it.
+    squares: Squares, rows: FloatArray, ratio: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the log weight of each draw of coefficients with ratio and noise integrated out, and draws of both.
+
+    The prior of coefficients is in units of the noise: those present add about one square each to what is left.
 
     Parameters
     ----------
-    relative
-        Residual sum of squares of the second arm over the noise variance of the first, shape (draws,).
+    squares
+        What the draws leave, shape (draws,) each.
     rows
         Of both arms, shape (2,).
     ratio
@@ -377,13 +410,23 @@ def _over_ratios(
     grid = math.log(ratio) + np.linspace(-reach, reach, _GRID)
     log_prior = -0.5 * (grid / _RATIO_SD) ** 2 - math.log(_RATIO_SD * math.sqrt(2.0 * math.pi))
     log_prior += math.log(float(grid[1] - grid[0]))
+    half = 0.5 * (rows.sum() - 1.0 + squares.present)
+    slab = squares.present * _left(squares, rows, np.array([ratio]))[:, 0] / (rows.sum() - 1.0)
 
     def log_likelihood(log_ratio: FloatArray) -> FloatArray:
-        return np.asarray(-0.5 * (rows[1] - 1.0) * log_ratio - 0.5 * relative[:, None] * np.exp(-log_ratio))
+        own = 0.5 * (np.log(_between(rows, np.exp(log_ratio))) - (rows[1] - 1.0) * log_ratio)
+        return np.asarray(own - half[:, None] * np.log(_left(squares, rows, np.exp(log_ratio)) + slab[:, None]))
 
     joint = log_likelihood(grid) + log_prior
     whole = np.logaddexp.reduce(joint, axis=1)
     share = np.exp(joint - whole[:, None]).cumsum(axis=1)
-    picked = np.minimum((share < rng.random(len(share))[:, None]).sum(axis=1), _GRID - 1)
+    picked = np.exp(grid[np.minimum((share < rng.random(len(share))[:, None]).sum(axis=1), _GRID - 1)])
+    left = squares.first + squares.second / picked + squares.between * _between(rows, picked) + slab
     weight = whole - log_likelihood(np.array([math.log(ratio)]))[:, 0]
-    return weight, np.exp(grid[picked])
+    return weight, picked, 0.5 * left / rng.gamma(half)
+
+
+def _left(squares: Squares, rows: FloatArray, ratio: FloatArray) -> FloatArray:
+    """Return the sum of squares in units of the first arm's noise, shape (draws, ratios)."""
+    one, two, between = (values[:, None] for values in squares[:3])
+    return np.asarray(one + two / ratio + between * _between(rows, ratio))

@@ -16,6 +16,7 @@ from alldags.engines.weighted.posterior import FamilyDiagnostics, WeightedPoster
 from alldags.engines.weighted.weighing import WeightedDraws, log_weights_of
 from alldags.families.base import ChainPrior, ChainState, Draws, Sampler
 from alldags.nodes.problem import NodeProblem
+from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
 
 CHAINS = 4
@@ -107,7 +108,8 @@ def _run(
 
 
 def chain_prior(problem: NodeProblem) -> ChainPrior:
-    """Return the prior of a problem as samplers take it."""
+    """Return the prior of a problem as samplers take it; further columns have the share that is expected of them."""
+    problem = _typical(problem)
     return ChainPrior(
         starts=problem.starts,
         log_odds=problem.log_odds,
@@ -116,6 +118,22 @@ def chain_prior(problem: NodeProblem) -> ChainPrior:
         slabs=np.array([setting.slab_variance for setting in problem.settings]),
         log_slabs=np.array([setting.log_weight for setting in problem.settings]),
     )
+
+
+def _typical(problem: NodeProblem) -> NodeProblem:
+    """Return the problem with one share of further columns, the prior mean, beside each slab."""
+    if problem.further is None:
+        return problem
+    logs = np.array([setting.log_weight for setting in problem.settings])
+    weight = np.exp(logs - np.logaddexp.reduce(logs))
+    share = float(weight @ [setting.share for setting in problem.settings])
+    slabs: dict[float, Setting] = {}
+    for setting in problem.settings:
+        known = slabs.get(setting.slab_variance)
+        log_weight = setting.log_weight if known is None else np.logaddexp(known.log_weight, setting.log_weight)
+        slabs[setting.slab_variance] = replace(setting, log_weight=float(log_weight), share=share)
+    settled = replace(problem, settings=(next(iter(slabs.values())),)).settled()
+    return replace(settled, settings=tuple(slabs.values()))
 
 
 def _start(problem: NodeProblem, weighted: WeightedDraws, rng: np.random.Generator) -> ChainState:

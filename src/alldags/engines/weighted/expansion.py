@@ -79,7 +79,7 @@ def _root(quadratic: Quadratic, posterior: NodePosterior) -> FloatArray | None:
 def short_engine(engine: Engine) -> Engine:
     """Return the engine for the expansions before the last: where it samples, for a shorter time."""
     if not isinstance(engine, Auto):
-        return engine
+        return getattr(engine, "short", engine)
     return replace(engine, mcmc=replace(engine.mcmc, max_sweeps=min(engine.mcmc.max_sweeps, _SHORT_SWEEPS)))
 
 

@@ -18,7 +18,13 @@ from alldags.priors.prior import Prior
 
 
 def fit_rows(
-    rows: NodeRows, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, size: int | None = None
+    rows: NodeRows,
+    terms: NodeTerms,
+    prior: Prior,
+    engine: Engine,
+    rng: np.random.Generator,
+    size: int | None = None,
+    samples: bool = True,
 ) -> WeightedPosterior:
     """Return the posterior of one node that is not normal, over its columns.
 
@@ -36,18 +42,26 @@ def fit_rows(
         Generator.
     size
         Number of weighted draws; by the number of rows if not given.
+    samples
+        Whether chains are run where weights fail.
     """
-    return fit_sums(Design.of(rows), terms, prior, engine, rng, size)
+    return fit_sums(Design.of(rows), terms, prior, engine, rng, size, samples)
 
 
 def fit_sums(
-    rows: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, size: int | None = None
+    rows: RowSums,
+    terms: NodeTerms,
+    prior: Prior,
+    engine: Engine,
+    rng: np.random.Generator,
+    size: int | None = None,
+    samples: bool = True,
 ) -> WeightedPosterior:
     """Return the same from sums over rows that may be elsewhere; where weights fail, only rows at hand are sampled."""
     expand_rng, weigh_rng, sample_rng = rng.spawn(3)
     expanded = expanded_posterior(rows, terms, prior, engine, expand_rng)
     draws = weigh(rows, expanded, draws_for(expanded.quadratic.rows) if size is None else size, weigh_rng)
-    return _gate(rows, expanded, draws, sample_rng, samples=engine.scope is None)
+    return _gate(rows, expanded, draws, sample_rng, samples=samples and engine.scope is None)
 
 
 def _gate(

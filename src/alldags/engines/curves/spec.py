@@ -1,0 +1,153 @@
+"""`CurvedSpec`: what a regression on derived columns is made from, and `Candidates`: the columns that it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+
+from alldags.columns.base import Column
+from alldags.columns.levels import Level
+from alldags.columns.line import Line
+from alldags.columns.products import OnArm, Times
+from alldags.families.base import Family
+from alldags.graph.terms import ChildTerms, Terms
+from alldags.nodes.rows import CountedRows
+from alldags.priors.prior import Prior
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+ITSELF = (Line, Level, OnArm)  # columns that are a cause and nothing else
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedSpec:
+    """What a regression on derived columns is made from.
+
+    Parameters
+    ----------
+    child, family
+        Its name, and how it depends on its predictor; None: normal noise around it.
+    terms
+        What is wanted.
+    causes
+        Candidate causes with their probabilities.
+    raised
+        What the link adds to the probability of each.
+    treatment
+        The treatment of the question, if it is a candidate cause or may act on one; else None.
+    after
+        Variables that the treatment may act on.
+    rows
+        Where rows are read.
+    prior
+        Of slab, noise and link.
+    categories
+        The columns that stand for each cause that is a category.
+    """
+
+    child: str
+    terms: ChildTerms
+    causes: Mapping[str, float]
+    treatment: str | None
+    after: frozenset[str]
+    rows: CountedRows
+    prior: Prior
+    family: Family | None = None
+    raised: Mapping[str, float] = field(default_factory=dict)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def mover(self) -> str | None:
+        """The treatment, where it is a cause of the child and a number; else None."""
+        found = self.treatment
+        return found if found in self.causes and found not in self.categories else None
+
+    def straight(self, name: str) -> list[Column]:
+        """Return a cause itself: a line, or its levels."""
+        levels = self.categories.get(name)
+        return [Line(name)] if levels is None else [Level(column, name) for column in levels]
+
+    def numbers(self, names: Iterable[str]) -> list[str]:
+        """Return those of some causes that are numbers."""
+        return [name for name in names if name not in self.categories]
+
+    def inputs(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of numbers that stand for some causes."""
+        return [column for name in names for column in self.categories.get(name, (name,))]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The columns of a regression, K of them, which enter and leave in groups.
+
+    Parameters
+    ----------
+    columns
+        How each is made of a row.
+    probability
+        Prior probability, shape (K,); of further columns relative to each other, 1/2 where they are alike.
+    raised
+        What the link adds to it, shape (K,).
+    further
+        Which are no cause itself, and come on top of these, shape (K,).
+    is_counted
+        Whether few further columns are expected, however many there are; not where they were written down.
+    """
+
+    columns: tuple[Column, ...]
+    probability: FloatArray
+    raised: FloatArray
+    further: BoolArray
+    is_counted: bool
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """Number of each column's group, shape (K,): the levels of a category are one, and so are their products."""
+        runs = groupby(map(_together, enumerate(self.columns)))
+        return np.array([number for number, (_, run) in enumerate(runs) for _ in run], dtype=np.int64)
+
+    @cached_property
+    def is_armed(self) -> bool:
+        """Whether the first column is the arm of a yes/no treatment."""
+        return bool(self.columns) and isinstance(self.columns[0], OnArm)
+
+    @cached_property
+    def modifying(self) -> BoolArray:
+        """Which are another column times the treatment, shape (K,)."""
+        return np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
+
+    def with_link(self, raised: FloatArray) -> Candidates:
+        """Return them with further columns raised, shape (K,), as well."""
+        return replace(self, raised=np.where(self.further, raised, self.raised))
+
+
+def _together(item: tuple[int, Column]) -> object:
+    """Return what neighbours have in common if they enter and leave as one."""
+    place, column = item
+    if isinstance(column, Times):
+        inner = _together((place, column.column))
+        return place if inner == place else (column.variable, inner)
+    return ("levels", column.category) if isinstance(column, Level) else place
+
+
+def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...]) -> Candidates:
+    """Return columns with their prior: lines and levels have that of their edge, others come on top."""
+    own = np.array([isinstance(column, ITSELF) for column in columns], dtype=bool)
+    counted = isinstance(spec.terms, Terms) and spec.prior.edges is None
+    probability = [_probability(spec, column, counted) for column in columns]
+    raised = np.array([spec.raised.get(column.variables[0], 0.0) for column in columns])
+    return Candidates(columns, np.array(probability), np.where(own, raised, 0.0), ~own & counted, counted)
+
+
+def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:
+    """Return the stated probability: a line's is its edge's, that of a term written down its least probable cause's.
+
+    Where a cause is certain its line is; whether it is bent is open.
+    """
+    stated = [spec.causes[name] for name in column.variables if name in spec.causes]
+    if isinstance(column, ITSELF):
+        return stated[0]
+    return 0.5 if counted else min((p for p in stated if p < 1.0), default=0.5)

@@ -1,0 +1,241 @@
+"""What goes with what: the one table of what refuses each other, its reasons, and the ways out.
+
+A capability is something that a call of `alldags.fit`, a table, a graph, a prior, an engine or a question has or asks
+for. Rooms collect capabilities by name and ask `check`. To open a meeting, delete its row in `ROWS`; to refuse one, add
+a row. ``python -m alldags.meetings docs/reference/together.md`` writes the table into its page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from alldags.errors import AlldagsError, DataError, EngineError, PriorError
+from alldags.wording import either, in_python, option
+
+Asked: TypeAlias = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What can be had or asked for.
+
+    Parameters
+    ----------
+    shown
+        In a sentence: ``{names}`` are the variables that have it, ``{of}`` the same where there may be none,
+        ``{s}`` and ``{y}`` make a plural; ``{name}`` is what else it is called.
+    without
+        How to do without it; empty for what one cannot do without.
+    error
+        What is raised if it refuses something.
+    """
+
+    shown: str
+    without: str = ""
+    error: type[AlldagsError] = DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two capabilities that do not go together.
+
+    Parameters
+    ----------
+    one, other
+        Their names.
+    reason
+        Why not.
+    way_out
+        What to do instead; by default, to do without the one or without the other.
+    """
+
+    one: str
+    other: str
+    reason: str
+    way_out: str = ""
+
+
+_LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where the level is not known"
+_LINES = f"use {option('families', 'normal')}"
+_AUTO = f"use {option('engine', 'auto')}"
+_ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
+_PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
+_NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
+
+CAPABILITIES: dict[str, Capability] = {
+    # rows
+    "experiments": Capability(option("interventions"), f"leave out {option('interventions')}"),
+    "randomised": Capability(option("randomized"), f"leave out {option('randomized')}"),
+    "dropped rows": Capability(option("missing", "drop"), f"leave out {option('missing', 'drop')}"),
+    "imputation": Capability(option("missing", "impute"), f"use {option('missing', 'drop')}"),
+    "completed tables": Capability(either("ad.Imputed tables", "completed tables"), "give one table"),
+    "frequency weights": Capability(option("weights"), f"leave out {option('weights')}"),
+    "sampling weights": Capability(option("weight_kind", "sampling"), f"leave out {option('weights')}"),
+    "clusters": Capability(option("cluster"), f"leave out {option('cluster')}"),
+    "moments": Capability("moments, which hold no rows,", "give the table itself"),
+    # columns and families
+    "categories": Capability("the categor{y} {names}", _LEVELS),
+    "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
+    "poisson": Capability("the count{s} {names}", _LINES),
+    "student": Capability("the heavy tails of {names}", "give it normal noise"),
+    "curves": Capability("terms", "leave out terms"),
+    # graphs
+    "several graphs": Capability("several candidate graphs", "give one graph"),
+    "open directions": Capability("open directions{of}", "give every edge one direction"),
+    "categories inside": Capability("the categor{y} {names}, whose place in the order is open,", _LEVELS),
+    "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
+    "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
+    # priors and engines
+    "no intercept": Capability("a prior without intercept", _PAPER, PriorError),
+    "other noise": Capability("{name}", _NOISE, PriorError),
+    "shared": Capability("hyperparameters that all nodes share", "let each node have its own", PriorError),
+    "uneven slabs": Capability("{name}", f"leave it out, or fix it with {option('slab_variance', 1.0)}", PriorError),
+    "scale mixtures": Capability(option("engine", "{name}"), _AUTO, EngineError),
+    "single columns": Capability(option("engine", "{name}"), _AUTO, EngineError),
+    "another engine": Capability(option("engine", "{name}"), _AUTO, EngineError),
+    "one graph known": Capability(option("engine", "{name}"), _AUTO, EngineError),
+    "no evidence": Capability(option("engine", "{name}"), f"use {option('engine', 'exact', 'certified')}", EngineError),
+    "no orders": Capability(option("engine", "{name}"), _ORDERS, EngineError),
+    # questions
+    "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
+    "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
+    "placebo": Capability("a placebo"),
+    "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
+    "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
+}
+
+
+class _Row(NamedTuple):
+    """One or several capabilities on either side; for the rest see `Meeting`."""
+
+    first: str | tuple[str, ...]
+    second: str | tuple[str, ...]
+    reason: str
+    way_out: str = ""
+
+
+_NOT_NORMAL = ("bernoulli", "poisson", "student")
+_WEIGHTS = ("frequency weights", "sampling weights")
+_COPIES = ("imputation", "completed tables")
+_TABLE = CAPABILITIES["moments"].without
+_ORDERED = CAPABILITIES["open directions"].without
+_COMPLETE = f"leave out {option('missing')}"
+
+# The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
+_ROWS = (
+    _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
+    _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
+    _Row(_NOT_NORMAL, "clusters", "resampling of clusters is for straight lines with normal noise"),
+    _Row(_NOT_NORMAL, "hidden causes", "what a hidden cause does is known for straight lines with normal noise"),
+    _Row(_NOT_NORMAL, "open directions", "the form of a regression would decide directions"),
+    _Row(_NOT_NORMAL, "moments", "means and covariances do not determine such a regression"),
+    _Row(_NOT_NORMAL, "scale mixtures", "this engine is for straight lines with normal noise"),
+    _Row(_NOT_NORMAL, "no intercept", "such a regression needs an intercept"),
+    _Row(_NOT_NORMAL, "other noise", "this prior of the noise is for straight lines with normal noise"),
+    _Row("curves", "clusters", "resampling of clusters is for straight lines"),
+    _Row("curves", "turned graphs", "the form of a regression would decide directions"),
+    _Row("curves", "hidden causes", "what a hidden cause does is known for straight lines"),
+    _Row("curves", "open directions", "the form of a regression would decide directions"),
+    _Row("curves", "moments", "curves are made from rows"),
+    _Row("curves", "another engine", "this engine is for straight lines"),
+    _Row("curves", "no intercept", "curves need an intercept"),
+    _Row("curves", "other noise", "this prior of the noise is for straight lines"),
+    _Row("curves", "shared", "each regression has columns of its own"),
+    _Row("categories", "single columns", "levels enter and leave together, and this engine takes single columns"),
+    _Row("categories inside", "open directions", "its levels would decide directions", _ORDERED),
+    _Row("open directions", "no orders", "this engine does not average over orders"),
+    _Row("open directions", "uneven slabs", "this prior would prefer directions that data cannot tell apart"),
+    _Row("evidence", "no evidence", "this engine gives none"),
+    _Row("chosen rows", (*_WEIGHTS, "experiments"), "chosen rows have to count alike"),
+    _Row("chosen rows", "moments", "there are no rows to choose from"),
+    _Row("placebo", ("experiments", *_COPIES, *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
+    _Row("placebo", "moments", "values are dealt out among rows"),
+    _Row("sensitivity", "student", "a hidden cause is weighed against normal noise"),
+    _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
+    _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
+    _Row("mean of set rows", "categories", "a category has no mean"),
+)
+
+
+def _names(side: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (side,) if isinstance(side, str) else side
+
+
+MEETINGS: dict[frozenset[str], Meeting] = {
+    frozenset((one, other)): Meeting(one, other, reason, way_out)
+    for first, second, reason, way_out in _ROWS
+    for one in _names(first)
+    for other in _names(second)
+}
+
+
+def check(asked: Asked) -> None:
+    """Refuse, by name, what does not go together.
+
+    Parameters
+    ----------
+    asked
+        What is there or asked for, by the names in `CAPABILITIES`; with the variables that have it, or what it is
+        called.
+
+    Examples
+    --------
+    >>> from alldags.meetings import check
+    >>> check({"clusters": (), "frequency weights": ()})
+    >>> check({"clusters": (), "moments": ()})
+    Traceback (most recent call last):
+    ...
+    alldags.errors.DataError: moments, which hold no rows, and cluster= do not go together: each row has to be...
+    """
+    for pair, meeting in MEETINGS.items():
+        if pair <= asked.keys():
+            raise refusal(meeting.one, meeting.other, asked)
+
+
+def refusal(one: str, other: str, asked: Asked) -> AlldagsError:
+    """Return the error that says that two capabilities do not go together, why, and what to do."""
+    meeting = MEETINGS[frozenset((one, other))]
+    both = [CAPABILITIES[name] for name in (one, other)]
+    way_out = meeting.way_out or _without((one, other))
+    shown = [_shown(CAPABILITIES[name], asked.get(name, ())) for name in (one, other)]
+    error = next((one.error for one in reversed(both) if one.error is not DataError), DataError)
+    return error(f"{shown[0]} and {shown[1]} do not go together: {meeting.reason}; {way_out}")
+
+
+def _without(names: Iterable[str]) -> str:
+    """Return how to do without one of some capabilities."""
+    return ", or ".join(filter(None, dict.fromkeys(CAPABILITIES[name].without for name in names)))
+
+
+def _shown(capability: Capability, names: Sequence[str]) -> str:
+    listed, s, y = ", ".join(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
+    of = f" of {listed}" if names else ""
+    return capability.shown.format(names=listed, name=", ".join(names), of=of, s=s, y=y)
+
+
+# -- its page ----------------------------------------------------------------------------------------------------------
+
+_BEGIN, _END = "<!-- written by python -m alldags.meetings -->\n", "<!-- end -->\n"
+
+
+def page_with_table(page: str) -> str:
+    """Return the text of a page with the present table in the place of the one in it."""
+    before, _, rest = page.partition(_BEGIN)
+    return f"{before}{_BEGIN}{''.join(_lines())}{_END}{rest.partition(_END)[2]}"
+
+
+def _lines() -> Iterator[str]:
+    yield "| | does not go with | because | instead |\n| --- | --- | --- | --- |\n"
+    for first, second, reason, given in _ROWS:
+        one, other = _names(first), _names(second)
+        instead = in_python(given or _without((*one, *other)), quote="`")
+        yield f"| {', '.join(one)} | {', '.join(other)} | {reason} | {instead} |\n"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(page_with_table(target.read_text(encoding="utf-8")), encoding="utf-8")
