@@ -10,7 +10,7 @@ from typing import Any
 
 from alldags import wording
 from alldags.show.json import notes_list
-from alldags.show.numbers import percent, sampled_percent
+from alldags.show.numbers import no_effect, sampled_percent
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import measured, notes, scope
@@ -100,7 +100,7 @@ class Contrasts:
         best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
         found = [f"P({'highest' if self.better == 'higher' else 'lowest'} {summary.outcome}): {best}."]
         if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
-            found.append(f"P(no effect): {percent(summary.probability_no_path)}.")
+            found.append(f"P(no effect): {no_effect(summary, summary.probability_no_path)}.")
         pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
         found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
         return [*found, *notes(summary)]
