@@ -44,13 +44,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
     not_plain = data.was_set or not posterior.workings.models.items[0].prior.intercept
-    if (
-        table is None
-        or not set(table.asked) <= _HARMLESS
-        or not_plain
-        or len(posterior.graphs) > 1
-        or effect.clusters is not None
-    ):
+    if table is None or not set(table.asked) <= _HARMLESS or not_plain or len(posterior.graphs) > 1:
         return {}
     graph = posterior.graphs[0]
     others = {*data.families, *data.heavy, *data.curved, *(name for block in graph.blocks for name in block)}

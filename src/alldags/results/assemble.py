@@ -56,13 +56,13 @@ def assemble(
     """
     graphs = recipe.graphs
     tables = _data(recipe) if data is None else list(data)
-    nodes, draws, resampling = recipe.seeds
+    nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))
     store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress)
     models = fitted_mixture(graphs, recipe.shares, recipe.prior, tables, store, turned(graphs, recipe.prior))
-    clusters = Clusters(recipe.parts, resampling) if recipe.clustered else None
-    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe)
+    clusters = Clusters(recipe.parts) if recipe.clustered else None
+    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe, is_robust=recipe.robust)
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:
@@ -70,7 +70,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None:
+    if recipe.rows is None or not (recipe.families or recipe.terms is not None):
         return data
     rows = (recipe.rows, *recipe.copies)
     data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]

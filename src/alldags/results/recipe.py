@@ -36,7 +36,7 @@ class Recipe:
     parts
         Moments of the rows of each completed table; one, unless values were imputed.
     seeds
-        Of the nodes, of draws, and of the resampling of clusters.
+        Of the nodes, of draws, and of what once resampled clusters.
     notes
         What the user should know about how the data were read.
     clustered
@@ -52,6 +52,8 @@ class Recipe:
         The rows of the other completed tables.
     seen
         The table as it was read, for notes, and the levels of columns of words.
+    robust
+        Whether rows are asked if noise is larger than the model takes it for.
     asked
         What `fit` was asked, in words; it is not saved.
     """
@@ -69,12 +71,26 @@ class Recipe:
     rows: RowTable | None = None
     copies: tuple[RowTable, ...] = ()
     seen: Seen | None = None
+    robust: bool = False
     asked: Asked = field(default_factory=Asked)
 
     @property
     def opened(self) -> Opened | None:
         """The rows as a table that can be opened, of the first of several; None if there are none."""
         return None if self.rows is None else opened_rows(self.rows)
+
+
+_MOST_VALUES = 2**24  # rows times columns that are written for the jackknife alone
+
+
+def with_asked_rows(recipe: Recipe, opened: Opened | None, names: Sequence[str]) -> Recipe:
+    """Return the recipe with the rows that the jackknife asks, if there are any, and not too many to be written."""
+    if not recipe.robust or recipe.rows is not None or opened is None or len(recipe.parts) > 1:
+        return recipe
+    rows = opened.rows(names)
+    if rows is None or rows.columns.rows * len(rows.columns.names) > _MOST_VALUES:
+        return recipe
+    return replace(recipe, rows=rows)
 
 
 def opened_rows(rows: RowTable) -> Opened:

@@ -25,6 +25,7 @@ def check_recipe(recipe: Recipe) -> None:
     _require(isinstance(recipe.prior, Prior), "prior")
     _require(hasattr(recipe.engine, "takes"), "engine")
     _require(isinstance(recipe.clustered, bool), "clustered")
+    _require(isinstance(recipe.robust, bool), "robust")
     for note in recipe.notes:
         _require(all(isinstance(text, str) for text in (note.text, *note.about)), "notes")
         _require(note.severity in SEVERITIES, "severities")

@@ -27,7 +27,7 @@ from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
 from alldags.notes import Note
-from alldags.results.recipe import Recipe
+from alldags.results.recipe import Recipe, with_asked_rows
 from alldags.results.recipe_checks import check_recipe
 from alldags.typing import FloatArray
 
@@ -63,6 +63,7 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     recipe = posterior.recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+    recipe = with_asked_rows(recipe, posterior.workings.table, posterior.workings.data.pooled.names)
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -126,6 +127,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "notes": [[note.text, list(note.about) or None] for note in recipe.notes],
         "severities": [note.severity for note in recipe.notes],
         "clustered": recipe.clustered,
+        "robust": recipe.robust,
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
@@ -149,6 +151,7 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         seeds=(first, second, third),
         notes=_notes(header),
         clustered=header["clustered"],
+        robust=header.get("robust", False),
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
         rows=rows,
