@@ -187,7 +187,6 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"cluster": "w"}, "cluster="),
         ({"missing": "impute"}, "missing='impute'"),
     ],
 )

@@ -84,7 +84,8 @@ def test_a_report_on_a_risk_does_not_speak_of_straight_lines_and_noise():
 def test_a_yes_no_treatment_alone_is_no_reason_for_a_note(tmp_path):
     table = rows()
     table["x"], table["m"] = (table["x"] > 0).astype(float), (table["m"] > 0).astype(float)
-    posterior = ad.fit(table, GRAPH, rng=0, cluster=np.arange(200) // 5)
+    table["y"] = np.where(np.arange(200) < 5, np.nan, table["y"])
+    posterior = ad.fit(table, GRAPH, rng=0, missing="impute", imputations=3)
     assert any("may be yes/no" in note for note in posterior.notes)
     assert any("may be yes/no" in note for note in posterior.effect("x", "y").notes)  # through m
     assert not any("may be yes/no" in note for note in posterior.effect("m", "y").notes)

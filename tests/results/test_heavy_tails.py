@@ -187,8 +187,6 @@ def test_a_placebo_deals_rows_out_anew(effect):
         ({"engine": "vb"}, "takes straight lines with normal noise only"),
         ({"prior": ad.Prior.paper()}, "need an intercept"),
         ({"prior": ad.Prior(noise=ad.KnownNoise())}, "is about straight lines with normal noise"),
-        ({"cluster": np.arange(150) // 5}, "cluster= and heavy tails do not go together yet"),
-        ({"cluster": np.arange(150) // 3}, "cluster= and heavy tails do not go together yet"),
         ({"missing": "impute"}, "missing='impute' and heavy tails do not go together yet"),
         ({"terms": {"cost": ["drug*age"]}}, "'cost' has heavy tails and terms"),
     ],
