@@ -137,7 +137,8 @@ def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, fl
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0)  # what hidden causes and clusters add
+    wider = effect._hidden is not None or effect._stretch is not None
+    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
     variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
     return center + first + step * (effect.mean - effect._plain_mean), math.sqrt(variance)
 
