@@ -103,7 +103,7 @@ class Jackknife:
 
     @property
     def is_told(self) -> bool:
-        """Whether pieces say more than the model, rows by more than their own error; clusters are taken at their word."""
+        """Whether pieces say more than the model; rows by more than their own error, clusters at their word."""
         if self.sd_expected == 0.0:
             return False
         error = 0.0 if self.kind == "clusters" else self.error
