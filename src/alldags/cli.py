@@ -76,6 +76,8 @@ class FitOptions:
         frequency (a row stands for so many) or sampling (one over the probability of being sampled).
     cluster
         Column that says which rows belong together.
+    fixed_effects
+        One or two columns, joined by a comma, each level of which has its own intercept: state,year.
     family
         Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
@@ -105,6 +107,7 @@ class FitOptions:
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
+    fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto"] | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
@@ -167,6 +170,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weights=options.weights,
         weight_kind=options.weight_kind,
         cluster=options.cluster,
+        fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
         families=_families(options.family),
         terms=options.terms,
         drop_missing=options.drop_missing,

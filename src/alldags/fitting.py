@@ -69,6 +69,7 @@ def fit(
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
     cluster: Any = None,
+    fixed_effects: str | Sequence[str] = (),
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
@@ -125,6 +126,9 @@ def fit(
     cluster
         What rows belong together: the name of a column, or one label per row. Answers about single effects are then as
         uncertain as resampling clusters shows them to be.
+    fixed_effects
+        One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
+        regression, always and without a prior: effects are then those within levels. They are no variables of the graph.
     drop_missing
         The same as ``missing="drop"``.
     progress
@@ -144,8 +148,8 @@ def fit(
         {
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
-            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "drop_missing": drop_missing,
-            "graph_weights": graph_weights,
+            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "fixed_effects": fixed_effects,
+            "drop_missing": drop_missing, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -154,7 +158,7 @@ def fit(
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
     policy = _missing(missing, drop_missing)
-    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
+    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]

@@ -77,6 +77,7 @@ CAPABILITIES: dict[str, Capability] = {
     "frequency weights": Capability(option("weights"), f"leave out {option('weights')}"),
     "sampling weights": Capability(option("weight_kind", "sampling"), f"leave out {option('weights')}"),
     "clusters": Capability(option("cluster"), f"leave out {option('cluster')}"),
+    "fixed effects": Capability(option("fixed_effects"), f"leave out {option('fixed_effects')}"),
     "moments": Capability("moments, which hold no rows,", "give the table itself"),
     # columns and families
     "categories": Capability("the categor{y} {names}", _LEVELS),
@@ -110,6 +111,7 @@ CAPABILITIES: dict[str, Capability] = {
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
     "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
+    "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
 
 
@@ -140,6 +142,12 @@ _ROWS = (
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
     _Row("completed tables", "categories", "completed tables hold numbers"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
+    _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
+    _Row("fixed effects", "clusters", "resampling of clusters is for rows with one intercept"),
+    _Row("fixed effects", "imputation", "imputation does not know levels", _ELSEWHERE),
+    _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
+    _Row("fixed effects", "curves", "levels are taken out of straight lines"),
+    _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),
     _Row(_NOT_NORMAL, "clusters", "resampling of clusters is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "imputation", "imputation is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "completed tables", "such a regression is made from the rows of one table"),
@@ -176,6 +184,9 @@ _ROWS = (
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
     _Row(("new unit", "mean of set rows"), "categories", "a category has no mean"),
+    _Row(("new unit", "population"), "fixed effects", "the intercept of a level that is not in the table is not known"),
+    _Row("mean of set rows", "fixed effects", "rows that were set may have levels whose intercepts are not known"),
+    _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
 )
 
 

@@ -18,6 +18,7 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.models.capabilities import data_asks
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
@@ -32,6 +33,8 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     """
     check_over(over)
     question = Question(treatment, outcome, over=over)
+    if question.is_population:
+        meetings.check({"population": (), **data_asks(workings.data)})
     if not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)

@@ -9,10 +9,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from alldags import checks, meetings
+from alldags.data.absorbed import absorbed_notes, check_left
 from alldags.data.accumulate import checked_moments, column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
+from alldags.data.factors import Factors, check_apart, factor_names, read_factors
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
@@ -44,6 +46,7 @@ class RowOptions:
     weights: Any = None
     weight_kind: str = "frequency"
     cluster: Any = None
+    fixed_effects: Any = ()
 
     def __post_init__(self) -> None:
         checks.one_of("missing", self.missing, get_args(Missing), DataError)
@@ -52,6 +55,7 @@ class RowOptions:
         if isinstance(self.auxiliary, str):
             raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
+        factor_names(self.fixed_effects)
         self._check_nothing_ignored()
         meetings.check(self.asked)
 
@@ -64,6 +68,7 @@ class RowOptions:
             "imputation": self.missing == "impute",
             f"{self.weight_kind} weights": self.weights is not None,
             "clusters": self.cluster is not None,
+            "fixed effects": bool(self.factors),
         }
         return {name: () for name, used in said.items() if used}
 
@@ -79,12 +84,18 @@ class RowOptions:
     @property
     def by_row(self) -> bool:
         """Whether something is said of single rows."""
-        return any(item is not None for item in (self.interventions, self.weights, self.cluster))
+        said = any(item is not None for item in (self.interventions, self.weights, self.cluster))
+        return said or bool(self.factors)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Columns whose levels have intercepts of their own."""
+        return factor_names(self.fixed_effects)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that are used without being variables."""
-        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary)
+        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary, *self.factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +125,9 @@ class Tables:
     @property
     def seen(self) -> Seen | None:
         """What was seen of the first table, for notes about likely mistakes in it."""
-        whole = self.parts[0].without()
-        if whole is None:
+        if not self.parts[0].groups:
             return None
+        whole = self.parts[0].as_read
         return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside, self.levels)
 
 
@@ -146,6 +157,7 @@ def read_tables(
     progress
         Show a bar when reading takes long.
     """
+    check_apart(options.factors, variables)
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
     source, levels = code_words(open_source(table, names), variables)
@@ -156,11 +168,13 @@ def read_tables(
     if options.missing == "impute":
         found = _imputed_here(source, columns, options, rng, n_jobs)
     else:
-        found = _as_it_is(source, columns, options, n_jobs, progress)
+        found = _as_it_is(source, columns, options, n_jobs, progress, levels)
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
-    return Tables(found.parts, notes, look_outside(source, columns, used), levels, asked)
+    # what a column outside the graph has to do with others within levels is not looked at
+    outside = None if options.factors else look_outside(source, columns, used)
+    return Tables(found.parts, notes, outside, levels, asked)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -188,35 +202,58 @@ def _matrix_note(source: Source) -> tuple[Note, ...]:
 
 
 def _as_it_is(
-    source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int, progress: bool = False
+    source: Source,
+    variables: Sequence[str],
+    options: RowOptions,
+    n_jobs: int,
+    progress: bool = False,
+    levels: Mapping[str, Levels] | None = None,
 ) -> Tables:
     drop = options.missing == "drop"
     if not options.by_row:
         rows = _ungrouped(source.moments(variables, drop_missing=drop, n_jobs=n_jobs, progress=progress))
         notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
         return Tables((rows,), notes)
-    rows = _grouped(source, variables, options, n_jobs)
-    notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
-    return Tables((rows,), (*notes, *_row_notes(rows, options)))
+    rows, factors = _grouped(source, variables, options, n_jobs, categories_of(levels or {}))
+    notes = _dropped(source, variables, rows, factors) if drop else ()
+    said = () if factors is None else tuple(absorbed_notes(rows, factors))
+    return Tables((rows,), (*notes, *_row_notes(rows, options), *said))
+
+
+def _dropped(source: Source, variables: Sequence[str], rows: RowGroups, factors: Factors | None) -> tuple[Note, ...]:
+    tally = source.tally(variables)
+    if factors is None:
+        return dropped_note(variables, tally, rows.rows)
+    missing = np.concatenate([tally.missing, factors.missing])
+    return dropped_note((*variables, *factors.names), replace(tally, missing=missing), rows.rows)
 
 
 def _ungrouped(moments: Any) -> RowGroups:
     return RowGroups((RowGroup(moments, rows=moments.n, squares=moments.n),))
 
 
-def _grouped(source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int) -> RowGroups:
+def _grouped(
+    source: Source,
+    variables: Sequence[str],
+    options: RowOptions,
+    n_jobs: int,
+    categories: Mapping[str, tuple[str, ...]],
+) -> tuple[RowGroups, Factors | None]:
     columns = source.numbers(variables)
     given = options.interventions, options.cluster, options.weights
     targets = None if given[0] is None else target_keys(source, given[0], columns.rows, variables)
     clusters = None if given[1] is None else cluster_keys(source, given[1], columns.rows)
     weights = None if given[2] is None else weight_reader(source, given[2], columns.rows, options.weight_kind)
     drop = options.missing == "drop"
-    groups = read_groups(columns, targets, clusters, weights, drop_missing=drop, n_jobs=n_jobs)
+    factors = read_factors(source, options.factors, columns.rows, drop) if options.factors else None
+    groups = read_groups(columns, targets, clusters, weights, factors=factors, drop_missing=drop, n_jobs=n_jobs)
     effective = weights is not None and options.weight_kind == "sampling"
     rows = RowGroups(groups, effective, column_profile(columns))
     if clusters is not None:
         check_clusters(rows)
-    return rows
+    if factors is not None:
+        check_left(rows, factors, categories)
+    return rows, factors
 
 
 def _row_notes(rows: RowGroups, options: RowOptions) -> tuple[Note, ...]:

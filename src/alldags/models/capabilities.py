@@ -47,9 +47,10 @@ def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) ->
     return {name: tuple(dict.fromkeys(which)) for name, which in found.items() if which}
 
 
-def category_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return the categories of a fit."""
-    return {"categories": tuple(data.categories)} if data.categories else {}
+def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
+    """Return the categories of a fit, and whether it has fixed effects."""
+    found: dict[str, tuple[str, ...]] = {"categories": tuple(data.categories)} if data.categories else {}
+    return found | ({"fixed effects": ()} if data.is_within else {})
 
 
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:

@@ -68,14 +68,16 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
 
 
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> OutcomeDistribution:
-    _check_no_category(effect, "new unit")
+    _check_placed(effect, "new unit")
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
 
 
-def _check_no_category(effect: Effect, what: str) -> None:
-    """Refuse to say where a unit is if a category, which has no mean, may act on its outcome."""
+def _check_placed(effect: Effect, what: str) -> None:
+    """Refuse to say where a unit is if a category, which has no mean, may act on its outcome, or its level does."""
+    if effect.posterior.workings.data.is_within:
+        meetings.check({what: (), "fixed effects": ()})
     for name in effect.posterior.workings.data.categories:
         if any(name in model.graph.ancestors(effect.outcome) for model in effect.workings.models.items):
             meetings.check({what: (), "categories": (name,)})
@@ -188,7 +190,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
-    _check_no_category(effect, "mean of set rows")
+    _check_placed(effect, "mean of set rows")
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)
