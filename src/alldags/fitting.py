@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks, meetings
 from alldags.assumptions.data_notes import table_notes
+from alldags.data.absorbed import rows_inside
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.marks import marked_rows
@@ -128,7 +129,7 @@ def fit(
         uncertain as resampling clusters shows them to be.
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
-        regression, always and without a prior: effects are then those within levels. They are no variables of the graph.
+        regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
     drop_missing
         The same as ``missing="drop"``.
     progress
@@ -181,7 +182,8 @@ def fit(
     data[0] = replace(data[0], seen=seen)
     columns = coded_columns(variables, tables.levels)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked)
+    inside = None if tables.factors is None else partial(rows_inside, rows=parts[0], factors=tables.factors)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
     data[0], family_notes = with_families(data[0], families, opened, graphs, met, tails)
     data[0] = with_terms(data[0], terms, opened, graphs, met)
     seeds = (node_seed, draw_seed, cluster_seed)

@@ -1,4 +1,4 @@
-"""Fixed effects that were taken out of rows: whether anything is left, what to say of them, and the rows without them."""
+"""Fixed effects that were taken out of rows: is anything left, what to say of them, and the rows without them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from alldags.data.batches import RowTable
 from alldags.data.cells import Cells
-from alldags.data.columns import Column, Columns
+from alldags.data.columns import Column, Columns, Reader
 from alldags.data.factors import Factors
 from alldags.data.look import look_at
 from alldags.data.rows import RowGroups, follows
@@ -54,41 +54,29 @@ def check_left(rows: RowGroups, factors: Factors, categories: Mapping[str, tuple
         )
 
 
-def absorbed_notes(rows: RowGroups, factors: Factors) -> Iterator[Note]:
-    """Say what was taken out, and what that means for a treatment that was adopted at different times."""
+def absorbed_note(rows: RowGroups, factors: Factors) -> Note:
+    """Say what was taken out."""
     assert rows.cells is not None
     assert rows.left is not None
     present = [len(np.unique(codes)) for codes in rows.cells.numbers()]
     named = " and ".join(f"{name!r} ({count:,})" for name, count in zip(factors.names, present, strict=True))
     apart = f"; the levels fall into {rows.left.pieces:,} parts that share no row" if rows.left.pieces > 1 else ""
-    yield Note(
+    return Note(
         f"every regression has an intercept for each level of {named}: they take {rows.left.rank:,} degrees of "
-        f"freedom of {rows.as_read.n:,.0f} rows{apart}; effects, and standard deviations of variables, are those within levels",
+        f"freedom of {rows.as_read.n:,.0f} rows{apart}; effects, and standard deviations of variables, are those "
+        "within levels"
     )
-    yield from _staggered_note(rows, factors)
 
 
 # -- adopted at different times ----------------------------------------------------------------------------------------
 
 
-def _staggered_note(rows: RowGroups, factors: Factors) -> Iterator[Note]:
-    if len(factors.names) < 2:
-        return
-    names = tuple(_staggered(rows, factors))
-    if names:
-        was = "was" if len(names) == 1 else "were"
-        yield Note(
-            f"{_listed(names)} {was} switched on at different times in different levels: fixed effects of both compare "
-            "later adopters with earlier ones, too, and average the effects of all with weights that can be negative "
-            "(Goodman-Bacon 2021); if effects differ between adopters or grow with time, the answer may lie outside "
-            "all of them",
-            "check",
-            names,
-        )
+def staggered(rows: RowGroups, factors: Factors) -> tuple[str, ...]:
+    """Return the 0/1 variables that, once on, stay on, and are switched on at different times, of two factors."""
+    return tuple(_staggered(rows, factors)) if len(factors.names) == 2 else ()
 
 
 def _staggered(rows: RowGroups, factors: Factors) -> Iterator[str]:
-    """Yield the 0/1 variables that, once on, stay on, and are switched on at different times."""
     cells, whole = rows.cells, replace(rows.as_read, profile=rows.profile)
     assert cells is not None
     for place, name in enumerate(whole.names):
@@ -147,12 +135,12 @@ def rows_inside(table: RowTable, rows: RowGroups, factors: Factors) -> RowTable:
     return RowTable(Columns(table.columns.names, table.columns.rows, tuple(readers)), table.marks)
 
 
-def _deviations(reader: object, factors: Factors, cells: Cells, out: FloatArray, start: int, stop: int) -> Column:
+def _deviations(reader: Reader, factors: Factors, cells: Cells, out: FloatArray, start: int, stop: int) -> Column:
     codes = factors.codes[start:stop]
     key = np.ravel_multi_index(tuple(np.maximum(codes, 0).T), factors.levels)
     place = np.minimum(np.searchsorted(cells.key, key), len(cells.key) - 1)
     known = (cells.key[place] == key) & (codes >= 0).all(axis=1)
-    values = np.asarray(reader(start, stop), dtype=np.float64)  # type: ignore[operator]
+    values = np.asarray(reader(start, stop), dtype=np.float64)
     return np.where(known, values - out[place], np.nan)
 
 

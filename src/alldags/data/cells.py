@@ -131,7 +131,7 @@ def cells_of(values: FloatArray, weight: FloatArray, codes: Any, levels: tuple[i
     values, weight = values[:, kept], weight[kept]
     rows = np.ravel_multi_index(tuple(np.asarray(codes)[kept].T), levels)
     key, place = np.unique(rows, return_inverse=True)
-    total = np.bincount(place, weight, len(key))
+    total = np.bincount(place, weight, len(key)).astype(np.float64)
     mean = np.array([np.bincount(place, weight * column, len(key)) for column in values]).reshape(-1, len(key)) / total
     gap = values - mean[:, place]
     return Cells(key, total, mean.T, (gap * weight) @ gap.T, levels)

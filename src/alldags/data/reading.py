@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from alldags import checks, meetings
-from alldags.data.absorbed import absorbed_notes, check_left
+from alldags.data.absorbed import absorbed_note, check_left, staggered
 from alldags.data.accumulate import checked_moments, column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.clusters import check_clusters, cluster_keys
@@ -114,6 +114,8 @@ class Tables:
         Of the columns of words and truth values.
     asked
         What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
+    factors
+        Fixed effects of the rows of the first table; None without them.
     """
 
     parts: tuple[RowGroups, ...]
@@ -121,6 +123,7 @@ class Tables:
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    factors: Factors | None = None
 
     @property
     def seen(self) -> Seen | None:
@@ -128,7 +131,9 @@ class Tables:
         if not self.parts[0].groups:
             return None
         whole = self.parts[0].as_read
-        return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside, self.levels)
+        adopted = () if self.factors is None else staggered(self.parts[0], self.factors)
+        whole = replace(whole, profile=whole.profile or self.parts[0].profile)
+        return Seen(whole, self.outside, self.levels, staggered=adopted)
 
 
 def read_tables(
@@ -174,7 +179,7 @@ def read_tables(
     notes = (*first, *levels_note(levels), *found.notes)
     # what a column outside the graph has to do with others within levels is not looked at
     outside = None if options.factors else look_outside(source, columns, used)
-    return Tables(found.parts, notes, outside, levels, asked)
+    return Tables(found.parts, notes, outside, levels, asked, found.factors)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -216,8 +221,8 @@ def _as_it_is(
         return Tables((rows,), notes)
     rows, factors = _grouped(source, variables, options, n_jobs, categories_of(levels or {}))
     notes = _dropped(source, variables, rows, factors) if drop else ()
-    said = () if factors is None else tuple(absorbed_notes(rows, factors))
-    return Tables((rows,), (*notes, *_row_notes(rows, options), *said))
+    said = () if factors is None else (absorbed_note(rows, factors),)
+    return Tables((rows,), (*notes, *_row_notes(rows, options), *said), factors=factors)
 
 
 def _dropped(source: Source, variables: Sequence[str], rows: RowGroups, factors: Factors | None) -> tuple[Note, ...]:
@@ -281,6 +286,7 @@ def _imputed_elsewhere(
         tuple(part.parts[0] for part in parts),
         (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
         asked=asked,
+        factors=parts[0].factors,
     )
 
 

@@ -229,7 +229,8 @@ def working_data(
     """
     _check_known(moments, variables)
     part = moments.select(variables)
-    if part.taken == 1 and (prior.intercept or prior.units == "standardized"):  # fixed effects have a check of their own
+    is_plain = part.taken == 1  # what does not vary within levels was looked for before
+    if is_plain and (prior.intercept or prior.units == "standardized"):
         _check_not_constant(part)
     variance = np.diag(part.scatter) / max(part.n - part.taken, 1)
     scale = np.sqrt(variance) if prior.units == "standardized" else np.ones(len(variables))

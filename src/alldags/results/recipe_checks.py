@@ -85,10 +85,10 @@ def _check_group(group: RowGroup) -> None:
 
 
 def _check_cells(cells: Cells, size: int) -> None:
-    count, most = len(cells.key), math.prod(cells.levels)
-    _require(len(cells.levels) in (1, 2) and all(isinstance(n, int) and n > 0 for n in cells.levels), "levels")
-    _require(cells.key.dtype == np.int64 and cells.key.shape == cells.weight.shape == (count,), "levels")
-    _require(count == 0 or bool(cells.key[0] >= 0 and cells.key[-1] < most and (np.diff(cells.key) > 0).all()), "levels")
+    _require(len(cells.levels) in (1, 2) and all(checks.is_number(n) and 0 < n < 2**31 for n in cells.levels), "levels")
+    _require(cells.key.dtype == np.int64 and cells.key.shape == cells.weight.shape == (len(cells.key),), "levels")
+    count, ends = len(cells.key), np.array([-1, *cells.key, math.prod(cells.levels)])
+    _require(bool((np.diff(ends) > 0).all()), "levels")
     _require(cells.mean.shape == (count, size) and cells.scatter.shape == (size, size), "levels")
     for numbers in (cells.weight, cells.mean, cells.scatter):
         _require(numbers.dtype == np.float64 and bool(np.isfinite(numbers).all()), "levels")

@@ -283,7 +283,8 @@ def _cells_of(
     """Return the cells of each group of a part; files before 0.3 have none."""
     if levels is None:
         return [None] * groups
-    return [Cells(*(arrays[f"{name}{place}_{i}"].copy() for name in _CELLS), tuple(levels)) for i in range(groups)]
+    found = [{name: cast("Any", arrays[f"{name}{place}_{i}"].copy()) for name in _CELLS} for i in range(groups)]
+    return [Cells(**one, levels=tuple(levels)) for one in found]
 
 
 def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
