@@ -16,7 +16,6 @@ import pytest
 from calibration.rows import DO_GRAPH, experiment
 
 import alldags as ad
-from alldags.errors import DataError
 
 NAMES = ("z", "x", "m", "y")
 
@@ -96,6 +95,7 @@ CAPABILITIES: dict[str, Capability] = {
     "frequency": Capability(lambda q: q.saying(weights="count"), replicated),
     "sampling": Capability(lambda q: q.saying(weights="chance", weight_kind="sampling")),
     "cluster": Capability(lambda q: q.saying(cluster="group")),
+    "fixed effects": Capability(lambda q: q.saying(fixed_effects="group")),
     "several graphs": Capability(two_graphs),
     "paper": Capability(lambda q: q.saying(prior=ad.Prior.paper())),
     "equivalent": Capability(lambda q: q.saying(prior=ad.Prior(noise=ad.EquivalentNoise()))),
@@ -111,6 +111,9 @@ REFUSED = {
     frozenset({"impute", "interventions"}): "imputation takes all rows for draws of one distribution",
     frozenset({"impute", "cluster"}): "imputation takes rows for independent",
     frozenset({"impute", "sampling"}): "imputation does not know how rows were sampled",
+    frozenset({"fixed effects", "cluster"}): "resampling of clusters is for rows with one intercept",
+    frozenset({"fixed effects", "impute"}): "imputation does not know levels",
+    frozenset({"fixed effects", "paper"}): "they are intercepts",
     frozenset({"impute", "imputed"}): "nothing is missing in them",
     frozenset({"drop", "imputed"}): "nothing is missing in them",
 }
@@ -137,7 +140,7 @@ def test_pair_is_right_or_refused_by_name(one, other):
     both = second.asked(first.asked(start()))
     words = REFUSED.get(frozenset({one, other}))
     if words is not None:
-        with pytest.raises(DataError, match=words):
+        with pytest.raises(ad.AlldagsError, match=words):
             both.ask()
         return
     found = both.ask()

@@ -132,9 +132,9 @@ def cells_of(values: FloatArray, weight: FloatArray, codes: Any, levels: tuple[i
     rows = np.ravel_multi_index(tuple(np.asarray(codes)[kept].T), levels)
     key, place = np.unique(rows, return_inverse=True)
     total = np.bincount(place, weight, len(key)).astype(np.float64)
-    mean = np.array([np.bincount(place, weight * column, len(key)) for column in values]).reshape(-1, len(key)) / total
-    gap = values - mean[:, place]
-    return Cells(key, total, mean.T, (gap * weight) @ gap.T, levels)
+    mean = _sums_by(place, (values * weight).T, len(key)) / total[:, None]
+    gap = values - mean.T[:, place]
+    return Cells(key, total, mean, (gap * weight) @ gap.T, levels)
 
 
 # -- two factors -------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class _Design:
 
 def _sums_by(codes: IntArray, values: FloatArray, count: int) -> FloatArray:
     """Return the sums of rows, shape (c, m), with the same code, shape (count, m)."""
-    return np.array([np.bincount(codes, column, count) for column in values.T]).reshape(-1, count).T
+    return np.array([np.bincount(codes, column, count) for column in values.T]).reshape(values.shape[1], count).T
 
 
 def moved_cells(cells: Cells, shift: FloatArray) -> Cells:
