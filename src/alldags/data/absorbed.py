@@ -11,7 +11,7 @@ import numpy as np
 from alldags.data.batches import RowTable
 from alldags.data.cells import Cells
 from alldags.data.columns import Column, Columns, Reader
-from alldags.data.factors import Factors
+from alldags.data.factors import Factors, in_words
 from alldags.data.look import look_at
 from alldags.data.rows import RowGroups, follows
 from alldags.errors import DataError
@@ -39,7 +39,7 @@ def check_left(rows: RowGroups, factors: Factors, categories: Mapping[str, tuple
     assert whole is not None
     if whole.n - left.rank < _LEAST_LEFT:
         raise DataError(
-            f"{option('fixed_effects', list(factors.names))} takes {left.rank:,} degrees of freedom of "
+            f"{in_words(factors.names)} takes {left.rank:,} degrees of freedom of "
             f"{whole.n:,.0f} rows: levels need several rows each that can be compared; leave it out"
         )
     gone = dict(zip(whole.names, follows(left, rows.as_read).tolist(), strict=True))

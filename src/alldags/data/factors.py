@@ -14,7 +14,7 @@ from alldags.data.labels import is_nothing, label_reader
 from alldags.data.source import Source
 from alldags.errors import DataError
 from alldags.typing import IntArray
-from alldags.wording import option
+from alldags.wording import either, option
 
 _MOST = 2
 
@@ -55,10 +55,15 @@ def factor_names(given: Any) -> tuple[str, ...]:
     names = check_names([given] if isinstance(given, str) else given)
     if len(names) > _MOST:
         raise DataError(
-            f"{option('fixed_effects', list(names))} has {len(names)} columns, and at most two can be taken out: how "
+            f"{in_words(names)} has {len(names)} columns, and at most two can be taken out: how "
             "many degrees of freedom more of them take is not known; join two into one column, or leave one out"
         )
     return names
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Return fixed effects as they were asked for."""
+    return either(f"fixed_effects={list(names)}", f"--fixed-effects {','.join(names)}")
 
 
 def check_apart(names: Sequence[str], variables: Sequence[str]) -> None:
