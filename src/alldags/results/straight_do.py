@@ -70,11 +70,18 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
 
 
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+    _check_level(effect, "new unit")
     if _category_before(effect) is not None:
         return unit_of_rows(effect, x, size, notes)
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
+
+
+def _check_level(effect: Effect, what: str) -> None:
+    """Refuse to say where a unit is if its level, whose intercept is not known, acts on its outcome."""
+    if effect.posterior.workings.data.is_within:
+        meetings.check({what: (), "fixed effects": ()})
 
 
 def _category_before(effect: Effect) -> str | None:
@@ -193,6 +200,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
+    _check_level(effect, "mean of set rows")
     name = _category_before(effect)
     if name is not None:
         meetings.check({"mean of set rows": (), "categories": (name,)})
