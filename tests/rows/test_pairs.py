@@ -108,9 +108,6 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
-    frozenset({"impute", "interventions"}): "imputation takes all rows for draws of one distribution",
-    frozenset({"impute", "cluster"}): "imputation takes rows for independent",
-    frozenset({"impute", "sampling"}): "imputation does not know how rows were sampled",
     frozenset({"impute", "imputed"}): "nothing is missing in them",
     frozenset({"drop", "imputed"}): "nothing is missing in them",
 }

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from alldags.columns.base import RowValues
+from alldags.columns.products import OnArm
 from alldags.nodes.build import EXPECTED, NodeTerms, Sums, assembled
 from naive.logistic import enumerate_sets
 
@@ -185,3 +187,19 @@ def test_evidence_with_arms_is_that_of_the_same_columns_without():
     straight = ad.fit(data, causes, prior=prior, families="normal", rng=0).effect("treat", "score")
     assert effect.mean == pytest.approx(straight.mean, abs=0.03 * straight.sd)
     assert part.node.problem.terms == ("0", "1")
+
+
+def test_a_treatment_that_was_moved_is_on_the_other_arm_whatever_its_unit():
+    """Moves are added in working units, so that values come out but for rounding."""
+    rng = np.random.default_rng(5)
+    for unit in rng.uniform(0.1, 3.0, 25):
+        column = OnArm("t", 0.5)
+        moved = 0.0 + unit * (1.0 / unit)
+        assert column.values(RowValues({"t": np.array([moved, 1.0 + unit * (-1.0 / unit)])})).tolist() == [1.0, 0.0]
+    data = table()
+    for rows in (391, 393, 395, 397):  # each another standard deviation of the treatment
+        part = {name: column[:rows] for name, column in data.items()}
+        effect = asked("yes", part)
+        (low, high) = (effect.do(value).mean.mean for value in (0.0, 1.0))
+        assert high - low == pytest.approx(effect.mean, abs=0.1 * effect.sd)
+        assert effect.sd > 0.035

@@ -45,7 +45,7 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     """Return what each regression on the way gains from curves; nothing if rows are not at hand or not plain."""
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
-    not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
+    not_plain = data.was_set or not posterior.workings.models.items[0].prior.intercept
     if (
         table is None
         or not set(table.asked) <= _HARMLESS

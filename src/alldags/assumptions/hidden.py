@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect
 from alldags.errors import AlldagsError, did_you_mean
-from alldags.models.capabilities import category_asks
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -44,7 +43,7 @@ def heavy_on_the_way(effect: ExaminedEffect) -> tuple[str, ...]:
 def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
     """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
     for name in hits:
-        if name in effect.posterior.workings.data.own:
+        if name in effect.posterior.workings.data.was_set:
             raise AlldagsError(
                 f"the regression of {name!r} leaves out rows in which it was set from outside, and nothing hidden acts "
                 "on it there; sensitivity to a cause of it is not supported: ask with the other rows alone"
@@ -53,7 +52,7 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
-    asked = {"sensitivity": (), **category_asks(effect.posterior.workings.data)}
+    asked: dict[str, tuple[str, ...]] = {"sensitivity": ()}
     if heavy := heavy_on_the_way(effect):
         asked["student"] = heavy
     if effect.posterior.engine in WITHOUT_AVERAGE:

@@ -242,7 +242,6 @@ def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield from _convergence(effect)
         yield from _structures(effect)
         yield from _pushed(effect)
-        yield from _curved_link(effect)
     yield from _straight(effect, bends)
 
 
@@ -291,13 +290,3 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
         f"{effect.measure} bends where treated and untreated rows differ",
         "check",
     )
-
-
-def _curved_link(effect: ExaminedEffect) -> Iterator[Note]:
-    check = effect.link_check
-    if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
-        yield Note(
-            f"what drives {effect.treatment} was taken for a possible cause of {effect.outcome} in half of the answer; "
-            f"without that the effect is {number(check.mean_without)} instead of {number(check.mean)}",
-            "check",
-        )

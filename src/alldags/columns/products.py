@@ -107,10 +107,13 @@ class Times:
 
 @dataclass(frozen=True)
 class OnArm:
-    """Whether a treatment has one of its two values."""
+    """Whether a treatment has the larger of its two values, which `middle` lies between.
+
+    A value that was moved there is that value but for rounding.
+    """
 
     treatment: str
-    level: float
+    middle: float
 
     @property
     def name(self) -> str:
@@ -124,18 +127,18 @@ class OnArm:
         return variable == self.treatment
 
     def values(self, rows: RowValues) -> FloatArray:
-        return np.asarray(rows.values[self.treatment] == self.level, dtype=float)
+        return np.asarray(rows.values[self.treatment] > self.middle, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
 class Under:
-    """A standardised column where a treatment has one of its two values, else zero."""
+    """A standardised column where a treatment has the larger of its two values, else zero."""
 
     column: Column
     center: float
     scale: float
     treatment: str
-    level: float
+    middle: float
 
     @property
     def name(self) -> str:
@@ -149,5 +152,5 @@ class Under:
         return variable == self.treatment or self.column.is_straight_in(variable)
 
     def values(self, rows: RowValues) -> FloatArray:
-        there = rows.values[self.treatment] == self.level
+        there = rows.values[self.treatment] > self.middle
         return np.asarray((self.column.values(rows) - self.center) / self.scale * there)

@@ -8,7 +8,6 @@ from alldags.engines.suits import takes_groups
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import turned
-from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import UnknownNoise
@@ -37,19 +36,10 @@ def model_asks(graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine) -
 
 
 def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) -> dict[str, tuple[str, ...]]:
-    """Return the categories whose own place in the order is open, and those that may act on such a variable."""
-    inside, before = [], []
-    for graph in graphs:
-        members = {name for block in graph.blocks for name in block}
-        inside += [name for name in names if name in members]
-        before += [name for name in names if any((name, member) in graph.edges for member in members)]
-    found = {"categories inside": inside, "categories before": before}
-    return {name: tuple(dict.fromkeys(which)) for name, which in found.items() if which}
-
-
-def category_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return the categories of a fit."""
-    return {"categories": tuple(data.categories)} if data.categories else {}
+    """Return the categories whose own place in the order is open."""
+    members = {name for graph in graphs for block in graph.blocks for name in block}
+    inside = tuple(name for name in names if name in members)
+    return {"categories inside": inside} if inside else {}
 
 
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:

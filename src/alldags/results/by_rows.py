@@ -12,6 +12,7 @@ from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError
 from alldags.results.quantity import Quantity
+from alldags.results.treatment_values import treatment_word
 from alldags.show.table import Table
 from alldags.typing import FloatArray
 
@@ -37,7 +38,7 @@ def response_curve(effect: Effect, points: Sequence[float], level: float) -> Tab
     ends = [item.interval(level) for item in found]
     return Table(
         {
-            effect.treatment: list(points),
+            effect.treatment: [treatment_word(effect, x) for x in points],
             "mean": [answer.level_mean(x) for x in points],
             "sd": [item.sd for item in found],
             "low": [low for low, _ in ends],
@@ -67,7 +68,8 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
     if missing:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         raise DataError(f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}")
-    columns = source.numbers(names) if names else source.numbers()
+    written = effect.posterior.workings.data.columns
+    columns = source.numbers(written(names)) if names else source.numbers()
     values = {
         name: np.asarray(column, dtype=float)
         for name, column in zip(columns.names, columns.read(0, columns.rows), strict=True)
@@ -75,7 +77,7 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
     for name, column in values.items():
         if np.isnan(column).any():
             raise DataError(f"column {name!r} of the rows has missing values; leave those rows out")
-    middle = {name: np.zeros(columns.rows) for name in (effect.treatment, *effect.workings.reached)}
+    middle = {name: np.zeros(columns.rows) for name in written((effect.treatment, *effect.workings.reached))}
     return RowValues({**middle, **values})
 
 

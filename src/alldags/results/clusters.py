@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.answers.levels import along, change_of, is_category
 from alldags.data.clusters import resampled
 from alldags.data.rows import RowGroups
 from alldags.effects.regression import least_squares, variables_between
@@ -100,7 +101,7 @@ class Clusters:
             rows = resampled(self.tables[place % len(self.tables)], np.random.default_rng(child))
             try:
                 fresh = working_rows(rows, model.prior, model.data.pooled.names, model.data.scale)
-                yield replace(fresh, categories=model.data.categories)
+                yield replace(fresh, levels=model.data.levels)
             except DataError:
                 continue  # a variable that does not vary in the clusters drawn
 
@@ -154,7 +155,10 @@ def _plain_design_effect(effect: Effect, tables: Sequence[WorkingData], clusters
         return 1.0
     names = effect.treatment, effect.outcome
     between = variables_between(effect.posterior.graphs, *names)
-    found = [least_squares(data, *names, plain.covariates, between) for data in tables]
+    question = effect._question
+    changes = [change_of(data, question) if is_category(data, question) else None for data in tables]
+    pairs = zip(tables, changes, strict=True)
+    found = [least_squares(data, *names, plain.covariates, between, change) for data, change in pairs]
     estimates = [item.estimate for item in found if item is not None]
     if len(estimates) < _USABLE * len(found):
         return 1.0
@@ -170,7 +174,8 @@ def _means(effect: Effect, tables: Sequence[WorkingData]) -> Iterator[float]:
             models = on_other_data(posterior.workings.models, [data], posterior.workings.store.empty())
             linked = models.map(lambda model: model.about(effect.treatment)) if posterior.workings.link else models
             try:
-                totals = linked.map(lambda model: TotalEffect.of(model, effect.treatment, effect.outcome))
+                ways = along(linked, effect._question)
+                totals = ways.map(lambda model: TotalEffect.of(model, effect.treatment, effect.outcome))
                 yield effect.workings.unit * totals.average(lambda total: total.mean)
             except (DataError, PriorError):
                 continue

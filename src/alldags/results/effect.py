@@ -18,6 +18,7 @@ from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
 from alldags.answers.influence import influence_of_edges, loss_without_mediators
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
@@ -40,6 +41,7 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.contrasts import all_contrasts
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check
@@ -49,6 +51,7 @@ from alldags.results.sample import AtomicSample
 from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
+from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.maketables import coefficient_frame, statistic
@@ -138,6 +141,16 @@ class Effect:
         return choose(behind, self._question, self._totals, worth=self._set_draws, most=self._most_draws)
 
     @property
+    def _is_open(self) -> bool:
+        """Whether the treatment is a category of which no two levels were named."""
+        return is_open(self.posterior.workings.data, self._question)
+
+    @property
+    def _any_pair(self) -> Effect:
+        """For what holds of every pair of levels: itself, or the contrast of the first two levels of a category."""
+        return self._with(self._question.between(0.0, 1.0)) if self._is_open else self
+
+    @property
     def _is_closed(self) -> bool:
         return isinstance(self.answer, ClosedAnswer)
 
@@ -152,6 +165,8 @@ class Effect:
 
     def _with(self, question: Question) -> Effect:
         """Return the answer to a question that differs in what is compared."""
+        if self._is_open:  # nothing is known of it yet, such as what clusters do to it
+            return self.posterior.asked(question)
         hidden, most = self._ignore_hidden, self._most_draws
         return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
 
@@ -207,9 +222,7 @@ class Effect:
     @cached_property
     def sd_missing(self) -> float | None:
         """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
-        if self._totals.weights.tables == 1 or not isinstance(self.answer, ClosedAnswer):
-            return None
-        return self.answer.missing_sd
+        return None if self._totals.weights.tables == 1 else self.answer.missing_sd
 
     @property
     def missing_information(self) -> float | None:
@@ -380,7 +393,7 @@ class Effect:
         Exact up to 100,000 sets of reached nodes, else from draws; see `probability_no_path_error`. None if the engine
         has no notion of a graph.
         """
-        return self.sample.atom if self._has_structure else None
+        return self._any_pair.sample.atom if self._has_structure else None
 
     @property
     def probability_no_path_error(self) -> float:
@@ -522,7 +535,7 @@ class Effect:
         Parameters
         ----------
         x
-            A value of the treatment; of one with two words, such as no and yes, it may be one of them.
+            A value of the treatment: a number, or one of its words or levels.
         draws_size
             Number of draws behind intervals; None for as many as are cheap.
 
@@ -540,7 +553,7 @@ class Effect:
         value = treatment_value(self, x)
         self._check_arms([value])
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
-        return intervention(self, value, size)
+        return intervention(self._any_pair, value, size)
 
     def _check_arms(self, values: Sequence[float]) -> None:
         """Refuse values of a treatment with two arms that it does not have."""
@@ -557,7 +570,7 @@ class Effect:
     def contrast(self, start: float | str, stop: float | str) -> Effect:
         """Return the effect of changing the treatment from `start` to `stop`, in every row.
 
-        Of a treatment with two words, such as no and yes, they may be those.
+        Of a treatment of words, such as no and yes or the levels of a category, they may be those.
 
         Examples
         --------
@@ -570,6 +583,34 @@ class Effect:
         first, last = treatment_values(self, [start, stop])
         self._check_arms([first, last])
         return self._with(self._question.between(first, last))
+
+    def contrasts(self, level: float = 0.95, better: Literal["higher", "lower"] = "higher") -> Contrasts:
+        """Return what changing a category from each level to each other does, and which level is probably best.
+
+        Parameters
+        ----------
+        level
+            Probability that the intervals hold: each by itself, and all at once.
+        better
+            Whether a higher or a lower mean outcome is best.
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(0)
+        >>> dose, age = rng.choice(["none", "half", "full"], 300), rng.normal(50, 10, 300)
+        >>> pain = 5 - 2 * (dose == "full") - 1 * (dose == "half") + 0.02 * age + rng.standard_normal(300)
+        >>> graph = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["pain"]])
+        >>> effect = ad.fit({"age": age, "dose": dose, "pain": pain}, graph, rng=0).effect("dose", "pain")
+        >>> found = effect.contrasts(better="lower")
+        >>> found.table["start"], found.table["stop"], [round(x, 1) for x in found.table["mean"]]
+        (['none', 'none', 'full'], ['full', 'half', 'half'], [-1.9, -1.0, 0.9])
+        >>> {name: round(p, 2) for name, p in found.probability_best.items()}
+        {'none': 0.0, 'full': 1.0, 'half': 0.0}
+        """
+        self._check_level(level)
+        checks.one_of("better", better, ("higher", "lower"))
+        return all_contrasts(self, level, better)
 
     def standardized(self) -> Effect:
         """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
@@ -647,7 +688,9 @@ class Effect:
             raise AlldagsError(
                 f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
             )
-        return self._asking(replace(self._question, on_link=True, comparison=STEP))
+        levels = is_category(self.posterior.workings.data, self._question)
+        compared = self._question.comparison if levels else STEP
+        return self._asking(replace(self._question, on_link=True, comparison=compared))
 
     @property
     def log_rate(self) -> Effect:
@@ -726,7 +769,7 @@ class Effect:
         self._check_level(level)
         points = treatment_values(self, values)
         self._check_arms(points)
-        return response_curve(self, points, level)
+        return response_curve(self._any_pair, points, level)
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -817,16 +860,17 @@ class Effect:
         >>> plain.covariates
         ('age', 'sex', 'income')
         """
-        if self._question.on_link:
+        if self._question.on_link or self._is_open:
             return None
         return self._least_squares(adjustment_set(self.posterior.graphs, self.treatment, self.outcome))
 
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
         tables = self.posterior.workings.tables
-        return combined(
-            [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
-        )
+        question = self._question
+        changes = [change_of(data, question) if is_category(data, question) else None for data in tables]
+        names = self.treatment, self.outcome, covariates, between
+        return combined([least_squares(data.straight, *names, own) for data, own in zip(tables, changes, strict=True)])
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -935,13 +979,16 @@ class Effect:
         return effect_dict(self.summary())
 
     def __str__(self) -> str:
-        return effect_text(self.summary())
+        return self.contrasts().text() if self._is_open else effect_text(self.summary())
 
     def __repr__(self) -> str:
+        if self._is_open:
+            words = self.posterior.workings.data.levels[self.treatment].words
+            return f"Effect({self.treatment!r} -> {self.outcome!r}: {len(words)} levels, see contrasts())"
         return f"Effect({self.treatment!r} -> {self.outcome!r}: mean {self.mean:.4g}, sd {self.sd:.4g})"
 
     def _repr_html_(self) -> str:
-        return effect_html(self.summary())
+        return self.contrasts()._repr_html_() if self._is_open else effect_html(self.summary())
 
     # -- what the package maketables asks for --------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.choose import natural_question
+from alldags.answers.levels import is_open
+from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
 from alldags.effects.ranking import top_classes, top_graphs
@@ -25,7 +27,7 @@ from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
-from alldags.models.categories import category_question
+from alldags.models.categories import category_outcome
 from alldags.models.components import on_other_data
 from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
@@ -196,13 +198,16 @@ class Posterior:
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
-            if name in self._data.categories:
-                raise category_question(name, role, len(self._data.categories[name]) + 1)
+        if outcome in self._data.categories:
+            raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
-        question = natural_question(self.workings, treatment, outcome, over)
+        return self.asked(natural_question(self.workings, treatment, outcome, over))
+
+    def asked(self, question: Question) -> Effect:
+        """Return the answer to a question, for the package's own rooms; users ask `effect`."""
         effect = Effect(self, question)
-        return effect if self._clusters is None else clustered(effect, self._clusters)
+        return effect if self._clusters is None or is_open(self._data, question) else clustered(effect, self._clusters)
 
     def _where(self, name: str) -> str:
         """Say where a name that is not in the graph may have come from."""
@@ -425,7 +430,14 @@ class Posterior:
         return PosteriorPlots(self)
 
     def report(
-        self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
+        self,
+        target: str | os.PathLike[str],
+        treatment: str,
+        outcome: str,
+        *,
+        contrast: tuple[float | str, float | str] | None = None,
+        level: float = 0.95,
+        command: str = "",
     ) -> None:
         """Write a report on one effect: a file of HTML that needs nothing else; needs the extra ``report``.
 
@@ -435,6 +447,9 @@ class Posterior:
             The file, such as ``report.html``. It appears complete or not at all.
         treatment, outcome
             Names of the two variables.
+        contrast
+            Two values of the treatment, from and to; None: what `effect` compares. Of a category, the first and the
+            last level; every pair is in the report, too.
         level
             Probability that the interval holds.
         command
@@ -457,7 +472,11 @@ class Posterior:
             raise AlldagsError(
                 f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
             )
-        write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
+        effect = self.effect(treatment, outcome)
+        words = () if treatment not in self._data.categories else self._data.levels[treatment].words
+        pair = contrast or ((words[0], words[-1]) if words else None)
+        asked = effect if pair is None else effect.contrast(*pair)
+        write_text(target, report_html(effect_report(asked, level, command)))
 
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.

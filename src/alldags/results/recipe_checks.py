@@ -38,6 +38,9 @@ def check_recipe(recipe: Recipe) -> None:
         _require(not recipe.clustered or len(part.clusters) > 1, "clustered")
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
+    _require(recipe.rows is None or len(recipe.copies) == len(recipe.parts) - 1, "copies")
+    for copy in recipe.copies:
+        _require(copy.columns.rows == len(copy.column(copy.columns.names[0])), "copies")
 
 
 def _require(condition: bool, what: str) -> None:
@@ -77,4 +80,4 @@ def _check_group(group: RowGroup) -> None:
     check_scatter(moments.scatter)
     for number in (moments.n, group.rows, group.squares):
         _require(checks.is_number(number) and 0 <= number < np.inf, "parts")
-    _require(all(isinstance(name, str) for name in group.targets), "parts")
+    _require(all(isinstance(name, str) for name in (*group.targets, *group.unseen)), "parts")

@@ -130,15 +130,14 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
         "marks": None if recipe.rows is None else asdict(recipe.rows.marks),
+        "copies": [] if recipe.rows is None else [_differing(recipe.rows, copy) for copy in recipe.copies],
         "parts": [_part(part) for part in recipe.parts],
         "seen": None if recipe.seen is None else plain(recipe.seen)[0],
     }
 
 
 def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Recipe:
-    rows = header["rows"]
-    table = None if rows is None else columns_of({name: arrays["rows"][:, i].copy() for i, name in enumerate(rows)},
-                                                 len(arrays["rows"]))  # fmt: skip
+    rows = None if header["rows"] is None else _rows(header, arrays["rows"])
     first, second, third = (np.random.SeedSequence(entropy, spawn_key=key) for entropy, key in header["seeds"])
     parts = tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"]))
     return Recipe(
@@ -152,17 +151,42 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         clustered=header["clustered"],
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
-        rows=None if table is None else RowTable(table, _marks(header.get("marks"), table.names)),
+        rows=rows,
+        copies=() if rows is None else _copies(header.get("copies", []), rows, arrays),
         seen=_seen(header.get("seen"), arrays, parts[0].without()),
     )
+
+
+def _rows(header: Mapping[str, Any], values: FloatArray) -> RowTable:
+    table = columns_of({name: values[:, i].copy() for i, name in enumerate(header["rows"])}, len(values))
+    return RowTable(table, _marks(header.get("marks"), table.names))
+
+
+def _differing(first: RowTable, other: RowTable) -> list[str]:
+    """Return the columns in which a completed table differs from the first; only these are saved."""
+    names = first.columns.names
+    return [name for name in names if not np.array_equal(first.column(name), other.column(name))]
+
+
+def _copies(items: Sequence[Sequence[str]], first: RowTable, arrays: Mapping[str, FloatArray]) -> tuple[RowTable, ...]:
+    """Return the completed tables but the first."""
+    known = {name: first.column(name) for name in first.columns.names}
+    found = []
+    for place, names in enumerate(items, start=1):
+        if not set(names) <= known.keys():
+            raise ValueError("'copies' names columns that the rows do not have")
+        own = {name: arrays[f"rows{place}"][:, i].copy() for i, name in enumerate(names)} if names else {}
+        found.append(RowTable(columns_of(known | own, first.columns.rows), first.marks))
+    return tuple(found)
 
 
 def _marks(item: Mapping[str, Any] | None, names: Sequence[str]) -> Marks:
     """Return which columns of the rows are about the rows; version 0.2 had none."""
     if item is None:
         return Marks()
-    found = Marks(item["weight"], bool(item["effective"]), dict(item["was_set"]), item["cluster"])
-    used = {found.weight, found.cluster, *found.was_set.values()} - {None}
+    unseen = dict(item.get("unseen", {}))
+    found = Marks(item["weight"], bool(item["effective"]), dict(item["was_set"]), item["cluster"], unseen)
+    used = {found.weight, found.cluster, *found.was_set.values(), *unseen.values()} - {None}
     if not used <= set(names):
         raise ValueError("'marks' names columns that the rows do not have")
     return found
@@ -247,6 +271,7 @@ def _part(part: RowGroups) -> dict[str, Any]:
         "squares": [_number(group.squares) for group in part.groups],
         "targets": [sorted(group.targets) for group in part.groups],
         "clusters": [_label(group.cluster) for group in part.groups],
+        "unseen": [sorted(group.unseen) for group in part.groups],
     }
 
 
@@ -263,11 +288,12 @@ def _label(label: Any) -> Any:
 
 def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArray]) -> RowGroups:
     mean, scatter, names = arrays[f"mean{place}"], arrays[f"scatter{place}"], tuple(item["names"])
-    columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], strict=True)
-    groups = [
-        RowGroup(Moments(n, mean[i].copy(), scatter[i].copy(), names), frozenset(targets), cluster, rows, squares)
-        for i, (n, rows, squares, targets, cluster) in enumerate(columns)
-    ]
+    unseen = item.get("unseen", [[]] * len(item["n"]))  # version 0.2 had none
+    columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], unseen, strict=True)
+    groups = []
+    for i, (n, rows, squares, targets, cluster, missed) in enumerate(columns):
+        moments = Moments(n, mean[i].copy(), scatter[i].copy(), names)
+        groups.append(RowGroup(moments, frozenset(targets), cluster, rows, squares, frozenset(missed)))
     return RowGroups(tuple(groups), item["effective"])
 
 
@@ -278,4 +304,7 @@ def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
         found[f"scatter{place}"] = np.stack([group.moments.scatter for group in part.groups])
     if recipe.rows is not None:
         found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
+        for place, copy in enumerate(recipe.copies, start=1):
+            if names := _differing(recipe.rows, copy):
+                found[f"rows{place}"] = np.concatenate(list(copy.batches(names)))
     return found | ({} if recipe.seen is None else plain(recipe.seen)[1])

@@ -22,11 +22,13 @@ from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
-from alldags.effects.outcome import OutcomeDistribution, check_near, outcome_distribution, outcome_mean
+from alldags.effects.new_unit import NewUnit
+from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.results.intervention import Intervention
+from alldags.results.level_do import unit_of_rows
 from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
@@ -67,18 +69,19 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
     return Intervention(effect.treatment, effect.outcome, x, effect.over, average, unit, notes)
 
 
-def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> OutcomeDistribution:
-    _check_no_category(effect, "new unit")
+def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+    if _category_before(effect) is not None:
+        return unit_of_rows(effect, x, size, notes)
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
 
 
-def _check_no_category(effect: Effect, what: str) -> None:
-    """Refuse to say where a unit is if a category, which has no mean, may act on its outcome."""
-    for name in effect.posterior.workings.data.categories:
-        if any(name in model.graph.ancestors(effect.outcome) for model in effect.workings.models.items):
-            meetings.check({what: (), "categories": (name,)})
+def _category_before(effect: Effect) -> str | None:
+    """Return a category, which has no mean, that may act on the outcome; None if there is none."""
+    graphs = [model.graph for model in effect.workings.models.items]
+    names = effect.posterior.workings.data.categories
+    return next((name for name in names for graph in graphs if name in graph.ancestors(effect.outcome)), None)
 
 
 # -- the mean over rows ------------------------------------------------------------------------------------------------
@@ -188,7 +191,9 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
-    _check_no_category(effect, "mean of set rows")
+    name = _category_before(effect)
+    if name is not None:
+        meetings.check({"mean of set rows": (), "categories": (name,)})
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)

@@ -104,7 +104,7 @@ def _answer(summary: EffectSummary) -> str:
             f"{_no_effect_words(summary)}, {scope(summary)}."
         )
     change = f"{amount(summary, summary.mean)} on average ({interval_name(summary)} {_between(summary)})"
-    return f"{_raising(summary)} changes {_measured(summary)} by {change}, {scope(summary)}."
+    return f"{_raising(summary)} changes {measured(summary)} by {change}, {scope(summary)}."
 
 
 def _raising(summary: EffectSummary) -> str:
@@ -143,7 +143,7 @@ def _no_effect_words(summary: EffectSummary) -> str:
     return after if summary.prior_no_path is None else f"{after} (before the data: {percent(summary.prior_no_path)})"
 
 
-def _measured(summary: EffectSummary) -> str:
+def measured(summary: EffectSummary) -> str:
     """Say what changes: the outcome, or what of it."""
     if summary.measure in ("", "mean"):
         return summary.outcome

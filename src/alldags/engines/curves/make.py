@@ -44,7 +44,7 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     if mover is None:
         return base
     if arms is not None:
-        return (OnArm(mover, float(arms[1])), *base)
+        return (OnArm(mover, float(arms.mean())), *base)
     values = sample.values[mover]
     own: tuple[Column, ...] = (Line(mover), *bends_of(mover, values, spec.terms.curves))
     if spec.terms.modification == "none":

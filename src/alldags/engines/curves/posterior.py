@@ -64,7 +64,7 @@ def all_columns(base: Columns) -> Columns:
     if not isinstance(arm, OnArm):
         return base
     others = zip(base.made[1:], base.center[1:], base.scale[1:], strict=True)
-    under = [Under(*one, arm.treatment, arm.level) for one in others]
+    under = [Under(*one, arm.treatment, arm.middle) for one in others]
     return Columns(
         (*base.made, *under), np.r_[base.center, np.zeros(len(under))], np.r_[base.scale, np.ones(len(under))]
     )

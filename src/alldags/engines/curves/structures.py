@@ -383,9 +383,9 @@ class Squares(NamedTuple):
 
 
 def _squares(chosen: Structure, moments: ArmMoments, theta: FloatArray) -> Squares:
-    within = (_residual(_cross_products(chosen, moments, arm), theta) for arm in range(2))
+    first, second = (_residual(_cross_products(chosen, moments, arm), theta) for arm in range(2))
     columns, child = _gaps(chosen, moments)
-    return Squares(*within, (child - theta @ columns) ** 2, (theta != 0.0).sum(axis=1).astype(float))
+    return Squares(first, second, (child - theta @ columns) ** 2, (theta != 0.0).sum(axis=1).astype(float))
 
 
 def _over_ratios(
