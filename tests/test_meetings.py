@@ -94,7 +94,7 @@ class Option:
     keyword: str = ""
 
 
-def engine(name: str, *brings: str) -> Option:
+def engine(name: Any, *brings: str) -> Option:
     """Return the choice of an engine."""
     return Option(lambda s: s.saying(engine=name), {"another engine", *brings}, keyword="engine")
 
@@ -116,7 +116,9 @@ OPTIONS = {
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
     ),
-    "curves": Option(lambda s: s.saying(terms="auto"), {"curves"}, lambda p: "y" in p.workings.data.curved),
+    "curves": Option(
+        lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved
+    ),
     "impute": Option(lambda s: with_gap(s).saying(missing="impute", imputations=2), {"imputation"}, keyword="missing"),
     "drop": Option(lambda s: with_gap(s).saying(missing="drop"), {"dropped rows"}, keyword="missing"),
     "completed": Option(lambda s: s.saying(copies=True), {"completed tables"}, keyword="table"),
@@ -148,7 +150,7 @@ OPTIONS = {
     "gibbs": engine("gibbs", *PAPER),
     "k2": engine("k2", "one graph known", "no orders"),
     "full": engine("full", "one graph known", "no orders"),
-    "mcmc": engine("mcmc"),
+    "mcmc": engine(ad.engines.MCMC(max_sweeps=4000)),
     "certified": engine("certified", "no orders"),
 }
 PAIRS = [

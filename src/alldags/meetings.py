@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
+from alldags.text import some
 from alldags.wording import either, in_python, option
 
 Asked: TypeAlias = Mapping[str, Sequence[str]]
@@ -59,7 +60,7 @@ class Meeting:
     way_out: str = ""
 
 
-_LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where the level is not known"
+_LEVELS = "make 0/1 columns of the levels, with a gap in every one of them where the level is not known"
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
@@ -83,7 +84,7 @@ CAPABILITIES: dict[str, Capability] = {
     "categories": Capability("the categor{y} {names}", _LEVELS),
     "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
     "poisson": Capability("the count{s} {names}", _LINES),
-    "student": Capability("the heavy tails of {names}", "give it normal noise"),
+    "student": Capability("the heavy tails of {names}", "use normal noise"),
     "curves": Capability("terms", "leave out terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
@@ -224,7 +225,7 @@ def _without(names: Iterable[str]) -> str:
 
 
 def _shown(capability: Capability, names: Sequence[str]) -> str:
-    listed, s, y = ", ".join(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
+    listed, s, y = some(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
     of = f" of {listed}" if names else ""
     return capability.shown.format(names=listed, name=", ".join(names), of=of, s=s, y=y)
 
