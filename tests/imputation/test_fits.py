@@ -89,7 +89,7 @@ def test_an_answer_over_completed_tables_is_the_average_of_their_answers():
 
 def _codes(table) -> np.ndarray:
     """Return the levels of the category, which the table holds as contrasts: by their order of appearance."""
-    pair = np.column_stack([table.column("c: some"), table.column("c: none")])
+    pair = np.column_stack([table.column(name) for name in table.columns.names if name.startswith("c: ")])
     _, codes = np.unique(pair.round(6), axis=0, return_inverse=True)
     return codes.ravel()
 
@@ -100,6 +100,19 @@ def test_imputed_tables_may_lack_a_level_that_others_have():
     posterior = ad.fit(ad.Imputed(tables), GRAPH, rng=0)
     assert len(posterior.workings.data.seen.levels["c"].labels) == 3
     assert np.isfinite(posterior.effect("t", "y").mean)
+
+
+def test_a_category_with_gaps_may_be_the_treatment():
+    table = {name: column for name, column in study().items() if name != "t"}
+    edges = {(cause, "y"): 0.5 for cause in ("x", "z", "sex")} | {("c", "y"): 1.0}
+    graph = ad.CandidateGraph.from_edges(edges)
+    options = {"missing": "impute", "imputations": 5, "rng": 0}
+    whole, found = (
+        ad.fit(one, graph, **more).effect("c", "y").contrast("none", "much")
+        for one, more in ((table, {"rng": 0}), (holed(table), options))
+    )
+    assert found.mean == pytest.approx(whole.mean, abs=whole.sd)
+    assert whole.sd < found.sd < 1.5 * whole.sd
 
 
 def test_each_copy_has_the_treated_that_it_has():
