@@ -153,12 +153,6 @@ PAIRS = [
 LINES = {("yes/no outcome", "moments"), ("yes/no mediator", "moments")}  # all that moments can give, which is said
 
 
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    monkeypatch.setattr("alldags.results.clusters._RESAMPLES", 8)
-    monkeypatch.setattr("alldags.results.clusters._SAMPLED_RESAMPLES", 2)
-
-
 def told(names: tuple[str, ...]) -> Study:
     found = study()
     for name in names:

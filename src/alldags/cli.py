@@ -77,6 +77,8 @@ class FitOptions:
         frequency (a row stands for so many) or sampling (one over the probability of being sampled).
     cluster
         Column that says which rows belong together.
+    robust
+        Ask the rows whether noise is uneven, and widen the interval if they say so.
     family
         Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
@@ -106,6 +108,7 @@ class FitOptions:
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
+    robust: bool = True
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto"] | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
@@ -168,6 +171,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weights=options.weights,
         weight_kind=options.weight_kind,
         cluster=options.cluster,
+        robust=options.robust,
         families=_families(options.family),
         terms=options.terms,
         drop_missing=options.drop_missing,

@@ -71,6 +71,7 @@ def fit(
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
     cluster: Any = None,
+    robust: bool = True,
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
@@ -126,7 +127,12 @@ def fit(
         probability of being sampled, and rows count as their effective number.
     cluster
         What rows belong together: the name of a column, or one label per row. Answers about single effects are then as
-        uncertain as resampling clusters shows them to be.
+        uncertain as the clusters show them to be.
+    robust
+        Whether the rows are asked, when an effect's spread is, if its noise is uneven: if they say that the standard
+        deviation is too small by more than their own error, it is made larger, and a note says so. It costs one more
+        pass over the rows, and is off where there are none (`Moments`) or the prior says how large noise is
+        (``Prior.paper()``). Clusters have their say in any case.
     drop_missing
         The same as ``missing="drop"``.
     progress
@@ -146,8 +152,8 @@ def fit(
         {
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
-            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "drop_missing": drop_missing,
-            "graph_weights": graph_weights,
+            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
+            "drop_missing": drop_missing, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -155,6 +161,7 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
+    checks.flag("robust", robust)
     policy = _missing(missing, drop_missing)
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
     lots = randomized_names(randomized, graphs[0])
@@ -190,12 +197,12 @@ def fit(
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
-    notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
+    notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, asked=asked), data, terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 

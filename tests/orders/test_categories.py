@@ -127,5 +127,7 @@ def test_tables_influence_and_graphs_name_the_category():
 
 def test_a_category_inside_a_block_is_refused():
     graph = ad.CandidateGraph.from_tiers([["age"], ["x", "site"]], within=[None, 0.5])
-    with pytest.raises(AlldagsError, match="'site' is a category, and its place in the order is open"):
+    with pytest.raises(
+        AlldagsError, match="the category 'site', whose place in the order is open, and open directions"
+    ):
         ad.fit(table(), graph, rng=0)

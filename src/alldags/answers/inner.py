@@ -247,7 +247,9 @@ class InnerAnswer:
             return None
         change = self.changes.items[0]
         over = change.node.over_columns
-        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, fresh_stream(self._seed)))
+        sample = NodeSample(
+            change.node, over, over.columns, None, *over.draw_with_ratio(self.size, fresh_stream(self._seed))
+        )
         return self.changes.items[0].unit * sample.coefficients @ change.weights, {self.question.outcome: sample}
 
     @property

@@ -69,7 +69,7 @@ def _variants(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]
 def _every_edge(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]:
     """Yield the answer of the engine that takes every candidate edge for present, where it can be asked."""
     posterior, data = effect.posterior, effect.posterior.workings.data
-    special = data.families or data.categories or data.curved or effect.clusters
+    special = data.families or data.categories or data.curved
     if special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
         return
     if posterior.engine != "full":

@@ -36,6 +36,11 @@ class Regression:
     high: float
     covariates: tuple[str, ...]
 
+    def widened(self, factor: float) -> Regression:
+        """Return it with an error and an interval so many times as wide."""
+        low, high = (self.estimate + factor * (end - self.estimate) for end in (self.low, self.high))
+        return Regression(self.estimate, factor * self.error, low, high, self.covariates)
+
 
 def adjustment_set(graphs: Sequence[CandidateGraph], treatment: str, outcome: str) -> tuple[str, ...]:
     """Return every candidate parent of treatment, outcome and what lies between that the treatment cannot act on."""

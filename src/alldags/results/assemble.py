@@ -56,13 +56,13 @@ def assemble(
     """
     graphs = recipe.graphs
     tables = _data(recipe) if data is None else list(data)
-    nodes, draws, resampling = recipe.seeds
+    nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))
     store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress)
     models = fitted_mixture(graphs, recipe.shares, recipe.prior, tables, store, turned(graphs, recipe.prior))
-    clusters = Clusters(recipe.parts, resampling) if recipe.clustered else None
-    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe)
+    clusters = Clusters(recipe.parts) if recipe.clustered else None
+    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe, is_robust=recipe.robust)
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:

@@ -26,6 +26,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
     """Return mean, sd and interval of the effect of each row."""
     size = int(np.clip(_ROW_VALUES // max(rows.count, 1), 200, 2000))
     mean, drawn = effect.answer.of_rows(rows, size, rng)
+    drawn = effect._widened(drawn)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     found = {"mean": mean, "sd": drawn.std(axis=0, ddof=1), "low": low, "high": high}
     return Table({name: values.tolist() for name, values in found.items()})
@@ -34,7 +35,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
 def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
     """Return the mean outcome with the treatment set to each of some values, with intervals."""
     answer, stream = effect.answer, effect.posterior.workings.stream
-    found = [Quantity(answer.level(x, answer.size, stream())) for x in points]
+    found = [Quantity(effect._widened_level(answer.level(x, answer.size, stream()))) for x in points]
     ends = [item.interval(level) for item in found]
     return Table(
         {

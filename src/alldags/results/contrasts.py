@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,8 +44,9 @@ def all_contrasts(effect: Effect, level: float, better: str) -> Contrasts:
     values = np.vstack([np.zeros_like(first[0]), *first])
     best = _shares(values if better == "higher" else -values)
     note = f"low to high holds a difference with probability {level:g}, low_all to high_all all of them at once"
-    summary = pairs[words[0], words[1]].summary(level)
-    return Contrasts(words, Table(columns, note), dict(zip(words, best, strict=True)), better, summary)
+    first_pair = partial(pairs[words[0], words[1]].summary, level)
+    shares = dict(zip(words, best, strict=True))
+    return Contrasts(words, Table(columns, note), shares, better, effect.outcome, first_pair)
 
 
 def _wide_enough(pairs: list[Effect], draws: FloatArray, level: float) -> float:

@@ -22,6 +22,7 @@ from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
@@ -29,6 +30,7 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.direction import direction_variance
+from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
@@ -41,12 +43,14 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.clusters import ClusterCheck
 from alldags.results.contrasts import all_contrasts
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
 from alldags.results.quantity import Quantity
+from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
 from alldags.results.sample import AtomicSample
 from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
@@ -65,7 +69,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.bidirected import HiddenMixture
-    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -95,13 +98,11 @@ class Effect:
         self,
         posterior: Posterior,
         question: Question,
-        clusters: ClusterCheck | None = None,
         *,
         ignore_hidden: bool = False,
         most_draws: int | None = None,
     ) -> None:
         self.posterior = posterior
-        self.clusters = clusters
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
@@ -168,14 +169,14 @@ class Effect:
         if self._is_open:  # nothing is known of it yet, such as what clusters do to it
             return self.posterior.asked(question)
         hidden, most = self._ignore_hidden, self._most_draws
-        return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
+        return Effect(self.posterior, question, ignore_hidden=hidden, most_draws=most)
 
     @cached_property
     def _without_hidden(self) -> Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self._question, self.clusters, ignore_hidden=True)
+        return Effect(self.posterior, self._question, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -199,12 +200,47 @@ class Effect:
 
     @cached_property
     def sd(self) -> float:
-        """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        """Posterior standard deviation; infinite if there are too few rows for it to exist.
+
+        As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see `jackknife`.
+        """
         return self._plain_sd if self._hidden is None else self._hidden.sd
 
-    @property
+    @cached_property
     def _plain_sd(self) -> float:
-        return self.answer.sd
+        return stretched_sd(self, self._stretch)
+
+    @cached_property
+    def _checked(self) -> Jackknife | str:
+        return jackknife_of(self)
+
+    @property
+    def jackknife(self) -> Jackknife | None:
+        """What rows or clusters say of the spread of this effect; None if they were not asked (``robust=False``).
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(1)
+        >>> dose = rng.normal(size=400)
+        >>> table = {"dose": dose, "answer": dose + dose**2 * rng.normal(size=400)}
+        >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
+        >>> effect = ad.fit(table, graph, rng=0).effect("dose", "answer")
+        >>> effect.jackknife.factor > 1.5, effect.sd > 1.5 * effect.jackknife.sd
+        (True, True)
+        """
+        return None if isinstance(self._checked, str) else self._checked
+
+    @cached_property
+    def _stretch(self) -> Stretch | None:
+        """What makes draws as wide as the jackknife says; None if they are."""
+        return stretch_of(self, self.jackknife)
+
+    @property
+    def clusters(self) -> ClusterCheck | None:
+        """What clusters do to the spread; None without ``cluster=``."""
+        check = self.jackknife
+        return None if check is None or check.kind != "clusters" else ClusterCheck.of(check)
 
     @cached_property
     def sd_structure(self) -> float | None:
@@ -331,10 +367,21 @@ class Effect:
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         if rng is None and size == self.answer.size and self._hidden is None:
-            return self.answer.values
+            return self.answer.values if self._stretch is None else self._stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
+        plain = plain if self._stretch is None else self._stretch(plain)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
+
+    def _widened(self, draws: FloatArray) -> FloatArray:
+        """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
+        return draws if self._stretch is None else self._stretch.about_mean(draws)
+
+    def _widened_level(self, draws: FloatArray) -> FloatArray:
+        """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
+        if self._stretch is None or self.measure not in ("risk", "rate"):
+            return self._widened(draws)
+        return np.clip(self._widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -517,7 +564,7 @@ class Effect:
         ('smoking', 'risk', 0.28)
         """
         if self._is_closed:
-            found = tables.influence_table(self._totals, self.workings.unit, self._plain_sd)
+            found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
             return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
         if not self._has_structure:
             raise AlldagsError(
@@ -527,7 +574,7 @@ class Effect:
             raise AlldagsError(
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
-        return influence_of_edges(*self.answer.drawn, self.mean, self.sd)
+        return influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
@@ -664,7 +711,7 @@ class Effect:
     def risks(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
         self._require("risks")
-        low, high = self.answer.levels
+        low, high = map(self._widened_level, self.answer.levels)
         return Quantity(low), Quantity(high)
 
     @cached_property
@@ -870,7 +917,9 @@ class Effect:
         question = self._question
         changes = [change_of(data, question) if is_category(data, question) else None for data in tables]
         names = self.treatment, self.outcome, covariates, between
-        return combined([least_squares(data.straight, *names, own) for data, own in zip(tables, changes, strict=True)])
+        pairs = zip(tables, changes, strict=True)
+        found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
+        return found if found is None or self._stretch is None else found.widened(self._stretch.factor)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -880,7 +929,10 @@ class Effect:
         """
         values = self._question.comparison.values or ()
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
-        return effect_notes(self, (*(() if self._hidden is None else (self._hidden.note,)), *outside))
+        families = self.posterior.workings.data.families
+        counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
+        hidden = () if self._hidden is None else (self._hidden.note,)
+        return effect_notes(self, (*hidden, *outside, *noise_notes(self._checked, counts=counts)))
 
     @property
     def converged(self) -> bool:

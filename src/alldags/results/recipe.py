@@ -13,6 +13,7 @@ from alldags.data.batches import RowTable
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.data.source import open_source
+from alldags.effects.jackknife import Jackknife
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
@@ -36,7 +37,7 @@ class Recipe:
     parts
         Moments of the rows of each completed table; one, unless values were imputed.
     seeds
-        Of the nodes, of draws, and of the resampling of clusters.
+        Of the nodes, of draws, and of what once resampled clusters.
     notes
         What the user should know about how the data were read.
     clustered
@@ -52,6 +53,10 @@ class Recipe:
         The rows of the other completed tables.
     seen
         The table as it was read, for notes, and the levels of columns of words.
+    robust
+        Whether rows are asked if noise is larger than the model takes it for.
+    jackknives
+        What they said of the effects asked for before it was saved, by question.
     asked
         What `fit` was asked, in words; it is not saved.
     """
@@ -69,6 +74,8 @@ class Recipe:
     rows: RowTable | None = None
     copies: tuple[RowTable, ...] = ()
     seen: Seen | None = None
+    robust: bool = False
+    jackknives: tuple[tuple[str, Jackknife], ...] = ()
     asked: Asked = field(default_factory=Asked)
 
     @property
@@ -78,8 +85,9 @@ class Recipe:
 
 
 def opened_rows(rows: RowTable) -> Opened:
-    """Return rows as a table that can be opened."""
-    return Opened(partial(open_source, {name: rows.column(name) for name in rows.columns.names}))
+    """Return rows, with what is said of them, as a table that can be opened."""
+    table = {name: rows.column(name) for name in rows.columns.names}
+    return Opened(partial(open_source, table), marked=lambda _source, _names: rows)
 
 
 def with_rows(recipe: Recipe, data: Sequence[WorkingData], terms: Any = None) -> Recipe:

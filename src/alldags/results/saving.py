@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +23,7 @@ from alldags.data.moments import Moments
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.seen import Seen, plain, restored
+from alldags.effects.jackknife import Jackknife
 from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
@@ -63,6 +64,7 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     recipe = posterior.recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+    recipe = replace(recipe, jackknives=tuple(posterior.jackknives.items()))
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -126,6 +128,8 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "notes": [[note.text, list(note.about) or None] for note in recipe.notes],
         "severities": [note.severity for note in recipe.notes],
         "clustered": recipe.clustered,
+        "robust": recipe.robust,
+        "jackknives": [[key, asdict(check)] for key, check in recipe.jackknives],
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
@@ -149,6 +153,8 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         seeds=(first, second, third),
         notes=_notes(header),
         clustered=header["clustered"],
+        robust=header.get("robust", False),
+        jackknives=tuple((key, Jackknife(**item)) for key, item in header.get("jackknives", ())),
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
         rows=rows,

@@ -30,6 +30,7 @@ from alldags.show.summary import (
     HeavyTails,
     LeastSquares,
     MissingShare,
+    NoiseSpread,
     NotNormal,
     OpenDirection,
     Ratio,
@@ -90,6 +91,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         hidden=hidden_line(effect, level),
         missing=_missing(effect),
         clusters=_clusters(effect),
+        noise=_noise(effect),
         measure=effect.measure,
         treatment_words=posterior.workings.data.look(effect.treatment).words,
         outcome_words=posterior.workings.data.look(effect.outcome).words,
@@ -171,8 +173,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
 
 def _rows(effect: Effect) -> float:
     """Return the number of rows of the table, whatever they count as."""
-    counted = effect.posterior.rows
-    return counted if effect.clusters is None else round(counted * effect.clusters.design_effect, 6)
+    return effect.posterior.rows
 
 
 def _missing(effect: Effect) -> MissingShare | None:
@@ -187,6 +188,13 @@ def _clusters(effect: Effect) -> ClusterSpread | None:
     if check is None:
         return None
     return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
+
+
+def _noise(effect: Effect) -> NoiseSpread | None:
+    check = effect.jackknife
+    if check is None or check.kind == "clusters" or check.factor == 1.0:
+        return None
+    return NoiseSpread(effect.answer.sd, effect._plain_sd / effect.answer.sd)
 
 
 def _directions(effect: Effect) -> dict[str, Any]:

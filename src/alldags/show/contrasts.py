@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from textwrap import fill
 from typing import Any
 
 from alldags import wording
 from alldags.show.json import notes_list
-from alldags.show.numbers import percent, sampled_percent
+from alldags.show.numbers import no_effect, sampled_percent
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import measured, notes, scope
@@ -34,8 +35,8 @@ class Contrasts:
         For each level, the posterior probability that its mean outcome is best; levels that tie share it.
     better
         ``"higher"`` or ``"lower"``: which outcomes are best.
-    summary
-        Of the first pair, for what all pairs have in common.
+    outcome
+        Its name.
 
     Examples
     --------
@@ -55,7 +56,13 @@ class Contrasts:
     table: Table
     probability_best: Mapping[str, float]
     better: str
-    summary: EffectSummary
+    outcome: str
+    _summary: Callable[[], EffectSummary] = field(repr=False)
+
+    @cached_property
+    def summary(self) -> EffectSummary:
+        """That of the first pair, for what all pairs have in common; made when it is first asked for."""
+        return self._summary()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and names, as printed by ``alldags effect --json``."""
@@ -97,21 +104,24 @@ class Contrasts:
 
     def _after(self) -> list[str]:
         summary = self.summary
-        best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
-        found = [f"P({'highest' if self.better == 'higher' else 'lowest'} {summary.outcome}): {best}."]
+        found = [self._best()]
         if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
-            found.append(f"P(no effect): {percent(summary.probability_no_path)}.")
+            found.append(f"P(no effect): {no_effect(summary, summary.probability_no_path)}.")
         pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
         found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
         return [*found, *notes(summary)]
 
+    def _best(self) -> str:
+        best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
+        return f"P({'highest' if self.better == 'higher' else 'lowest'} {self.outcome}): {best}."
+
     def __str__(self) -> str:
-        return f"{self.table}\n{_filled(self._after()[0])}"
+        return f"{self.table}\n{_filled(self._best())}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{self.table._repr_html_()}<p>{escape(self._after()[0])}</p>"
+        return f"{self.table._repr_html_()}<p>{escape(self._best())}</p>"
 
 
 def _filled(text: str) -> str:

@@ -249,12 +249,14 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
 
 
 def _cluster_rows(summary: EffectSummary) -> list[Row]:
+    if summary.noise is not None:
+        return [("sd if noise were even", amount(summary, summary.noise.sd_even))]
     if summary.clusters is None:
         return []
-    resampled = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
+    varied = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
     return [
         ("sd with rows taken for independent", amount(summary, summary.clusters.sd_independent)),
-        ("sd over resampled clusters", resampled),
+        ("sd by how clusters vary", varied),
     ]
 
 

@@ -41,6 +41,8 @@ class HiddenAnalysis:
         Of the estimate: 1 or -1.
     categories
         The columns of covariates that are categories.
+    wider
+        How many times as wide the effect is as the model takes it for (`alldags.effects.jackknife`).
     """
 
     treatment: str
@@ -50,6 +52,7 @@ class HiddenAnalysis:
     unit: float
     sign: int
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    wider: float = 1.0
 
     @property
     def is_simple(self) -> bool:
@@ -62,14 +65,14 @@ class HiddenAnalysis:
 
     def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
         """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
-        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(
-            self.unit
-        )
+        found = pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
         loads = self.signed_loadings(shares, sign)
-        return pooled([(share, model.effect(loads)) for share, model in self.models]).scaled(self.unit)
+        found = pooled([(share, model.effect(loads)) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
         """Return loadings with these squares; the treatment's is positive."""
