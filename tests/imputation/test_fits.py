@@ -286,6 +286,35 @@ def test_sampling_weights_and_clusters_go_with_imputation_and_say_what_it_takes_
     assert grouped.effect("t", "y").sd >= 0.99 * plain.sd
 
 
+@pytest.mark.parametrize("outcome", ["yes/no", "normal"])
+def test_clusters_and_rows_are_asked_in_every_completed_table(outcome):
+    """Rows that come in tens: intervals must be wider, with gaps as without."""
+    full = study(rows=80, outcome=outcome)
+    many = {name: np.repeat(column, 10) for name, column in full.items()}
+    rng = np.random.default_rng(4)
+    many["x"] = np.where(rng.random(800) < 0.05, np.nan, many["x"])
+    site, options = np.repeat(np.arange(80), 10), {"missing": "impute", "imputations": 3, "rng": 0}
+    alone = ad.fit(full, GRAPH, rng=0).effect("t", "y")
+    plain = ad.fit(many, GRAPH, robust=False, **options).effect("t", "y")
+    grouped = ad.fit(many, GRAPH, cluster=site, **options).effect("t", "y")
+    assert plain.sd < 0.6 * alone.sd
+    assert grouped.sd > 1.6 * plain.sd
+
+
+def test_rows_without_outcome_say_nothing_of_its_noise(rng):
+    """The jackknife of the fit is that of the complete rows: values that were filled in are not asked."""
+    x = rng.standard_normal(600)
+    y = 0.5 * x + rng.standard_normal(600) * np.where(np.abs(x) > 1.0, 3.0, 0.5)
+    table = {"x": x, "y": np.where(rng.random(600) < 0.3, np.nan, y)}
+    graph = ad.CandidateGraph.from_order(["x", "y"], 1.0)
+    prior = ad.Prior(units="raw", slab_variance=1.0)
+    kept, dropped = (
+        ad.fit(table, graph, prior=prior, missing=how, rng=0).effect("x", "y") for how in ("impute", "drop")
+    )
+    assert kept.sd == pytest.approx(dropped.sd, rel=0.02)
+    assert dropped.sd > 1.3 * ad.fit(table, graph, prior=prior, missing="drop", robust=False).effect("x", "y").sd
+
+
 def test_a_row_that_stands_for_several_has_as_many_missing_values():
     table = {name: column for name, column in holed(study(rows=200)).items() if name != "c"}
     times = np.random.default_rng(3).integers(0, 3, 200)
