@@ -63,7 +63,11 @@ def study() -> Study:
     second = 0.5 * first + rng.standard_normal(ROWS)
     y = 0.5 * dose + 0.5 * first + 0.4 * age + rng.standard_normal(ROWS)
     variables = dict(zip(NAMES, (age, income, dose, first, second, y), strict=True))
-    marks = {"region": np.array(list("abc"))[rng.integers(0, 3, ROWS)], "site": np.arange(ROWS) % 24}
+    marks = {
+        "region": np.array(list("abc"))[rng.integers(0, 3, ROWS)],
+        "site": np.arange(ROWS) % 24,
+        "wave": np.arange(ROWS) // 24,
+    }
     weights = {"count": rng.integers(1, 3, ROWS), "chance": rng.uniform(1, 3, ROWS)}
     return Study(variables | marks | weights | {"was_set": np.where(rng.random(ROWS) < 0.2, "first", "")})
 
@@ -90,7 +94,7 @@ class Option:
     keyword: str = ""
 
 
-def engine(name: str, *brings: str) -> Option:
+def engine(name: Any, *brings: str) -> Option:
     """Return the choice of an engine."""
     return Option(lambda s: s.saying(engine=name), {"another engine", *brings}, keyword="engine")
 
@@ -112,7 +116,9 @@ OPTIONS = {
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
     ),
-    "curves": Option(lambda s: s.saying(terms="auto"), {"curves"}, lambda p: "y" in p.workings.data.curved),
+    "curves": Option(
+        lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved
+    ),
     "impute": Option(lambda s: with_gap(s).saying(missing="impute", imputations=2), {"imputation"}, keyword="missing"),
     "drop": Option(lambda s: with_gap(s).saying(missing="drop"), {"dropped rows"}, keyword="missing"),
     "completed": Option(lambda s: s.saying(copies=True), {"completed tables"}, keyword="table"),
@@ -122,6 +128,9 @@ OPTIONS = {
         lambda s: s.saying(weights="chance", weight_kind="sampling"), {"sampling weights"}, keyword="weights"
     ),
     "clusters": Option(lambda s: s.saying(cluster="site"), {"clusters"}),
+    "fixed effects": Option(
+        lambda s: s.saying(fixed_effects=["site", "wave"]), {"fixed effects"}, lambda p: p.workings.data.is_within
+    ),
     "experiments": Option(lambda s: s.saying(interventions="was_set"), {"experiments"}),
     "randomised": Option(lambda s: s.saying(randomized="dose"), {"randomised"}),
     "open": Option(lambda s: s.shaped("open"), {"open directions"}, lambda p: bool(p.graphs[0].blocks)),
@@ -141,7 +150,7 @@ OPTIONS = {
     "gibbs": engine("gibbs", *PAPER),
     "k2": engine("k2", "one graph known", "no orders"),
     "full": engine("full", "one graph known", "no orders"),
-    "mcmc": engine("mcmc"),
+    "mcmc": engine(ad.engines.MCMC(max_sweeps=4000)),
     "certified": engine("certified", "no orders"),
 }
 PAIRS = [
@@ -208,7 +217,7 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     rows = {name for pair in meetings.MEETINGS for name in pair}
     assert rows <= meetings.CAPABILITIES.keys()
     walked = set().union(*(option.brings for option in OPTIONS.values()))
-    questions = {"chosen rows", "checks", "placebo", "new unit", "mean of set rows"}
+    questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows"}
     assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "turned graphs", "uneven slabs"}
 
 
@@ -225,5 +234,5 @@ def test_the_command_line_is_not_told_python(pair):
     error = meetings.refusal(*pair, dict.fromkeys(pair, ("name",)))
     assert "do not go together: " in str(error)
     assert len(str(error)) < 400
-    if "chosen rows" not in pair:  # which the command line does not ask
+    if pair.isdisjoint({"chosen rows", "population"}):  # which the command line does not ask
         assert not PYTHON_ONLY.search(error.on_command_line)

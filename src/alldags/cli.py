@@ -79,6 +79,8 @@ class FitOptions:
         Column that says which rows belong together.
     robust
         Ask the rows whether noise is uneven, and widen the interval if they say so.
+    fixed_effects
+        One or two columns, joined by a comma, each level of which has its own intercept: state,year.
     family
         Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
@@ -109,6 +111,7 @@ class FitOptions:
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
     robust: bool = True
+    fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto"] | None = None
     drop_missing: Annotated[bool, Parameter(negative="")] = False
@@ -172,6 +175,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weight_kind=options.weight_kind,
         cluster=options.cluster,
         robust=options.robust,
+        fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
         families=_families(options.family),
         terms=options.terms,
         drop_missing=options.drop_missing,

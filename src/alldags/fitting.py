@@ -14,6 +14,7 @@ import numpy as np
 
 from alldags import checks, meetings
 from alldags.assumptions.data_notes import table_notes
+from alldags.data.absorbed import rows_inside
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.marks import marked_rows
@@ -72,6 +73,7 @@ def fit(
     weight_kind: WeightKind = "frequency",
     cluster: Any = None,
     robust: bool = True,
+    fixed_effects: str | Sequence[str] = (),
     drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
@@ -133,6 +135,9 @@ def fit(
         deviation is too small by more than their own error, it is made larger, and a note says so. It costs one more
         pass over the rows, and is off where there are none (`Moments`) or the prior says how large noise is
         (``Prior.paper()``). Clusters have their say in any case.
+    fixed_effects
+        One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
+        regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
     drop_missing
         The same as ``missing="drop"``.
     progress
@@ -153,6 +158,7 @@ def fit(
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
             "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
+            "fixed_effects": fixed_effects,
             "drop_missing": drop_missing, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
@@ -163,7 +169,7 @@ def fit(
     _check_options(prior, n_jobs, drop_missing, progress)
     checks.flag("robust", robust)
     policy = _missing(missing, drop_missing)
-    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster)
+    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
@@ -189,7 +195,8 @@ def fit(
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked)
+    inside = None if tables.factors is None else partial(rows_inside, rows=parts[0], factors=tables.factors)
+    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
     copies = _copies(table, variables, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
+from alldags.text import some
 from alldags.wording import either, in_python, option
 
 Asked: TypeAlias = Mapping[str, Sequence[str]]
@@ -59,10 +60,11 @@ class Meeting:
     way_out: str = ""
 
 
-_LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where the level is not known"
+_LEVELS = "make 0/1 columns of the levels, with a gap in every one of them where the level is not known"
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
+_MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
 _PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
 _NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
@@ -76,12 +78,13 @@ CAPABILITIES: dict[str, Capability] = {
     "frequency weights": Capability(option("weights"), f"leave out {option('weights')}"),
     "sampling weights": Capability(option("weight_kind", "sampling"), f"leave out {option('weights')}"),
     "clusters": Capability(option("cluster"), f"leave out {option('cluster')}"),
+    "fixed effects": Capability(option("fixed_effects"), f"leave out {option('fixed_effects')}"),
     "moments": Capability("moments, which hold no rows,", "give the table itself"),
     # columns and families
     "categories": Capability("the categor{y} {names}", _LEVELS),
     "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
     "poisson": Capability("the count{s} {names}", _LINES),
-    "student": Capability("the heavy tails of {names}", "give it normal noise"),
+    "student": Capability("the heavy tails of {names}", "use normal noise"),
     "curves": Capability("terms", "leave out terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
@@ -106,6 +109,9 @@ CAPABILITIES: dict[str, Capability] = {
     "placebo": Capability("a placebo"),
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
+    "checks": Capability("checks", error=AlldagsError),
+    "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
+    "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
 
 
@@ -129,6 +135,12 @@ _COMPLETE = f"leave out {option('missing')}"
 _ROWS = (
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
+    _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
+    _Row("fixed effects", "clusters", "the spread of clusters is not known within levels"),
+    _Row("fixed effects", "imputation", "imputation does not know levels"),
+    _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
+    _Row("fixed effects", "curves", "levels are taken out of straight lines"),
+    _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),
     _Row(_NOT_NORMAL, "hidden causes", "what a hidden cause does is known for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "open directions", "the form of a regression would decide directions"),
     _Row(_NOT_NORMAL, "moments", "means and covariances do not determine such a regression"),
@@ -156,6 +168,9 @@ _ROWS = (
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
     _Row("mean of set rows", "categories", "a category has no mean"),
+    _Row(("new unit", "population"), "fixed effects", "the intercept of a level that is not in the table is not known"),
+    _Row("mean of set rows", "fixed effects", "rows that were set may have levels whose intercepts are not known"),
+    _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
 )
 
 
@@ -210,7 +225,7 @@ def _without(names: Iterable[str]) -> str:
 
 
 def _shown(capability: Capability, names: Sequence[str]) -> str:
-    listed, s, y = ", ".join(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
+    listed, s, y = some(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
     of = f" of {listed}" if names else ""
     return capability.shown.format(names=listed, name=", ".join(names), of=of, s=s, y=y)
 

@@ -347,6 +347,8 @@ def rows_folder(folder):
             {"weights": "chance", "weight_kind": "sampling"},
         ),
         ("whole.csv", ["--cluster", "clinic"], {"cluster": "clinic"}),
+        ("whole.csv", ["--fixed-effects", "clinic"], {"fixed_effects": "clinic"}),
+        ("whole.csv", ["--fixed-effects", "clinic,count"], {"fixed_effects": ["clinic", "count"]}),
         ("holes.csv", ["--missing", "drop"], {"missing": "drop"}),
         (
             "holes.csv",

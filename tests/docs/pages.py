@@ -31,6 +31,7 @@ PAGES = (
     "docs/how-to/checks.md",
     "docs/how-to/save.md",
     "docs/how-to/categories.md",
+    "docs/how-to/fixed-effects.md",
 )
 DATA_PAGES = (
     "docs/how-to/curves.md",

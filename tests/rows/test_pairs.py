@@ -16,7 +16,6 @@ import pytest
 from calibration.rows import DO_GRAPH, experiment
 
 import alldags as ad
-from alldags.errors import DataError
 
 NAMES = ("z", "x", "m", "y")
 
@@ -96,6 +95,7 @@ CAPABILITIES: dict[str, Capability] = {
     "frequency": Capability(lambda q: q.saying(weights="count"), replicated),
     "sampling": Capability(lambda q: q.saying(weights="chance", weight_kind="sampling")),
     "cluster": Capability(lambda q: q.saying(cluster="group")),
+    "fixed effects": Capability(lambda q: q.saying(fixed_effects="group")),
     "several graphs": Capability(two_graphs),
     "paper": Capability(lambda q: q.saying(prior=ad.Prior.paper())),
     "equivalent": Capability(lambda q: q.saying(prior=ad.Prior(noise=ad.EquivalentNoise()))),
@@ -108,6 +108,9 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
+    frozenset({"fixed effects", "cluster"}): "the spread of clusters is not known within levels",
+    frozenset({"fixed effects", "impute"}): "imputation does not know levels",
+    frozenset({"fixed effects", "paper"}): "they are intercepts",
     frozenset({"impute", "imputed"}): "nothing is missing in them",
     frozenset({"drop", "imputed"}): "nothing is missing in them",
 }
@@ -128,7 +131,7 @@ def test_pair_is_right_or_refused_by_name(one, other):
     both = second.asked(first.asked(start()))
     words = REFUSED.get(frozenset({one, other}))
     if words is not None:
-        with pytest.raises(DataError, match=words):
+        with pytest.raises(ad.AlldagsError, match=words):
             both.ask()
         return
     found = both.ask()

@@ -19,6 +19,7 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.models.capabilities import data_asks
 from alldags.models.categories import category_between, category_on_block
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -34,6 +35,8 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     """
     check_over(over)
     question = Question(treatment, outcome, over=over)
+    if question.is_population:
+        meetings.check({"population": (), **data_asks(workings.data)})
     if not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)

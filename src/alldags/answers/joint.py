@@ -16,6 +16,7 @@ from alldags.columns.line import Line
 from alldags.effects.total import TotalEffect, variable_streams
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.families.base import Family
+from alldags.models.blocks import parent_places
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock, OrderDraws
@@ -23,6 +24,7 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import Origin
 from alldags.nodes.spec import straight_columns
+from alldags.nodes.toward import TowardPosterior
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _DRAWS = 5000  # behind the jackknife of a closed answer: the factor then has about 1% of error
@@ -188,6 +190,10 @@ def _along(total: TotalEffect, size: int, rng: np.random.Generator) -> tuple[Flo
 
 def _carried(sample: NodeSample, places: Mapping[str, int], effect: FloatArray) -> FloatArray:
     """Return the effect on a child: the coefficients of its lines times the effects on these, shape (draws,)."""
+    if isinstance(sample.node, TowardPosterior):
+        toward, before = parent_places(sample.node, places)
+        slopes = (sample.coefficients @ sample.node.onto.T)[:, toward]
+        return np.asarray(np.einsum("sp,ps->s", slopes, effect[before]))
     lines = [(i, places[made.variable]) for i, made in enumerate(sample.columns.made)
              if isinstance(made, Line) and made.variable in places]  # fmt: skip
     own, others = [i for i, _ in lines], [place for _, place in lines]
@@ -260,6 +266,8 @@ def _outside(
     streams = variable_streams(model, rng)
     found: list[Regressed] = []
     for block in model.blocks(model.graph.variables):
+        if block.variables[0] in model.data.categories:
+            continue  # its regression gives no evidence
         if known.isdisjoint(block.variables) and _differs(models, block.variables[0]):
             if isinstance(block, OrderBlock):
                 found += _members(block.draw(size, streams[block.variables[0]]), model.data)

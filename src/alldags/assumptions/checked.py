@@ -39,6 +39,8 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
         return None, f"{what}: the rows were not kept"
     if "experiments" in table.asked:
         return None, f"{what}: in rows of experiments variables were set, which these checks do not know"
+    if "fixed effects" in table.asked:
+        return None, f"{what}: each level of a fixed effect has its own intercept, which these checks do not know"
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
+from alldags import meetings
 from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_of_rows
 from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
@@ -18,6 +19,7 @@ from alldags.assumptions.overlap import Overlap, differences_of_moments, overlap
 from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
+from alldags.models.capabilities import data_asks
 from alldags.show.checks import KINDS, CheckLine, Checks
 from alldags.show.numbers import number, percent
 
@@ -44,6 +46,7 @@ def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome
         raise AlldagsError("checks takes a treatment and an outcome, or neither")
     if treatment is not None and outcome is not None:
         posterior.effect(treatment, outcome)  # refuses names that are not in the graph
+    meetings.check({"checks": (), **data_asks(posterior.workings.data)})
     table, reason = rows_of(posterior)
     checked = Checked(posterior.graphs, posterior.workings.data, table, treatment, outcome)
     lines = [*_residual_lines(checked), *_collinear_lines(checked), *_independence_lines(checked)]
@@ -217,7 +220,7 @@ def _independence_line(item: Independence, size: float, p: float, meaning: str) 
 
 
 def _overlap_lines(checked: Checked) -> Iterator[CheckLine]:
-    for treatment in _treatments(checked):
+    for treatment in () if checked.data.is_within else _treatments(checked):  # arms are compared within levels
         covariates = _covariates(checked, treatment)
         if not covariates:
             continue

@@ -50,6 +50,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
     seen = effect.posterior.workings.data.seen
     if seen is not None:
         yield from _coding_note(effect, seen)
+        yield from _staggered_note(effect.treatment, seen)
         yield from outside_note(effect, seen)
 
 
@@ -224,6 +225,18 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         low, high = map(number, values)
         only = f"{name} has two values only, {low} and {high}"
         yield Note(f"{only}: code it 0 and 1 to have risks instead of straight lines", "check")
+
+
+def _staggered_note(treatment: str, seen: Seen) -> Iterator[Note]:
+    """Say what fixed effects of units and times average over if a treatment was adopted at different times."""
+    if treatment in seen.staggered:
+        yield Note(
+            f"{treatment} was switched on at different times: fixed effects of units and times then compare later "
+            "adopters with earlier ones, too, and average the effects on all of them with weights that can be negative "
+            "(Goodman-Bacon 2021); where effects differ between adopters, or grow with time, the answer may lie "
+            "outside all of them",
+            "check",
+        )
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

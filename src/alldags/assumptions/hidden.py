@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect
 from alldags.errors import AlldagsError, did_you_mean
+from alldags.models.capabilities import data_asks
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -52,7 +53,7 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
-    asked: dict[str, tuple[str, ...]] = {"sensitivity": ()}
+    asked: dict[str, tuple[str, ...]] = {"sensitivity": (), **data_asks(effect.posterior.workings.data)}
     if heavy := heavy_on_the_way(effect):
         asked["student"] = heavy
     if effect.posterior.engine in WITHOUT_AVERAGE:

@@ -11,6 +11,7 @@ from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect, ExaminedPosterior
 from alldags.data.batches import RowTable
 from alldags.data.columns import columns_of
+from alldags.models.capabilities import data_asks
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData
 from alldags.show.numbers import number, percent
@@ -90,7 +91,7 @@ def _rows(posterior: ExaminedPosterior) -> RowTable:
     """Return all complete rows, or say why values cannot be dealt out among them."""
     table = posterior.workings.table
     asked = {"moments": ()} if table is None else dict.fromkeys(table.asked, ())
-    meetings.check({"placebo": (), **asked})
+    meetings.check({"placebo": (), **asked, **data_asks(posterior.workings.data)})
     assert table is not None
     return posterior.workings.data.table or RowTable(table.source().numbers(posterior.workings.data.pooled.names))
 

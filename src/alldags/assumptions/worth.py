@@ -81,7 +81,8 @@ def _uneven(sample: RowValues, child: str, lines: tuple[Column, ...], added: tup
     design = matrix_of((*lines, *added), sample)
     design = np.column_stack([np.ones(sample.count), (design - design.mean(axis=0)) / (design.std(axis=0) + 1e-300)])
     own, _ = np.linalg.qr(design)  # each column without those before it
-    left = sample.values[child] - own @ (own.T @ sample.values[child])
+    values = sample.values[child] / (np.abs(sample.values[child]).max() + 1e-300)
+    left = values - own @ (own.T @ values)
     squares = left**2 / max(float(left @ left), 1e-300)
     return np.asarray(np.maximum(sample.count * squares @ own[:, 1 + len(lines) :] ** 2, 1.0))
 

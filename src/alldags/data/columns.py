@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from alldags.errors import DataError, did_you_mean
+from alldags.wording import option
 
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Reader: TypeAlias = Callable[[int, int], Column]
@@ -165,5 +166,6 @@ def too_many_levels(name: str, labels: list[Any], rows: int) -> DataError:
     shown = ", ".join(repr(label) for label in labels[:3])
     return DataError(
         f"column {name!r} is text with {len(labels)} different values or more in {rows} rows, such as {shown}: too "
-        "many to be a category; if these are numbers, look for what is not one; join rare levels, or leave it out"
+        "many to be a category; if these are numbers, look for what is not one; join rare levels, take it out of the "
+        f"graph and have an intercept for each with {option('fixed_effects', name)}, or leave it out"
     )

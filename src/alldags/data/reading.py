@@ -9,11 +9,13 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from alldags import checks, meetings
+from alldags.data.absorbed import absorbed_note, check_left, staggered
 from alldags.data.accumulate import column_profile
 from alldags.data.bad_values import dropped_note
 from alldags.data.batches import Marks
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
+from alldags.data.factors import Factors, check_apart, factor_names, read_factors
 from alldags.data.gaps import Completed, Completer, Copy, Gaps, NormalCompleter, copy_of, grouped_copy
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
@@ -47,6 +49,7 @@ class RowOptions:
     weights: Any = None
     weight_kind: str = "frequency"
     cluster: Any = None
+    fixed_effects: Any = ()
 
     def __post_init__(self) -> None:
         checks.one_of("missing", self.missing, get_args(Missing), DataError)
@@ -55,6 +58,7 @@ class RowOptions:
         if isinstance(self.auxiliary, str):
             raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
+        factor_names(self.fixed_effects)
         self._check_nothing_ignored()
         meetings.check(self.asked)
 
@@ -67,6 +71,7 @@ class RowOptions:
             "imputation": self.missing == "impute",
             f"{self.weight_kind} weights": self.weights is not None,
             "clusters": self.cluster is not None,
+            "fixed effects": bool(self.factors),
         }
         return {name: () for name, used in said.items() if used}
 
@@ -82,12 +87,18 @@ class RowOptions:
     @property
     def by_row(self) -> bool:
         """Whether something is said of single rows."""
-        return any(item is not None for item in (self.interventions, self.weights, self.cluster))
+        said = any(item is not None for item in (self.interventions, self.weights, self.cluster))
+        return said or bool(self.factors)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Columns whose levels have intercepts of their own."""
+        return factor_names(self.fixed_effects)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that are used without being variables."""
-        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary)
+        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary, *self.factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +119,8 @@ class Tables:
         Completed copies of the table, where their rows are at hand; empty without.
     asked
         What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
+    factors
+        Fixed effects of the rows of the first table; None without them.
     """
 
     parts: tuple[RowGroups, ...]
@@ -116,14 +129,17 @@ class Tables:
     levels: Mapping[str, Levels] = field(default_factory=dict)
     copies: tuple[Copy, ...] = ()
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    factors: Factors | None = None
 
     @property
     def seen(self) -> Seen | None:
         """What was seen of the first table, for notes about likely mistakes in it."""
-        whole = self.parts[0].without()
-        if whole is None:
+        if not self.parts[0].groups:
             return None
-        return Seen(replace(whole, profile=whole.profile or self.parts[0].profile), self.outside, self.levels)
+        whole = self.parts[0].as_read
+        adopted = () if self.factors is None else staggered(self.parts[0], self.factors)
+        whole = replace(whole, profile=whole.profile or self.parts[0].profile)
+        return Seen(whole, self.outside, self.levels, staggered=adopted)
 
 
 def read_tables(
@@ -155,6 +171,7 @@ def read_tables(
     completer
         What imputes; by default as if everything were straight and normal.
     """
+    check_apart(options.factors, variables)
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
     source, levels = code_words(open_source(table, names), variables)
@@ -165,11 +182,13 @@ def read_tables(
     if options.missing == "impute":
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer or NormalCompleter())
     else:
-        found = _as_it_is(source, columns, options, n_jobs, progress)
+        found = _as_it_is(source, columns, options, n_jobs, progress, levels)
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
-    return replace(found, notes=notes, outside=look_outside(source, columns, used), levels=levels, asked=asked)
+    # what a column outside the graph has to do with others within levels is not looked at
+    outside = None if options.factors else look_outside(source, columns, used)
+    return replace(found, notes=notes, outside=outside, levels=levels, asked=asked)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -197,35 +216,58 @@ def _matrix_note(source: Source) -> tuple[Note, ...]:
 
 
 def _as_it_is(
-    source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int, progress: bool = False
+    source: Source,
+    variables: Sequence[str],
+    options: RowOptions,
+    n_jobs: int,
+    progress: bool = False,
+    levels: Mapping[str, Levels] | None = None,
 ) -> Tables:
     drop = options.missing == "drop"
     if not options.by_row:
         rows = _ungrouped(source.moments(variables, drop_missing=drop, n_jobs=n_jobs, progress=progress))
         notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
         return Tables((rows,), notes)
-    rows = _grouped(source, variables, options, n_jobs)
-    notes = dropped_note(variables, source.tally(variables), rows.rows) if drop else ()
-    return Tables((rows,), (*notes, *_row_notes(rows, options)))
+    rows, factors = _grouped(source, variables, options, n_jobs, categories_of(levels or {}))
+    notes = _dropped(source, variables, rows, factors) if drop else ()
+    said = () if factors is None else (absorbed_note(rows, factors),)
+    return Tables((rows,), (*notes, *_row_notes(rows, options), *said), factors=factors)
+
+
+def _dropped(source: Source, variables: Sequence[str], rows: RowGroups, factors: Factors | None) -> tuple[Note, ...]:
+    tally = source.tally(variables)
+    if factors is None:
+        return dropped_note(variables, tally, rows.rows)
+    missing = np.concatenate([tally.missing, factors.missing])
+    return dropped_note((*variables, *factors.names), replace(tally, missing=missing), rows.rows)
 
 
 def _ungrouped(moments: Any) -> RowGroups:
     return RowGroups((RowGroup(moments, rows=moments.n, squares=moments.n),))
 
 
-def _grouped(source: Source, variables: Sequence[str], options: RowOptions, n_jobs: int) -> RowGroups:
+def _grouped(
+    source: Source,
+    variables: Sequence[str],
+    options: RowOptions,
+    n_jobs: int,
+    categories: Mapping[str, tuple[str, ...]],
+) -> tuple[RowGroups, Factors | None]:
     columns = source.numbers(variables)
     given = options.interventions, options.cluster, options.weights
     targets = None if given[0] is None else target_keys(source, given[0], columns.rows, variables)
     clusters = None if given[1] is None else cluster_keys(source, given[1], columns.rows)
     weights = None if given[2] is None else weight_reader(source, given[2], columns.rows, options.weight_kind)
     drop = options.missing == "drop"
-    groups = read_groups(columns, targets, clusters, weights, drop_missing=drop, n_jobs=n_jobs)
+    factors = read_factors(source, options.factors, columns.rows, drop) if options.factors else None
+    groups = read_groups(columns, targets, clusters, weights, factors=factors, drop_missing=drop, n_jobs=n_jobs)
     effective = weights is not None and options.weight_kind == "sampling"
     rows = RowGroups(groups, effective, column_profile(columns))
     if clusters is not None:
         check_clusters(rows)
-    return rows
+    if factors is not None:
+        check_left(rows, factors, categories)
+    return rows, factors
 
 
 def _row_notes(rows: RowGroups, options: RowOptions) -> tuple[Note, ...]:
@@ -257,6 +299,7 @@ def _imputed_elsewhere(
         (*ignored, *levels_note(levels), note, *parts[0].notes),
         levels=levels,
         asked=asked,
+        factors=parts[0].factors,
     )
 
 

@@ -23,13 +23,18 @@ Record = TypeVar("Record", bound="MomentsRecord")
 
 @dataclass(frozen=True, eq=False)
 class MomentsRecord:
-    """Row count, means and centred cross-products of named columns; for the meaning of each see `alldags.Moments`."""
+    """Row count, means and centred cross-products of named columns; for the meaning of each see `alldags.Moments`.
+
+    `taken` is the degrees of freedom that centring took: 1, or those of fixed effects, inside whose levels the
+    cross-products then are.
+    """
 
     n: float
     mean: FloatArray
     scatter: FloatArray
     names: tuple[str, ...]
     profile: Profile | None = field(default=None, kw_only=True, repr=False)
+    taken: int = field(default=1, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         m = len(self.names)
@@ -61,7 +66,8 @@ class MomentsRecord:
                 raise DataError(f"column {name!r} is not in the data{did_you_mean(name, self.names)}")
         rows = [self.index[name] for name in names]
         profile = None if self.profile is None else self.profile.select(rows)
-        return type(self)(self.n, self.mean[rows], self.scatter[np.ix_(rows, rows)], tuple(names), profile=profile)
+        scatter = self.scatter[np.ix_(rows, rows)]
+        return type(self)(self.n, self.mean[rows], scatter, tuple(names), profile=profile, taken=self.taken)
 
 
 class MomentsSource:

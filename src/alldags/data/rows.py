@@ -7,6 +7,7 @@ clusters drawn twice and others not at all is another sum of the same groups: ne
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
@@ -16,11 +17,16 @@ import numpy as np
 
 from alldags.data.accumulate import PART_ROWS, first_finite, map_parts
 from alldags.data.bad_values import bad_values
+from alldags.data.cells import Cells, Left, cells_of, moved_cells
 from alldags.data.columns import Columns, Reader, check_rows
+from alldags.data.factors import Factors
 from alldags.data.profile import Profile
 from alldags.data.record import MomentsRecord, merge, moved
 from alldags.errors import DataError
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+_ROUNDING = 1e-20  # of a variable's scatter: what rounding leaves inside levels from which it follows
+_ROUNDED_MEAN = 1e-29  # of the squared mean
 
 Keys: TypeAlias = Callable[[int, int], Sequence[Hashable]]
 """``keys(start, stop)`` is one label per row, of these rows."""
@@ -44,6 +50,8 @@ class RowGroup:
         Sum of their squared weights.
     unseen
         Variables whose own value is missing in these rows, and that act on nothing: only their regressions miss them.
+    cells
+        The same rows by the levels of fixed effects; None without them.
     """
 
     moments: MomentsRecord
@@ -52,6 +60,7 @@ class RowGroup:
     rows: float = 0.0
     squares: float = 0.0
     unseen: frozenset[str] = frozenset()
+    cells: Cells | None = None
 
     def shows(self, names: Collection[str]) -> bool:
         """Whether these rows show what acts on some variables: none was set in them, and none is missing."""
@@ -106,14 +115,43 @@ class RowGroups:
         return sum(group.rows for group in self.groups)
 
     def without(self, names: Collection[str] = ()) -> MomentsRecord | None:
-        """Return the moments of the rows that show what acts on these variables; None if there is no such row."""
+        """Return the moments of the rows that show what acts on these variables; None if there is no such row.
+
+        Cross-products are those inside the levels of fixed effects, if there are any.
+        """
         chosen = [group for group in self.groups if group.shows(names)]
         if not chosen:
             return None
-        total = reduce(merge, (group.moments for group in chosen))
-        if not self.effective:
-            return total
-        return scaled(total, total.n / sum(group.squares for group in chosen))
+        total = _total(chosen)
+        cells = _cells(chosen)
+        return self._counted(total if cells is None else _inside(total, cells.left), chosen)
+
+    @property
+    def as_read(self) -> MomentsRecord:
+        """The moments of all rows as they are in the table, whatever fixed effects there are."""
+        return self._counted(_total(self.groups), self.groups)
+
+    def _counted(self, total: MomentsRecord, chosen: Sequence[RowGroup]) -> MomentsRecord:
+        """Return the moments with rows of a sample counted as their effective number."""
+        return scaled(total, total.n / sum(group.squares for group in chosen)) if self.effective else total
+
+    @cached_property
+    def cells(self) -> Cells | None:
+        """All rows by the levels of fixed effects; None without them."""
+        return _cells(self.groups)
+
+    @cached_property
+    def left(self) -> Left | None:
+        """What is left of all rows when fixed effects are taken out; None without them."""
+        return None if self.cells is None else self.cells.left
+
+    @cached_property
+    def inside(self) -> RowGroups:
+        """The same rows as deviations from their levels, about the means of all: rows as any others, in groups."""
+        if self.cells is None or self.left is None:
+            return self
+        out = self.cells.mean - self.left.mean - self.as_read.mean
+        return replace(self, groups=tuple(_deviations(group, self.cells, out) for group in self.groups))
 
     def forget(self, names: Iterable[str]) -> RowGroups:
         """Return the same rows as if these variables had never been set."""
@@ -143,7 +181,42 @@ class RowGroups:
 
 def scaled(moments: MomentsRecord, factor: float) -> MomentsRecord:
     """Return the moments of rows that count `factor` times as much."""
-    return type(moments)(moments.n * factor, moments.mean, moments.scatter * factor, moments.names)
+    scatter = moments.scatter * factor
+    return type(moments)(moments.n * factor, moments.mean, scatter, moments.names, taken=moments.taken)
+
+
+def _total(groups: Iterable[RowGroup]) -> MomentsRecord:
+    return reduce(merge, (group.moments for group in groups))
+
+
+def _cells(groups: Iterable[RowGroup]) -> Cells | None:
+    found = [group.cells for group in groups if group.cells is not None]
+    return reduce(operator.add, found) if found else None
+
+
+def _inside(total: MomentsRecord, left: Left) -> MomentsRecord:
+    """Return the moments inside the levels of fixed effects: zero where nothing but rounding is left."""
+    gone = follows(left, total)
+    scatter = np.where(gone[:, None] | gone, 0.0, left.scatter)
+    return MomentsRecord(total.n, total.mean, scatter, total.names, profile=total.profile, taken=left.rank)
+
+
+def follows(left: Left, total: MomentsRecord) -> BoolArray:
+    """Return which variables follow from the levels of fixed effects, but for rounding, shape (m,)."""
+    with np.errstate(over="ignore"):
+        rounding = _ROUNDING * np.diag(total.scatter) + _ROUNDED_MEAN * total.n * total.mean**2
+        return np.asarray(np.diag(left.scatter) <= rounding)
+
+
+def _deviations(group: RowGroup, cells: Cells, out: FloatArray) -> RowGroup:
+    """Return a group with `out`, shape (cells, m), taken from its rows."""
+    assert group.cells is not None
+    own, n = group.cells, float(group.cells.weight.sum())
+    rest = own.mean - out[np.searchsorted(cells.key, own.key)]
+    mean = own.weight @ rest / n if n > 0 else group.moments.mean
+    gap = rest - mean
+    scatter = own.scatter + (gap * own.weight[:, None]).T @ gap
+    return replace(group, moments=MomentsRecord(group.moments.n, mean, scatter, group.moments.names), cells=None)
 
 
 class _Stack(NamedTuple):
@@ -190,6 +263,7 @@ def read_groups(
     weights: Reader | None = None,
     *,
     unseen: Keys | None = None,
+    factors: Factors | None = None,
     drop_missing: bool = False,
     n_jobs: int = 1,
 ) -> tuple[RowGroup, ...]:
@@ -207,6 +281,8 @@ def read_groups(
         Of the rows; 1 by default.
     unseen
         For each row the set of variables that are missing in it, where that concerns their own regressions only.
+    factors
+        Fixed effects: rows are added up by their levels, too.
     drop_missing
         Leave out the rows in which a variable is missing.
     n_jobs
@@ -214,9 +290,9 @@ def read_groups(
     """
     check_rows(columns.rows)
     origin = first_finite(columns)
-    job = partial(_part_groups, columns, origin, (targets, clusters, unseen), weights, drop_missing)
+    job = partial(_part_groups, columns, origin, (targets, clusters, unseen), weights, factors, drop_missing)
     found = reduce(_merge_parts, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
-    groups = tuple(replace(group, moments=moved(group.moments, origin)) for group in found.values())
+    groups = tuple(_moved(group, origin) for group in found.values())
     if not all(np.isfinite(g.moments.mean).all() and np.isfinite(g.moments.scatter).all() for g in groups):
         raise bad_values(columns, drop_missing)
     if sum(group.moments.n for group in groups) <= 0:
@@ -233,6 +309,7 @@ def _part_groups(
     origin: FloatArray,
     keys: tuple[Keys | None, ...],
     weights: Reader | None,
+    factors: Factors | None,
     drop_missing: bool,
     start: int,
 ) -> _Found:
@@ -243,10 +320,16 @@ def _part_groups(
     weight = np.ones(stop - start) if weights is None else np.asarray(weights(start, stop), dtype=np.float64)
     labels = _paired(keys, start, stop)
     keep = ~np.isnan(values).any(axis=0) if drop_missing else np.ones(stop - start, dtype=bool)
+    codes = None if factors is None else factors.codes[start:stop]
+    if codes is not None:
+        keep &= (codes >= 0).all(axis=1)
     found: _Found = {}
     with np.errstate(all="ignore"):  # bad values are looked for in the result
         for label, rows in _places(labels, keep).items():
-            found[label] = _group(values[:, rows], weight[rows], label, columns.names)
+            group = _group(values[:, rows], weight[rows], label, columns.names)
+            if factors is not None and codes is not None:
+                group = replace(group, cells=cells_of(values[:, rows], weight[rows], codes[rows], factors.levels))
+            found[label] = group
     return found
 
 
@@ -285,4 +368,10 @@ def _merge_parts(a: _Found, b: _Found) -> _Found:
 
 def _added(a: RowGroup, b: RowGroup) -> RowGroup:
     moments = merge(a.moments, b.moments)
-    return replace(a, moments=moments, rows=a.rows + b.rows, squares=a.squares + b.squares)
+    cells = None if a.cells is None or b.cells is None else a.cells + b.cells
+    return replace(a, moments=moments, rows=a.rows + b.rows, squares=a.squares + b.squares, cells=cells)
+
+
+def _moved(group: RowGroup, origin: FloatArray) -> RowGroup:
+    cells = None if group.cells is None else moved_cells(group.cells, origin)
+    return replace(group, moments=moved(group.moments, origin), cells=cells)

@@ -23,6 +23,7 @@ _IN_MEMORY = (ArraySource, MappingSource, FrameSource, CodedSource)  # whose row
 _STRETCHES, _STRETCH_ROWS = 16, 1024  # of rows that are looked at of columns outside the graph
 _MOST_OUTSIDE = 64  # such columns
 _PROFILE = ("ends", "counts", "rest", "whole", "rising")
+_SAID = ("randomized", "staggered")
 _MOST_SQUARE = 1000  # columns of a table that may be a covariance matrix
 
 
@@ -62,12 +63,15 @@ class Seen:
         Of columns of words and truth values.
     randomized
         Variables that were drawn by lot, as the user said.
+    staggered
+        0/1 variables that were switched on at different times in different levels of two fixed effects.
     """
 
     moments: MomentsRecord
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
     randomized: tuple[str, ...] = ()
+    staggered: tuple[str, ...] = ()
     _looks: dict[str, ColumnLook] = field(default_factory=dict, init=False, repr=False)
 
     def look(self, name: str) -> ColumnLook:
@@ -87,7 +91,8 @@ class Seen:
 def plain(seen: Seen) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Return what was seen, apart from the moments, as JSON and arrays can hold it."""
     levels = [[one.name, [_item(label) for label in one.labels], list(one.counts)] for one in seen.levels.values()]
-    header: dict[str, Any] = {"levels": levels, "outside": None, "randomized": list(seen.randomized)}
+    said = {name: list(getattr(seen, name)) for name in _SAID}
+    header: dict[str, Any] = {"levels": levels, "outside": None, **said}
     arrays: dict[str, FloatArray] = {}
     if seen.outside is not None:
         header["outside"] = [list(seen.outside.names), list(seen.outside.variables), float(seen.outside.rows)]
@@ -103,7 +108,8 @@ def restored(header: Mapping[str, Any], arrays: Mapping[str, Any], moments: Mome
     known = header["outside"]
     outside = known and Outside(tuple(known[0]), tuple(known[1]), arrays["outside"], known[2])
     profile = Profile(*(arrays[f"profile_{name}"] for name in _PROFILE)) if "profile_ends" in arrays else None
-    return Seen(replace(moments, profile=profile), outside or None, levels, tuple(header.get("randomized", ())))
+    said = {name: tuple(header.get(name, ())) for name in _SAID}
+    return Seen(replace(moments, profile=profile), outside or None, levels, **said)
 
 
 def _item(label: Any) -> Any:

@@ -103,16 +103,18 @@ class Jackknife:
 
     @property
     def is_told(self) -> bool:
-        """Whether pieces say more than the model by more than their own error; of clusters and weights it is taken."""
-        gap = self.sd_pieces**2 - self.sd_expected**2
-        return gap > (ERRORS * self.error * self.sd_expected**2 if self.kind == "rows" else 0.0)
+        """Whether pieces say more than the model; rows by more than their own error, clusters at their word."""
+        if self.sd_expected == 0.0:
+            return False
+        error = 0.0 if self.kind == "clusters" else self.error
+        return (self.sd_pieces / self.sd_expected) ** 2 - 1.0 > ERRORS * error
 
     @property
     def factor(self) -> float:
         """By how much the posterior standard deviation is too small, at least 1."""
         if not self.is_told or not 0.0 < self.sd < math.inf:
             return 1.0
-        return math.sqrt(max(1.0, 1.0 + (self.sd_pieces**2 - self.sd_expected**2) / self.sd**2))
+        return math.sqrt(max(1.0, 1.0 + (self.sd_pieces / self.sd) ** 2 - (self.sd_expected / self.sd) ** 2))
 
     @property
     def freedom(self) -> float:
@@ -145,8 +147,8 @@ class Stretch:
 
     def about_mean(self, draws: FloatArray) -> FloatArray:
         """Return draws of a number that depends on the effect, shape (draws, ...), stretched about their own mean."""
-        gap = draws - draws.mean(axis=0)
-        return np.asarray(draws.mean(axis=0) + self._wider(gap, gap.std(axis=0)))
+        center, sd = draws.mean(axis=0), draws.std(axis=0)
+        return np.asarray(np.where(sd > 1e-12 * np.abs(center), center + self._wider(draws - center, sd), draws))
 
     def _wider(self, gap: FloatArray, sd: float | FloatArray) -> FloatArray:
         if math.isinf(self.freedom):

@@ -8,6 +8,7 @@ from alldags.engines.suits import takes_groups
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.components import turned
+from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import UnknownNoise
@@ -40,6 +41,11 @@ def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) ->
     members = {name for graph in graphs for block in graph.blocks for name in block}
     inside = tuple(name for name in names if name in members)
     return {"categories inside": inside} if inside else {}
+
+
+def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
+    """Return whether a fit has fixed effects."""
+    return {"fixed effects": ()} if data.is_within else {}
 
 
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:

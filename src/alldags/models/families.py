@@ -50,12 +50,15 @@ class Opened:
         What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
     marked
         Returns complete rows of a source and some of its columns, with weights and settings beside them.
+    inside
+        Returns such rows as deviations from the levels of fixed effects; None without them.
     """
 
     source: Callable[[], Source]
     drop_missing: bool = False
     asked: Collection[str] = ()
     marked: Callable[[Source, Sequence[str]], RowTable] | None = None
+    inside: Callable[[RowTable], RowTable] | None = None
 
     def rows(self, names: Sequence[str]) -> RowTable | None:
         """Return the complete rows of some columns; None if there are only moments."""
@@ -63,6 +66,11 @@ class Opened:
         if isinstance(source, MomentsSource):
             return None
         return RowTable(source.numbers(names)) if self.marked is None else self.marked(source, names)
+
+    def regressed_rows(self, names: Sequence[str]) -> RowTable | None:
+        """Return the same rows as regressions see them: as deviations from the levels of fixed effects, if any."""
+        rows = self.rows(names)
+        return rows if rows is None or self.inside is None else self.inside(rows)
 
 
 def without_tails(prior: Prior) -> tuple[Prior, Student | None]:

@@ -36,7 +36,7 @@ class ChildData:
     mean
         Shape (m,); zeros without intercept.
     n
-        Number of rows, less one if there is an intercept.
+        Number of rows, less one if there is an intercept, or what fixed effects take.
     rows
         Number of rows.
     """
@@ -54,7 +54,7 @@ class ChildData:
 
     def tempered(self, factor: float) -> ChildData:
         """Return the moments as if there were `factor` times as many rows."""
-        taken = self.rows - self.n  # by the intercept
+        taken = self.rows - self.n  # by the intercept, or by fixed effects
         return replace(self, scatter=self.scatter * factor, rows=self.rows * factor, n=self.rows * factor - taken)
 
 
@@ -201,6 +201,11 @@ class WorkingData:
         """Number of rows in all."""
         return self.pooled.rows
 
+    @property
+    def is_within(self) -> bool:
+        """Whether fixed effects were taken out: cross-products are those within their levels."""
+        return self.pooled.rows - self.pooled.n > 1.5
+
     def unit(self, cause: str, effect: str) -> float:
         """Return what one working unit of an effect of `cause` on `effect` is in the user's units.
 
@@ -251,9 +256,10 @@ def working_data(
     """
     _check_known(moments, variables)
     part = moments.select(variables)
-    if prior.intercept or prior.units == "standardized":
+    is_plain = part.taken == 1  # what does not vary within levels was looked for before
+    if is_plain and (prior.intercept or prior.units == "standardized"):
         _check_not_constant(part)
-    variance = np.diag(part.scatter) / max(part.n - 1, 1)
+    variance = np.diag(part.scatter) / max(part.n - part.taken, 1)
     scale = np.sqrt(variance) if prior.units == "standardized" else np.ones(len(variables))
     others = {child: _child_data(rows.select(variables), prior, scale) for child, rows in (own or {}).items()}
     return WorkingData(_child_data(part, prior, scale), scale, others)
@@ -323,7 +329,7 @@ def _child_data(moments: MomentsRecord, prior: Prior, scale: FloatArray) -> Chil
         names=moments.names,
         scatter=scatter / np.outer(scale, scale),
         mean=moments.mean / scale if prior.intercept else np.zeros(len(scale)),
-        n=moments.n - 1 if prior.intercept else moments.n,
+        n=moments.n - moments.taken if prior.intercept else moments.n,
         rows=moments.n,
     )
 

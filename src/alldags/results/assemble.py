@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from alldags.data.levels import Levels, coded_columns
+import numpy as np
+
+from alldags.data.levels import Levels, categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
@@ -21,6 +23,7 @@ from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters
 from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, opened_rows
+from alldags.typing import FloatArray
 
 
 def working_tables(
@@ -30,8 +33,23 @@ def working_tables(
     levels: Mapping[str, Levels] | None = None,
 ) -> list[WorkingData]:
     """Return the data of each completed table, in units common to all; `levels` are those of columns of words."""
-    scale = common_scale(parts, prior, columns) if len(parts) > 1 else None
+    scale = _scale(parts, prior, columns, categories_of(levels or {}))
     return [replace(working_rows(part, prior, columns, scale), levels=levels or {}) for part in parts]
+
+
+def _scale(
+    parts: Sequence[RowGroups], prior: Prior, columns: Sequence[str], categories: Mapping[str, tuple[str, ...]]
+) -> FloatArray | None:
+    """Return the working units where they are not those of each column in the one table: None."""
+    if len(parts) > 1:
+        return common_scale(parts, prior, columns)
+    if parts[0].cells is None or not categories:
+        return None
+    scale = working_rows(parts[0], prior, columns).scale.copy()
+    for names in categories.values():  # one unit for all of a category, so that no level is special within levels, too
+        places = [columns.index(name) for name in names]
+        scale[places] = np.sqrt(np.mean(scale[places] ** 2))
+    return scale
 
 
 def assemble(

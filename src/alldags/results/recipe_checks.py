@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import get_args
 
 import numpy as np
 
 from alldags import checks
+from alldags.data.cells import Cells
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
 from alldags.effects.jackknife import Jackknife, Kind
@@ -92,3 +94,17 @@ def _check_group(group: RowGroup) -> None:
     for number in (moments.n, group.rows, group.squares):
         _require(checks.is_number(number) and 0 <= number < np.inf, "parts")
     _require(all(isinstance(name, str) for name in (*group.targets, *group.unseen)), "parts")
+    if group.cells is not None:
+        _check_cells(group.cells, size)
+
+
+def _check_cells(cells: Cells, size: int) -> None:
+    _require(len(cells.levels) in (1, 2) and all(checks.is_number(n) and 0 < n < 2**31 for n in cells.levels), "levels")
+    _require(cells.key.dtype == np.int64 and cells.key.shape == cells.weight.shape == (len(cells.key),), "levels")
+    count, ends = len(cells.key), np.array([-1, *cells.key, math.prod(cells.levels)])
+    _require(bool((np.diff(ends) > 0).all()), "levels")
+    _require(cells.mean.shape == (count, size) and cells.scatter.shape == (size, size), "levels")
+    for numbers in (cells.weight, cells.mean, cells.scatter):
+        _require(numbers.dtype == np.float64 and bool(np.isfinite(numbers).all()), "levels")
+    _require(bool((cells.weight > 0).all()), "levels")
+    check_scatter(cells.scatter)

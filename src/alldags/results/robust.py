@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 _LEAST_DRAWS = 100  # that are an effect: fewer say nothing of its spread
+_LEAST_ROWS = 20  # of which fewer say nothing of how uneven noise is
 _ROW_DRAWS = 200  # behind each row's own share in a population
 
 
@@ -111,6 +112,8 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
         table = tables[0]
     except (DataError, OSError):  # a stream that is at its end, a file that is gone
         return "they cannot be read again"
+    if moves.count < _LEAST_ROWS:
+        return ""
     if table.marks.weight is None and moves.count != round(effect.posterior.rows):
         return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from alldags.data.batches import Marks, RowTable
+from alldags.data.cells import Cells
 from alldags.data.columns import columns_of
 from alldags.data.moments import Moments
 from alldags.data.record import MomentsRecord
@@ -48,6 +49,7 @@ _HOMES = {
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }
+_CELLS = ("key", "weight", "mean", "scatter")
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
@@ -159,7 +161,7 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         terms=_made(header["terms"]),
         rows=rows,
         copies=() if rows is None else _copies(header.get("copies", []), rows, arrays),
-        seen=_seen(header.get("seen"), arrays, parts[0].without()),
+        seen=_seen(header.get("seen"), arrays, parts[0].as_read if parts[0].groups else None),
     )
 
 
@@ -278,6 +280,7 @@ def _part(part: RowGroups) -> dict[str, Any]:
         "targets": [sorted(group.targets) for group in part.groups],
         "clusters": [_label(group.cluster) for group in part.groups],
         "unseen": [sorted(group.unseen) for group in part.groups],
+        "levels": None if part.cells is None else list(part.cells.levels),
     }
 
 
@@ -296,11 +299,22 @@ def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArra
     mean, scatter, names = arrays[f"mean{place}"], arrays[f"scatter{place}"], tuple(item["names"])
     unseen = item.get("unseen", [[]] * len(item["n"]))  # version 0.2 had none
     columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], unseen, strict=True)
+    cells = _cells_of(item.get("levels"), place, len(mean), arrays)
     groups = []
     for i, (n, rows, squares, targets, cluster, missed) in enumerate(columns):
         moments = Moments(n, mean[i].copy(), scatter[i].copy(), names)
-        groups.append(RowGroup(moments, frozenset(targets), cluster, rows, squares, frozenset(missed)))
+        groups.append(RowGroup(moments, frozenset(targets), cluster, rows, squares, frozenset(missed), cells[i]))
     return RowGroups(tuple(groups), item["effective"])
+
+
+def _cells_of(
+    levels: Sequence[int] | None, place: int, groups: int, arrays: Mapping[str, FloatArray]
+) -> list[Cells | None]:
+    """Return the cells of each group of a part; files before 0.3 have none."""
+    if levels is None:
+        return [None] * groups
+    found = [{name: cast("Any", arrays[f"{name}{place}_{i}"].copy()) for name in _CELLS} for i in range(groups)]
+    return [Cells(**one, levels=tuple(levels)) for one in found]
 
 
 def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
@@ -308,6 +322,8 @@ def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
     for place, part in enumerate(recipe.parts):
         found[f"mean{place}"] = np.stack([group.moments.mean for group in part.groups])
         found[f"scatter{place}"] = np.stack([group.moments.scatter for group in part.groups])
+        cells = {i: group.cells for i, group in enumerate(part.groups) if group.cells is not None}
+        found |= {f"{name}{place}_{i}": getattr(one, name) for i, one in cells.items() for name in _CELLS}
     if recipe.rows is not None:
         found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
         for place, copy in enumerate(recipe.copies, start=1):

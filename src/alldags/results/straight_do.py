@@ -70,11 +70,18 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
 
 
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+    _check_level(effect, "new unit")
     if _category_before(effect) is not None:
         return unit_of_rows(effect, x, size, notes)
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
+
+
+def _check_level(effect: Effect, what: str) -> None:
+    """Refuse to say where a unit is if its level, whose intercept is not known, acts on its outcome."""
+    if effect.posterior.workings.data.is_within:
+        meetings.check({what: (), "fixed effects": ()})
 
 
 def _category_before(effect: Effect) -> str | None:
@@ -137,7 +144,8 @@ def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, fl
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0)  # what hidden causes and clusters add
+    wider = effect._hidden is not None or effect._stretch is not None
+    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
     variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
     return center + first + step * (effect.mean - effect._plain_mean), math.sqrt(variance)
 
@@ -192,6 +200,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
+    _check_level(effect, "mean of set rows")
     name = _category_before(effect)
     if name is not None:
         meetings.check({"mean of set rows": (), "categories": (name,)})
