@@ -89,7 +89,7 @@ def test_an_answer_over_completed_tables_is_the_average_of_their_answers():
 
 def _codes(table) -> np.ndarray:
     """Return the levels of the category, which the table holds as contrasts: by their order of appearance."""
-    pair = np.column_stack([table.column("c: some"), table.column("c: none")])
+    pair = np.column_stack([table.column(name) for name in table.columns.names if name.startswith("c: ")])
     _, codes = np.unique(pair.round(6), axis=0, return_inverse=True)
     return codes.ravel()
 
@@ -100,6 +100,19 @@ def test_imputed_tables_may_lack_a_level_that_others_have():
     posterior = ad.fit(ad.Imputed(tables), GRAPH, rng=0)
     assert len(posterior.workings.data.seen.levels["c"].labels) == 3
     assert np.isfinite(posterior.effect("t", "y").mean)
+
+
+def test_a_category_with_gaps_may_be_the_treatment():
+    table = {name: column for name, column in study().items() if name != "t"}
+    edges = {(cause, "y"): 0.5 for cause in ("x", "z", "sex")} | {("c", "y"): 1.0}
+    graph = ad.CandidateGraph.from_edges(edges)
+    options = {"missing": "impute", "imputations": 5, "rng": 0}
+    whole, found = (
+        ad.fit(one, graph, **more).effect("c", "y").contrast("none", "much")
+        for one, more in ((table, {"rng": 0}), (holed(table), options))
+    )
+    assert found.mean == pytest.approx(whole.mean, abs=whole.sd)
+    assert whole.sd < found.sd < 1.5 * whole.sd
 
 
 def test_each_copy_has_the_treated_that_it_has():
@@ -271,6 +284,35 @@ def test_sampling_weights_and_clusters_go_with_imputation_and_say_what_it_takes_
     assert any("takes rows of a cluster for independent" in note for note in grouped.notes)
     plain = ad.fit(table, GRAPH, families="normal", **options).effect("t", "y")
     assert grouped.effect("t", "y").sd >= 0.99 * plain.sd
+
+
+@pytest.mark.parametrize("outcome", ["yes/no", "normal"])
+def test_clusters_and_rows_are_asked_in_every_completed_table(outcome):
+    """Rows that come in tens: intervals must be wider, with gaps as without."""
+    full = study(rows=80, outcome=outcome)
+    many = {name: np.repeat(column, 10) for name, column in full.items()}
+    rng = np.random.default_rng(4)
+    many["x"] = np.where(rng.random(800) < 0.05, np.nan, many["x"])
+    site, options = np.repeat(np.arange(80), 10), {"missing": "impute", "imputations": 3, "rng": 0}
+    alone = ad.fit(full, GRAPH, rng=0).effect("t", "y")
+    plain = ad.fit(many, GRAPH, robust=False, **options).effect("t", "y")
+    grouped = ad.fit(many, GRAPH, cluster=site, **options).effect("t", "y")
+    assert plain.sd < 0.6 * alone.sd
+    assert grouped.sd > 1.6 * plain.sd
+
+
+def test_rows_without_outcome_say_nothing_of_its_noise(rng):
+    """The jackknife of the fit is that of the complete rows: values that were filled in are not asked."""
+    x = rng.standard_normal(600)
+    y = 0.5 * x + rng.standard_normal(600) * np.where(np.abs(x) > 1.0, 3.0, 0.5)
+    table = {"x": x, "y": np.where(rng.random(600) < 0.3, np.nan, y)}
+    graph = ad.CandidateGraph.from_order(["x", "y"], 1.0)
+    prior = ad.Prior(units="raw", slab_variance=1.0)
+    kept, dropped = (
+        ad.fit(table, graph, prior=prior, missing=how, rng=0).effect("x", "y") for how in ("impute", "drop")
+    )
+    assert kept.sd == pytest.approx(dropped.sd, rel=0.02)
+    assert dropped.sd > 1.3 * ad.fit(table, graph, prior=prior, missing="drop", robust=False).effect("x", "y").sd
 
 
 def test_a_row_that_stands_for_several_has_as_many_missing_values():

@@ -228,7 +228,7 @@ def _design(item: Answering, rows: RowValues) -> FloatArray:
 
 
 def _weigher(child: str, table: RowTable) -> Callable[[RowValues], FloatArray]:
-    """Return what says how much each row counts in a child's regression: nothing where the child was set."""
+    """Return what says how much each row counts in a child's regression: nothing where it was set, or filled in."""
     marks, factor = table.marks, 1.0
     if marks.weight is not None and marks.effective:
         kept = [_weights(child, marks, rows) for rows in Rows(table).batches()]
@@ -238,8 +238,9 @@ def _weigher(child: str, table: RowTable) -> Callable[[RowValues], FloatArray]:
 
 def _weights(child: str, marks: Marks, rows: RowValues) -> FloatArray:
     own = np.ones(rows.count) if marks.weight is None else rows.values[marks.weight]
-    mark = marks.was_set.get(child)
-    return own if mark is None else np.where(rows.values[mark] == 0.0, own, 0.0)
+    for mark in filter(None, (marks.was_set.get(child), marks.unseen.get(child))):
+        own = np.where(rows.values[mark] == 0.0, own, 0.0)
+    return own
 
 
 def _of_rows(item: Answering, rows: RowValues) -> _Looked:
@@ -313,14 +314,14 @@ def cluster_moves(found: Sequence[Answering], rows: RowGroups) -> Moves:
 
 def _factor(rows: RowGroups, child: str) -> float:
     """Return what weights are multiplied by: rows of a sample count as their effective number."""
-    groups = [group for group in rows.groups if child not in group.targets]
+    groups = [group for group in rows.groups if group.shows({child})]
     return sum(g.moments.n for g in groups) / sum(g.squares for g in groups) if rows.effective else 1.0
 
 
 def _products(item: Answering, rows: RowGroups) -> Iterator[tuple[Hashable, FloatArray]]:
-    """Yield, for each group of rows in which the child was not set, sums of products of child, one, and columns."""
+    """Yield, for each group of rows that show what acts on the child, sums of products of child, one, and columns."""
     for group in rows.groups:
-        if item.of.child not in group.targets and group.moments.n > 0:
+        if group.shows({item.of.child}) and group.moments.n > 0:
             yield group.cluster, _sums(item.of, group.moments)
 
 

@@ -159,4 +159,4 @@ class Stretch:
             size = np.abs(gap) / sd
             inside = np.minimum(size, 8.0)  # further out quantiles are no numbers any more
             wider = -self.factor * sd * stdtrit(self.freedom, ndtr(-inside)) * size / inside
-        return np.asarray(np.where(size > 0.0, np.sign(gap) * wider, 0.0))
+        return np.asarray(np.where(np.isfinite(wider), np.sign(gap) * wider, gap))  # gaps of rounding have no spread

@@ -60,9 +60,9 @@ class GraphCompleter:
         unseen = frozenset(self._unseen(gaps))
         if not set(_with_gaps(gaps)) - unseen:
             count = 1  # values that nothing is made of but means over rows
-        needs_rows = bool(families or terms)
-        if self._is_normal(gaps, looks) and not needs_rows and not gaps.marks.was_set:
-            return Completed(gaps.holes.completed(count, rng), unseen)
+        needs_rows = bool(families or terms) or count == 1
+        if self._is_normal(gaps, looks) and not (families or terms or gaps.marks.was_set):
+            return Completed(gaps.holes.completed(count, rng), unseen, needs_rows)
         tables = self._in_graph(gaps, looks, families, terms, count, rng)
         return Completed(tables, unseen, needs_rows, _IN_THE_GRAPH)
 

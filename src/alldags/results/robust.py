@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -12,7 +12,7 @@ import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.joint import Joint, joint_draws
-from alldags.answers.pieces import answering, cluster_moves, present, row_moves
+from alldags.answers.pieces import Answering, answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.distributed import DistributedSource
@@ -88,8 +88,8 @@ def _not_asked(effect: Effect) -> str:
         return "the prior says how large it is"
     if prior.coefficients is not None or ScaleMixture in getattr(engine, "takes", ()):
         return f"the engine {engine.name!r} takes it for even"
-    if workings.models.weights.tables > 1:
-        return "missing values were filled in several times"
+    if workings.models.weights.tables > 1 and any(data.table is None for data in workings.tables):
+        return "missing values were filled in several times, and only moments of the tables were kept"
     return ""
 
 
@@ -105,10 +105,11 @@ def _drawn(effect: Effect, sd: float) -> list[Joint]:
 
 def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
     try:
-        table = _rows(effect)
-        if table is None:
+        tables = _rows(effect)
+        if tables is None:
             return "there are only moments of them here"
-        moves = row_moves(tuple(answering(joints).values()), table)
+        moves = _averaged([row_moves(found, tables[place]) for place, found in _by_table(joints)])
+        table = tables[0]
     except (DataError, OSError):  # a stream that is at its end, a file that is gone
         return "they cannot be read again"
     if moves.count < _LEAST_ROWS:
@@ -119,13 +120,22 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
     return kind, _with_shares(moves, _shares(effect, table, sd))
 
 
-def _rows(effect: Effect) -> RowTable | None:
+def _rows(effect: Effect) -> Sequence[RowTable] | None:
+    """Return the rows of each completed table; None if they are not at hand."""
     workings = effect.posterior.workings
-    if workings.data.table is not None:
-        return workings.data.table
+    kept = [data.table for data in workings.tables if data.table is not None]
+    if len(kept) == len(workings.tables):
+        return kept
     if workings.table is not None and isinstance(workings.table.source(), DistributedSource):
         return None  # too many to be brought here
-    return None if workings.table is None else workings.table.rows(workings.data.pooled.names)
+    found = None if workings.table is None else workings.table.rows(workings.data.pooled.names)
+    return None if found is None else [found]
+
+
+def _by_table(joints: Sequence[Joint]) -> Iterator[tuple[int, tuple[Answering, ...]]]:
+    """Yield how the effect answers to the regressions of each completed table that has draws, and its place."""
+    for place in sorted({joint.table for joint in joints}):
+        yield place, tuple(answering([joint for joint in joints if joint.table == place]).values())
 
 
 def _shares(effect: Effect, table: RowTable, sd: float) -> FloatArray | None:
@@ -155,17 +165,15 @@ def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | N
 def _of_clusters(effect: Effect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
     clusters = effect.posterior.clusters
     assert clusters is not None
-    by_table = [
-        tuple(answering([joint for joint in joints if joint.table == place]).values())
-        for place in sorted({joint.table for joint in joints})
-    ]
-    if all(item.of.is_straight for found in by_table for item in found):
-        return "clusters", _averaged([cluster_moves(*pair) for pair in zip(by_table, clusters.tables, strict=True)])
-    table = _rows(effect)
-    if table is None or table.marks.cluster is None:
+    by_table = list(_by_table(joints))
+    if all(item.of.is_straight for _, found in by_table for item in found):
+        return "clusters", _averaged([cluster_moves(found, clusters.tables[place]) for place, found in by_table])
+    tables = _rows(effect)
+    if tables is None or tables[0].marks.cluster is None:
         return "the rows of the clusters are not at hand"
-    codes, shares = table.column(table.marks.cluster), _shares(effect, table, effect.answer.sd)
-    return "clusters", _with_shares(row_moves(by_table[0], table, clusters.count), shares, codes)
+    codes, shares = tables[0].column(tables[0].marks.cluster), _shares(effect, tables[0], effect.answer.sd)
+    moves = _averaged([row_moves(found, tables[place], clusters.count) for place, found in by_table])
+    return "clusters", _with_shares(moves, shares, codes)
 
 
 def _averaged(tables: Sequence[Moves]) -> Moves:
