@@ -166,8 +166,7 @@ def fit(
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
-    _check_options(prior, n_jobs, drop_missing, progress)
-    checks.flag("robust", robust)
+    _check_options(prior, n_jobs, {"drop_missing": drop_missing, "progress": progress, "robust": robust})
     policy = _missing(missing, drop_missing)
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
@@ -237,7 +236,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     Posterior(7 variables, 10^4.8 graphs averaged over, 500 rows, engine 'auto')
     """
     recipe, written = load_recipe(source)
-    _check_options(recipe.prior, n_jobs, False, progress)
+    _check_options(recipe.prior, n_jobs, {"progress": progress})
     if written != version("alldags"):
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
         recipe = replace(recipe, notes=(*recipe.notes, Note(note)))
@@ -297,13 +296,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= _MOST_NAMED else f"{', '.join(names[: _MOST_NAMED - 1])}, ..."
 
 
-def _check_options(prior: object, n_jobs: object, drop_missing: object, progress: object) -> None:
+def _check_options(prior: object, n_jobs: object, flags: Mapping[str, object]) -> None:
     if not isinstance(prior, Prior):
         raise AlldagsError(f"prior must be a Prior such as Prior() or Prior.paper(), got {prior!r}")
     if n_jobs != -1 and checks.whole("n_jobs", n_jobs, least=1) > _MOST_THREADS:
         raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
-    checks.flag("drop_missing", drop_missing)
-    checks.flag("progress", progress)
+    for name, value in flags.items():
+        checks.flag(name, value)
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:

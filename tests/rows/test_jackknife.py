@@ -65,7 +65,11 @@ def by_every_draw(found):
     total = 0.0
     for of in joint.regressed:
         (batch,) = Rows(rows_of(found)).batches()
-        rows, theta, precision = RowValues(batch.values, of.fold(batch.values)), of.coefficients[there], of.precision[:, there]
+        rows, theta, precision = (
+            RowValues(batch.values, of.fold(batch.values)),
+            of.coefficients[there],
+            of.precision[:, there],
+        )
         child, design = (rows.values[of.child] - of.center) / of.unit, of.columns.of(rows)
         if of.family is None:
             arm = of.arm(rows)
