@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ class Cells:
         weight[places], mean[places] = self.weight, self.mean
         return weight, mean
 
-    @property
+    @cached_property
     def left(self) -> Left:
         """What is left of the rows when the levels are taken out."""
         first, *others = self.numbers()

@@ -111,7 +111,7 @@ class RowGroups:
         if not chosen:
             return None
         total = _total(chosen)
-        cells = _cells(chosen)
+        cells = self.cells if len(chosen) == len(self.groups) else _cells(chosen)
         return self._counted(total if cells is None else _inside(total, cells.left), chosen)
 
     @property
@@ -128,7 +128,7 @@ class RowGroups:
         """All rows by the levels of fixed effects; None without them."""
         return _cells(self.groups)
 
-    @cached_property
+    @property
     def left(self) -> Left | None:
         """What is left of all rows when fixed effects are taken out; None without them."""
         return None if self.cells is None else self.cells.left
