@@ -1,4 +1,4 @@
-"""Missing values, experiments and clusters: do answers hold what they promise?
+"""Missing values, experiments, clusters and uneven noise: do answers hold what they promise?
 
 Run with ``python -m calibration.rows [--sets 200]``. Each study simulates tables whose effect is known and asks in
 several ways; the table lists bias, root mean squared error, coverage of 95% intervals and their width.
@@ -18,6 +18,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration import keep
 from calibration.keep import FOLDER, Key
+from calibration.uneven import STUDIES as UNEVEN
 
 Answer = tuple[float, float, float]
 """Estimate, and the ends of its 95% interval."""
@@ -159,6 +160,7 @@ STUDIES: dict[str, tuple[Callable[[int], dict[str, Answer]], float]] = {
     "40 schools, pupils alike": (alike_pupils, CLUSTER_EFFECT),
     "40 schools, treatment by school": (treated_schools, CLUSTER_EFFECT),
     "100 rows, each ten times": (copies, CLUSTER_EFFECT),
+    **UNEVEN,
 }
 
 

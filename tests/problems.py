@@ -76,7 +76,7 @@ class World:
         return ("unknown", noise.shape, noise.rate)
 
     def fit(self, **options):
-        options = {"prior": self.prior, "rng": 1, "engine": "exact"} | options
+        options = {"prior": self.prior, "rng": 1, "engine": "exact", "robust": False} | options
         return ad.fit(self.rows, self.graph, names=self.names, **options)
 
     def naive_effect(self, source, target):

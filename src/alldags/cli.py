@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from alldags.graph.candidate import CandidateGraph
     from alldags.priors.prior import Prior
+    from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
 
 app = App(
@@ -76,6 +77,8 @@ class FitOptions:
         frequency (a row stands for so many) or sampling (one over the probability of being sampled).
     cluster
         Column that says which rows belong together.
+    robust
+        Ask the rows whether noise is uneven, and widen the interval if they say so.
     fixed_effects
         One or two columns, joined by a comma, each level of which has its own intercept: state,year.
     family
@@ -107,6 +110,7 @@ class FitOptions:
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
     cluster: str | None = None
+    robust: bool = True
     fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto"] | None = None
@@ -170,6 +174,7 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         weights=options.weights,
         weight_kind=options.weight_kind,
         cluster=options.cluster,
+        robust=options.robust,
         fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
         families=_families(options.family),
         terms=options.terms,
@@ -222,6 +227,7 @@ def effect(
     *,
     treatment: str,
     outcome: str,
+    contrast: str | None = None,
     level: float = 0.95,
     paths: Annotated[bool, Parameter(negative="")] = False,
     influence: Annotated[bool, Parameter(negative="")] = False,
@@ -243,6 +249,9 @@ def effect(
         Name of the cause.
     outcome
         Name of the effect.
+    contrast
+        Two values or levels of the treatment, from and to, such as none:high. A category without it: each level
+        compared with the first, or with --json every pair.
     level
         Probability that the interval holds.
     paths
@@ -259,13 +268,10 @@ def effect(
     report
         Write a report, too: one .html file that needs nothing else.
     """
-    from alldags.show.json import effect_dict
-    from alldags.show.words import effect_text
-
     posterior = _fit(data, options)
     answer = posterior.effect(treatment, outcome)
-    summary = answer.summary(level)
-    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
+    pair = None if contrast is None else _pair(contrast, answer)
+    answer = answer if pair is None else answer.contrast(*pair)
     makers: dict[str, Callable[[], Any]] = {
         "paths": answer.paths,
         "influence": answer.edge_influence,
@@ -276,15 +282,52 @@ def effect(
     found, refused = _made({name: make for name, make in makers.items() if chosen[name]})
     if as_json:
         more = {name: _as_dict(part) for name, part in found.items()}
-        _print_json(effect_dict(summary) | more | ({"not_made": refused} if refused else {}))
+        _print_json(_answer(answer, level, pair)[1] | more | ({"not_made": refused} if refused else {}))
     else:
-        parts = [effect_text(summary), *map(_as_text, found.values())]
+        parts = [_answer(answer, level, pair)[0], *map(_as_text, found.values())]
         print("\n\n".join([*parts, *(_filled(f"--{name}: not made: {text}") for name, text in refused.items())]))
     if report is not None:
-        posterior.report(report, treatment, outcome, level=level, command=shlex.join(["alldags", *sys.argv[1:]]))
-        print(f"report written to {report}", file=sys.stderr)
+        _write_report(posterior, report, treatment, outcome, pair, level)
     if plot is not None:
         _save(answer.plot(), plot)
+
+
+def _answer(answer: Effect, level: float, pair: Any) -> tuple[str, dict[str, Any]]:
+    """Return the answer in words and as plain numbers; of a category of which no two levels were named, of all."""
+    from alldags.show.json import effect_dict
+    from alldags.show.words import effect_text
+
+    if pair is None and answer.treatment in answer.posterior.workings.data.categories:
+        levels = answer.contrasts(level)
+        return levels.text(on_command_line=True), levels.to_dict()
+    summary = answer.summary(level)
+    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
+    return effect_text(summary), effect_dict(summary)
+
+
+def _write_report(posterior: Posterior, path: Path, treatment: str, outcome: str, pair: Any, level: float) -> None:
+    command = shlex.join(["alldags", *sys.argv[1:]])
+    posterior.report(path, treatment, outcome, contrast=pair, level=level, command=command)
+    print(f"report written to {path}", file=sys.stderr)
+
+
+def _pair(text: str, answer: Effect) -> tuple[float | str, float | str]:
+    """Read two values of the treatment, joined by a colon, which a level may hold itself."""
+    data = answer.posterior.workings.data
+    words = data.levels[answer.treatment].words if answer.treatment in data.levels else ()
+    cuts = [(text[:i], text[i + 1 :]) for i, letter in enumerate(text) if letter == ":"]
+    known = [cut for cut in cuts if set(cut) <= set(words)] or cuts[:1]
+    if not known:
+        raise AlldagsError(f"--contrast takes two values joined by a colon, such as none:high or 0:10, got {text!r}")
+    start, stop = (value if value in words else _number(value) for value in known[0])
+    return start, stop
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _made(makers: dict[str, Callable[[], Any]]) -> tuple[dict[str, Any], dict[str, str]]:

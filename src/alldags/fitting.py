@@ -18,7 +18,7 @@ from alldags.data.absorbed import rows_inside
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.marks import marked_rows
-from alldags.data.reading import Missing, RowOptions, read_tables
+from alldags.data.reading import Missing, RowOptions, Tables, read_tables
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
@@ -28,9 +28,11 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.capabilities import model_asks, open_categories
+from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
 from alldags.models.curved import with_terms
-from alldags.models.families import Families, Opened, with_families, without_tails
+from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
+from alldags.models.gaps import GraphCompleter
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
@@ -70,6 +72,7 @@ def fit(
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
     cluster: Any = None,
+    robust: bool = True,
     fixed_effects: str | Sequence[str] = (),
     drop_missing: bool = False,
     progress: bool = False,
@@ -126,7 +129,12 @@ def fit(
         probability of being sampled, and rows count as their effective number.
     cluster
         What rows belong together: the name of a column, or one label per row. Answers about single effects are then as
-        uncertain as resampling clusters shows them to be.
+        uncertain as the clusters show them to be.
+    robust
+        Whether the rows are asked, when an effect's spread is, if its noise is uneven: if they say that the standard
+        deviation is too small by more than their own error, it is made larger, and a note says so. It costs one more
+        pass over the rows, and is off where there are none (`Moments`) or the prior says how large noise is
+        (``Prior.paper()``). Clusters have their say in any case.
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
         regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
@@ -149,7 +157,8 @@ def fit(
         {
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
-            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "fixed_effects": fixed_effects,
+            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
+            "fixed_effects": fixed_effects,
             "drop_missing": drop_missing, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
@@ -158,6 +167,7 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, drop_missing, progress)
+    checks.flag("robust", robust)
     policy = _missing(missing, drop_missing)
     options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
@@ -172,29 +182,34 @@ def fit(
     met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    tables = read_tables(table, names, variables, options, np.random.default_rng(table_seed), n_jobs, progress)
+    completer = GraphCompleter(graphs, families, terms, tails)
+    table_rng = np.random.default_rng(table_seed)
+    tables = read_tables(table, names, variables, options, table_rng, n_jobs, progress, completer)
     parts = [part.forget(lots) for part in tables.parts]
     categories = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(categories, graphs)}
     meetings.check(met)
-    data = working_tables(parts, prior, coded_columns(variables, tables.levels), categories)
+    check_same_causes(categories, graphs)
+    columns = coded_columns(variables, tables.levels)
+    data = working_tables(parts, prior, columns, tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
-    columns = coded_columns(variables, tables.levels)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     inside = None if tables.factors is None else partial(rows_inside, rows=parts[0], factors=tables.factors)
     opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
-    data[0], family_notes = with_families(data[0], families, opened, graphs, met, tails)
-    data[0] = with_terms(data[0], terms, opened, graphs, met)
+    copies = _copies(table, variables, tables, opened)
+    data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
+    data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
+    data = [with_terms(one, terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
-    notes += clusters_note(None if cluster is None else Clusters(parts, cluster_seed))
+    notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, asked=asked), data[0], terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 
@@ -229,7 +244,23 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
 
 def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
     """Open a table again, its words as numbers; of several completed ones, the first."""
-    return table.sources[0] if isinstance(table, Imputed) else code_words(open_source(table, names), variables)[0]
+    if isinstance(table, Imputed):
+        return table.coded(variables)[0][0]
+    return code_words(open_source(table, names), variables)[0]
+
+
+def _copies(table: Any, variables: Sequence[str], tables: Tables, opened: Opened) -> list[Opened]:
+    """Return where the rows of each completed table can be read; of a table as it is, or by moments, its own."""
+    if isinstance(table, Imputed):
+        sources = table.coded(variables)[0]
+        return [replace(opened, source=partial(_itself, source)) for source in sources]
+    if not tables.copies:
+        return [opened] * len(tables.parts)
+    return [replace(opened, source=partial(_itself, one.source), marked=one.marked) for one in tables.copies]
+
+
+def _itself(source: Source) -> Source:
+    return source
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
+from alldags.text import some
 from alldags.wording import either, in_python, option
 
 Asked: TypeAlias = Mapping[str, Sequence[str]]
@@ -59,7 +60,7 @@ class Meeting:
     way_out: str = ""
 
 
-_LEVELS = "make 0/1 columns of its levels, with a gap in every one of them where the level is not known"
+_LEVELS = "make 0/1 columns of the levels, with a gap in every one of them where the level is not known"
 _LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
@@ -83,13 +84,12 @@ CAPABILITIES: dict[str, Capability] = {
     "categories": Capability("the categor{y} {names}", _LEVELS),
     "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
     "poisson": Capability("the count{s} {names}", _LINES),
-    "student": Capability("the heavy tails of {names}", "give it normal noise"),
+    "student": Capability("the heavy tails of {names}", "use normal noise"),
     "curves": Capability("terms", "leave out terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
     "open directions": Capability("open directions{of}", "give every edge one direction"),
     "categories inside": Capability("the categor{y} {names}, whose place in the order is open,", _LEVELS),
-    "categories before": Capability("the categor{y} {names}, which may act on what has an open order,", _LEVELS),
     "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
     # priors and engines
@@ -106,10 +106,10 @@ CAPABILITIES: dict[str, Capability] = {
     # questions
     "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
     "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
-    "checks": Capability("checks", error=AlldagsError),
     "placebo": Capability("a placebo"),
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
+    "checks": Capability("checks", error=AlldagsError),
     "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
     "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
@@ -127,38 +127,26 @@ class _Row(NamedTuple):
 _NOT_NORMAL = ("bernoulli", "poisson", "student")
 _WEIGHTS = ("frequency weights", "sampling weights")
 _COPIES = ("imputation", "completed tables")
-_TABLES = either(", or impute with a program for such data and give its tables as ad.Imputed([...])", "")
-_ELSEWHERE = f"{CAPABILITIES['imputation'].without}{_TABLES}"
 _TABLE = CAPABILITIES["moments"].without
 _ORDERED = CAPABILITIES["open directions"].without
 _COMPLETE = f"leave out {option('missing')}"
 
 # The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
 _ROWS = (
-    _Row("imputation", "experiments", "imputation takes all rows for draws of one distribution", _ELSEWHERE),
-    _Row("imputation", "clusters", "imputation takes rows for independent", _ELSEWHERE),
-    _Row("imputation", "sampling weights", "imputation does not know how rows were sampled", _ELSEWHERE),
-    _Row("imputation", "categories", "imputation draws numbers"),
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
-    _Row("completed tables", "categories", "completed tables hold numbers"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
-    _Row("fixed effects", "clusters", "resampling of clusters is for rows with one intercept"),
-    _Row("fixed effects", "imputation", "imputation does not know levels", _ELSEWHERE),
+    _Row("fixed effects", "clusters", "the spread of clusters is not known within levels"),
+    _Row("fixed effects", "imputation", "imputation does not know levels"),
     _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
     _Row("fixed effects", "curves", "levels are taken out of straight lines"),
     _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),
-    _Row(_NOT_NORMAL, "clusters", "resampling of clusters is for straight lines with normal noise"),
-    _Row(_NOT_NORMAL, "imputation", "imputation is for straight lines with normal noise"),
-    _Row(_NOT_NORMAL, "completed tables", "such a regression is made from the rows of one table"),
     _Row(_NOT_NORMAL, "hidden causes", "what a hidden cause does is known for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "open directions", "the form of a regression would decide directions"),
     _Row(_NOT_NORMAL, "moments", "means and covariances do not determine such a regression"),
     _Row(_NOT_NORMAL, "scale mixtures", "this engine is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "no intercept", "such a regression needs an intercept"),
     _Row(_NOT_NORMAL, "other noise", "this prior of the noise is for straight lines with normal noise"),
-    _Row("curves", _COPIES, "curves are made from the rows of one table"),
-    _Row("curves", "clusters", "resampling of clusters is for straight lines"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "hidden causes", "what a hidden cause does is known for straight lines"),
     _Row("curves", "open directions", "the form of a regression would decide directions"),
@@ -169,21 +157,17 @@ _ROWS = (
     _Row("curves", "shared", "each regression has columns of its own"),
     _Row("categories", "single columns", "levels enter and leave together, and this engine takes single columns"),
     _Row("categories inside", "open directions", "its levels would decide directions", _ORDERED),
-    _Row("categories before", "open directions", "regressions inside an open order have single columns"),
     _Row("open directions", "no orders", "this engine does not average over orders"),
     _Row("open directions", "uneven slabs", "this prior would prefer directions that data cannot tell apart"),
     _Row("evidence", "no evidence", "this engine gives none"),
     _Row("chosen rows", (*_WEIGHTS, "experiments"), "chosen rows have to count alike"),
     _Row("chosen rows", "moments", "there are no rows to choose from"),
-    _Row("checks", "categories", "checks look at numbers"),
     _Row("placebo", ("experiments", *_COPIES, *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
-    _Row("placebo", "categories", "a placebo deals out numbers"),
     _Row("placebo", "moments", "values are dealt out among rows"),
-    _Row("sensitivity", "categories", "a hidden cause is weighed against numbers"),
     _Row("sensitivity", "student", "a hidden cause is weighed against normal noise"),
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
-    _Row(("new unit", "mean of set rows"), "categories", "a category has no mean"),
+    _Row("mean of set rows", "categories", "a category has no mean"),
     _Row(("new unit", "population"), "fixed effects", "the intercept of a level that is not in the table is not known"),
     _Row("mean of set rows", "fixed effects", "rows that were set may have levels whose intercepts are not known"),
     _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
@@ -215,10 +199,10 @@ def check(asked: Asked) -> None:
     --------
     >>> from alldags.meetings import check
     >>> check({"clusters": (), "frequency weights": ()})
-    >>> check({"clusters": (), "imputation": ()})
+    >>> check({"clusters": (), "moments": ()})
     Traceback (most recent call last):
     ...
-    alldags.errors.DataError: missing='impute' and cluster= do not go together: imputation takes rows for independent...
+    alldags.errors.DataError: moments, which hold no rows, and cluster= do not go together: each row has to be...
     """
     for pair, meeting in MEETINGS.items():
         if pair <= asked.keys():
@@ -241,7 +225,7 @@ def _without(names: Iterable[str]) -> str:
 
 
 def _shown(capability: Capability, names: Sequence[str]) -> str:
-    listed, s, y = ", ".join(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
+    listed, s, y = some(map(repr, names)), *(("", "y") if len(names) == 1 else ("s", "ies"))
     of = f" of {listed}" if names else ""
     return capability.shown.format(names=listed, name=", ".join(names), of=of, s=s, y=y)
 

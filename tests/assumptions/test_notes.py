@@ -74,7 +74,6 @@ def test_severities_of_a_fit_are_in_order_and_dropped_rows_lead():
     ],
 )
 def test_each_note_has_the_severity_that_it_deserves(words, severity, columns, options):
-    columns = columns | ({"g": np.arange(ROWS) // 5} if "cluster" in options else {})
     notes = ad.fit(table(**columns), GRAPH, rng=0, **options).effect("x", "y").notes
     assert [note.severity for note in notes if words in note] == [severity]
 

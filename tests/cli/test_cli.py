@@ -371,8 +371,20 @@ def test_messages_name_options_and_not_keywords(rows_folder):
     question = ("effect", "holes.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     plain, both = (
         run(*question, cwd=rows_folder),
-        run(*question, "--missing", "impute", "--cluster", "clinic", cwd=rows_folder),
+        run(*question, "--missing", "drop", "--imputations", "3", cwd=rows_folder),
     )
     assert plain.returncode == both.returncode == 2
     assert "drop them with --drop-missing, or fill them in with --missing impute" in plain.stderr
-    assert "--missing impute and --cluster do not go together: imputation takes rows for independent" in both.stderr
+    assert "--imputations is for --missing impute" in both.stderr
+
+
+def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_line(tmp_path):
+    rows = [(["a", "b", "c", ""][i % 4], (i * 7) % 11, int((i * 7) % 11 > 3 + i % 5)) for i in range(120)]
+    lines = ["site,dose,dead", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "graph.txt").write_text("dose -> dead\nsite -> dead\n")
+    question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")
+    done = run(*question, "--missing", "impute", "--imputations", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the risk of dead" in " ".join(done.stdout.split())
+    assert "imputed 3 times" in " ".join(done.stdout.split())

@@ -36,6 +36,7 @@ def folder(tmp_path_factory):
 
 
 ASKED = ["effect", "t.csv", "--graph", "g.toml", "--treatment", "x", "--outcome", "y"]
+ARMS = ["effect", "t.csv", "--graph", "g.toml", "--treatment", "site", "--outcome", "y"]
 
 
 def run(folder, *arguments, **more):
@@ -94,10 +95,11 @@ def test_options_in_messages_are_marked():
 
 
 def test_a_refusal_names_options(folder):
-    done = run(folder, *ASKED, "--missing", "impute")
+    done = run(folder, *ASKED, "--engine", "vb")
     assert done.returncode == 2
-    assert "--missing impute and the category 'site' do not go together" in done.stderr
-    assert "use --missing drop" in done.stderr
+    said = " ".join(done.stderr.split())
+    assert "the category 'site' and --engine vb do not go together" in said
+    assert "use --engine auto" in said
     rows = (folder / "t.csv").read_text(encoding="utf-8").splitlines()
     yes_no = [f"{rows[0]},z", *(f"{line},{i % 2}" for i, line in enumerate(rows[1:]))]
     (folder / "z.csv").write_text("\n".join(yes_no), encoding="utf-8")
@@ -108,17 +110,45 @@ def test_a_refusal_names_options(folder):
 
 
 def test_an_answer_is_not_lost_with_a_part_beside_it(folder):
-    done = run(folder, *ASKED, "--checks", "--sensitivity", "--paths")
+    done = run(folder, *ARMS, "--checks", "--sensitivity", "--paths")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Raising x by one unit changes y by")
-    assert "x -> y" in done.stdout
+    assert done.stdout.startswith("Changing site from 'a' to another level changes y by")
     flat = " ".join(done.stdout.split())
-    assert "--checks: not made: checks and the category 'site' do not go together" in flat
-    assert "--sensitivity: not made: sensitivity to a hidden cause and the category 'site' do not go together" in flat
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    told = json.loads(run(folder, *ASKED, "--checks", "--json").stdout)
-    assert list(told["not_made"]) == ["checks"]
-    assert "checks" not in told
+    assert "--paths: not made: the treatment 'site' is a category with 3 levels" in flat
+    assert "name two of them, --contrast 'a:c', or ask for all pairs, --json" in flat
+    assert "straight lines" in done.stdout  # the checks were made
+    told = json.loads(run(folder, *ARMS, "--paths", "--json").stdout)
+    assert list(told["not_made"]) == ["paths"]
+    assert "paths" not in told
+    assert [(row["start"], row["stop"]) for row in told["contrasts"]] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert told["schema"] == "alldags.contrasts/1"
+    assert sum(told["probability_best"].values()) == pytest.approx(1.0)
+
+
+def test_two_levels_are_named_on_the_command_line(folder):
+    done = run(folder, *ARMS, "--contrast", "a:c", "--paths", "--report", "r.html")
+    assert done.stdout.startswith("Changing site from 'a' to 'c' changes y by")
+    assert "site -> x -> y" in done.stdout
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "Every pair of levels" in page
+    assert ".contrast(&#39;a&#39;, &#39;c&#39;)" in page
+    told = json.loads(run(folder, *ARMS, "--contrast", "a:c", "--json").stdout)
+    pairs = json.loads(run(folder, *ARMS, "--json").stdout)["contrasts"]
+    assert told["mean"] == next(row["mean"] for row in pairs if row["stop"] == "c" and row["start"] == "a")
+    assert run(folder, *ASKED, "--contrast", "0:2").stdout.startswith("Changing x from 0 to 2 changes y by")
+
+
+@pytest.mark.parametrize(
+    ("contrast", "message"),
+    [
+        ("a", "two values joined by a colon, such as none:high or 0:10, got 'a'"),
+        ("a:d", "has the levels 'a', 'b', 'c'"),
+    ],
+)
+def test_a_contrast_that_is_none_is_refused(folder, contrast, message):
+    done = run(folder, *ARMS, "--contrast", contrast)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
 
 
 def test_an_answer_is_printed_before_a_report_that_cannot_be_written(folder):

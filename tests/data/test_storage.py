@@ -124,5 +124,5 @@ def test_yes_no_outcomes_need_rows(tmp_path, tables):
     assert any(
         "y may be yes/no: risks need the rows" in note for note in ad.fit(tmp_path / "m.json", graph, rng=0).notes
     )
-    with pytest.raises(DataError, match="needs rows"):
+    with pytest.raises(DataError, match="moments, which hold no rows"):
         ad.fit(tmp_path / "m.json", graph, families={"y": "bernoulli"})

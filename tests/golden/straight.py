@@ -1,7 +1,8 @@
 """Answers of straight, normal regressions as version 0.2 gave them: `python tests/golden/straight.py` writes the file.
 
 They are kept to the last bit. Loops that vectorise add up in an order that the processor chooses, so that the test
-allows for rounding; with ALLDAGS_BITS=1 it allows for none, which checks a change of the house on one machine.
+allows for rounding; with ALLDAGS_BITS=1 it allows for none, which checks a change of the house on one machine. Version
+0.2 took noise for even, and so do these fits.
 """
 
 from __future__ import annotations
@@ -72,7 +73,6 @@ def cases() -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "experiments", plain, {"interventions": "set"}
     yield "randomized", plain, {"randomized": "treat"}
     yield "imputed", plain, {"missing": "impute", "imputations": 4}
-    yield "clusters", plain, {"cluster": "site"}
     yield "open", graph(within=0.5), {}
     yield "several graphs", [plain, plain.without_edge("income", "outcome")], {}
     yield "hidden", plain.with_hidden("treat", "outcome", 0.3), {}
@@ -93,7 +93,7 @@ def answers(name: str, where: Any, options: dict[str, Any]) -> list[float]:
         data["income"] = np.where(np.random.default_rng(3).random(ROWS) < 0.15, np.nan, data["income"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        posterior = ad.fit(data, where, families="normal", rng=5, **options)
+        posterior = ad.fit(data, where, families="normal", rng=5, **({"robust": False} | options))
         effect = posterior.effect("treat", "outcome")
         edges = posterior.edge_probabilities()
         found = [effect.mean, effect.sd, effect.sd_structure, *effect.interval(), effect.probability_no_path]

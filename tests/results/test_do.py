@@ -192,9 +192,18 @@ def test_a_category_among_the_covariates_is_no_obstacle_to_the_mean():
     share = columns["t"].mean()
     assert float(at.mean) == pytest.approx(columns["y"].mean() + found.mean * (1 - share), rel=1e-12)
     assert at.mean.sd == pytest.approx(found.sd * (1 - share), rel=1e-12)
-    with pytest.raises(AlldagsError, match=r"a new unit and the category 'site' .* ask for do\(x\).mean"):
-        at.new_unit  # noqa: B018
     assert "mean of y" in repr(at)
+
+
+def test_a_new_unit_with_a_category_is_a_random_row_that_keeps_its_residual():
+    site = np.random.default_rng(3).choice(list("pqr"), ROWS)
+    columns = {"site": site, "t": table()["t"], "y": table()["y"] + (site == "p")}
+    found = ad.fit(columns, ad.CandidateGraph.from_tiers([["site"], ["t"], ["y"]]), rng=0).effect("t", "y")
+    unit = found.do(1, draws_size=20_000).new_unit
+    pushed = columns["y"] + found.mean * (1 - columns["t"])
+    variance = pushed.var() + found.sd**2 * np.mean((1 - columns["t"]) ** 2)
+    assert unit.mean == pytest.approx(float(found.do(1).mean), abs=5 * unit.sd / 20_000**0.5)
+    assert unit.sd == pytest.approx(np.sqrt(variance), rel=0.02)
 
 
 # -- over --------------------------------------------------------------------------------------------------------------

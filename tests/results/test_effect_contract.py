@@ -50,6 +50,7 @@ def columns() -> dict[str, np.ndarray]:
     return {
         "age": age, "income": income, "treat": treat, "dose": dose, "between": between, "outcome": outcome, "ill": ill,
         "visits": visits, "site": rng.choice(list("pqr"), ROWS), "group": np.arange(ROWS) % 30,
+        "arm": np.where(treat == 0, "none", np.where(dose > 0, "high", "low")),
         "weight": rng.uniform(1.0, 3.0, ROWS), "set": np.where(rng.random(ROWS) < 0.3, "between", ""),
         "gaps": np.where(rng.random(ROWS) < 0.1, np.nan, income),
     }  # fmt: skip
@@ -94,12 +95,25 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "imputed, hidden cause": lambda: fitted(
         table(income="gaps"), graph().with_hidden("treat", "outcome", 0.3), missing="impute", imputations=3
     ),
+    "imputed, yes/no outcome": lambda: fitted(
+        table(outcome="ill", income="gaps"), families="auto", missing="impute", imputations=3
+    ),
+    "imputed, curved outcome": lambda: fitted(
+        table(income="gaps"), DIRECT, terms={"outcome": TERMS}, missing="impute", imputations=2
+    ),
     "experiments": lambda: fitted(interventions="set"),
     "experiments, hidden cause": lambda: fitted(
         interventions="set", where=graph().with_hidden("treat", "outcome", 0.3)
     ),
     "category": lambda: fitted(where=graph("site")),
     "category, experiments": lambda: fitted(where=graph("site"), interventions="set"),
+    "levels of a category": lambda: fitted(table(treat="arm")).contrast("none", "high"),
+    "levels of a category, yes/no outcome": lambda: fitted(
+        table(treat="arm", outcome="ill"), families="auto", over="population"
+    ).contrast("none", "high"),
+    "levels of a category, yes/no mediator": lambda: fitted(
+        table(treat="arm", between="ill"), families="auto"
+    ).contrast("low", "high"),
     "open block": lambda: fitted(where=graph(within=0.5)),
     "several graphs": lambda: fitted(where=[graph(), graph().without_edge("income", "outcome")]),
     "hidden cause": lambda: fitted(where=graph().with_hidden("treat", "outcome", 0.3)),
@@ -151,8 +165,19 @@ def closed(axes: Any) -> Any:
     return len(axes.get_children()) * 1.0
 
 
+def two(effect: Effect) -> tuple[Any, Any]:
+    """Return two values of the treatment."""
+    return ("none", "high") if effect.treatment in effect.posterior.workings.data.categories else (0, 1)
+
+
+def again(posterior: Any, effect: Effect, **options: Any) -> Effect:
+    """Ask the same of another posterior."""
+    found = posterior.effect(effect.treatment, effect.outcome, **options)
+    return found.contrast("none", "high") if two(effect) == ("none", "high") else found
+
+
 def both(effect: Effect) -> Any:
-    return effect.do(1, draws_size=60)
+    return effect.do(two(effect)[1], draws_size=60)
 
 
 def report(effect: Effect) -> str:
@@ -164,16 +189,17 @@ def report(effect: Effect) -> str:
 def saved(effect: Effect) -> float:
     target = Path(os.environ["PYTEST_CONTRACT_FOLDER"]) / "study.npz"
     effect.posterior.save(target)
-    return float(ad.load(target).effect(effect.treatment, effect.outcome).mean)
+    return float(again(ad.load(target), effect).mean)
 
 
 Ask = Callable[[Effect], Any]
 CALLS: dict[str, Ask] = {
     "do": lambda e: (both(e).mean.draws, both(e).mean.interval(), float(both(e).mean), repr(both(e))),
-    "contrast": lambda e: (e.contrast(0, 1).mean, e.contrast(0, 1).sd, e.contrast(0, 1).interval()),
+    "contrast": lambda e: (e.contrast(*two(e)).mean, e.contrast(*two(e)).sd, e.contrast(*two(e)).interval()),
+    "contrasts": lambda e: (e.contrasts().table, e.contrasts().probability_best, str(e.contrasts())),
     "standardized": lambda e: (e.standardized().mean, e.standardized().sd),
     "by": lambda e: e.by({name: columns()[name][:4] for name in NAMES}),
-    "curve": lambda e: e.curve([0, 1]),
+    "curve": lambda e: e.curve(two(e)),
     "draws": lambda e: e.draws(50, rng=1),
     "edge_influence": lambda e: e.edge_influence(),
     "expected_loss": lambda e: e.expected_loss(0.5),
@@ -204,7 +230,7 @@ MORE: dict[str, Ask] = {  # beside the members themselves
     "maketables": lambda e: (e.__maketables_coef_table__.to_numpy().ravel()[:2].tolist(), e.__maketables_depvar__),
     "report": report,
     "save": saved,
-    "over": lambda e: e.posterior.effect(e.treatment, e.outcome, over="population").do(1).mean.sd,
+    "over": lambda e: again(e.posterior, e, over="population").do(two(e)[1]).mean.sd,
 }
 PICTURES: dict[str, Ask] = {
     "paths": lambda e: e.plots.paths(),
@@ -212,9 +238,9 @@ PICTURES: dict[str, Ask] = {
     "given_effect": lambda e: e.plots.given_effect(),
     "graph": lambda e: e.plots.graph(),
     "spread": lambda e: e.plots.spread(),
-    "do": lambda e: e.plots.do([0, 1]),
+    "do": lambda e: e.plots.do(two(e)),
     "compared": lambda e: e.plots.compared({"again": e}),
-    "curve": lambda e: e.plots.curve([0, 1]),
+    "curve": lambda e: e.plots.curve(two(e)),
     "rows": lambda e: e.plots.rows("age", {name: columns()[name][:9] for name in NAMES}),
 }
 ALWAYS = {  # never refused

@@ -165,7 +165,7 @@ def test_partial_shares_are_those_of_least_squares_when_all_edges_are_there(sens
     place = 1 + names.index("age")
     everything = list(range(columns.shape[1]))
     expected = 1 - left(everything) / left([i for i in everything if i != place])
-    assert np.median(partial_share(model, "smoking", "age", False)) == pytest.approx(expected, abs=0.004)
+    assert np.median(partial_share(model, "smoking", ("age",), False)) == pytest.approx(expected, abs=0.004)
 
 
 # -- many strengths --------------------------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ def test_rows_in_which_a_variable_was_set_are_refused():
     """Its regression leaves them out, and nothing hidden acts on it there."""
     effect = ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
     data = effect.posterior._data
-    object.__setattr__(data, "own", {"smoking": data.pooled})
+    object.__setattr__(data, "was_set", frozenset({"smoking"}))
     with pytest.raises(ad.AlldagsError, match="'smoking' leaves out rows in which it was set"):
         effect.sensitivity()
     assert effect.summary().hidden is None

@@ -108,10 +108,7 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
-    frozenset({"impute", "interventions"}): "imputation takes all rows for draws of one distribution",
-    frozenset({"impute", "cluster"}): "imputation takes rows for independent",
-    frozenset({"impute", "sampling"}): "imputation does not know how rows were sampled",
-    frozenset({"fixed effects", "cluster"}): "resampling of clusters is for rows with one intercept",
+    frozenset({"fixed effects", "cluster"}): "the spread of clusters is not known within levels",
     frozenset({"fixed effects", "impute"}): "imputation does not know levels",
     frozenset({"fixed effects", "paper"}): "they are intercepts",
     frozenset({"impute", "imputed"}): "nothing is missing in them",
@@ -119,12 +116,6 @@ REFUSED = {
 }
 SAME = {frozenset({"drop", "impute"}), frozenset({"frequency", "sampling"})}  # two values of one keyword
 SAMPLED = {"mcmc"}  # rounding may turn a sampler elsewhere
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    monkeypatch.setattr("alldags.results.clusters._RESAMPLES", 12)
-    monkeypatch.setattr("alldags.results.clusters._SAMPLED_RESAMPLES", 2)
 
 
 PAIRS = [
@@ -159,7 +150,7 @@ def test_pair_is_right_or_refused_by_name(one, other):
 def test_interventions_and_clusters_are_resampled_together():
     question = CAPABILITIES["cluster"].asked(CAPABILITIES["interventions"].asked(start()))
     posterior = ad.fit(question.table, DO_GRAPH, rng=0, **question.options)
-    (rows,) = posterior._clusters.tables
+    (rows,) = posterior.clusters.tables
     times = np.random.default_rng(0).integers(0, 3, len(rows.clusters))
     count = dict(zip(rows.clusters, times, strict=True))
     table = question.table
@@ -194,7 +185,7 @@ def test_imputed_rows_with_weights_stand_for_so_many():
 def test_sampling_weights_and_clusters_resample_weighted_rows():
     question = start().saying(weights="chance", weight_kind="sampling", cluster="group")
     posterior = ad.fit(question.table, DO_GRAPH, rng=0, **question.options)
-    (rows,) = posterior._clusters.tables
+    (rows,) = posterior.clusters.tables
     found = rows.repeated(np.full(len(rows.clusters), 2)).without()
     plain = rows.without()
     assert found.n == pytest.approx(2 * plain.n)
@@ -205,7 +196,7 @@ def test_completed_tables_and_clusters_take_turns():
     tables = [start().table, start().table]
     tables[1] = tables[1] | {"z": tables[1]["z"] + np.where(tables[1]["hole"], 0.3, 0.0)}
     posterior = ad.fit(ad.Imputed(tables), DO_GRAPH, rng=0, cluster="group")
-    assert len(posterior._clusters.tables) == 2
+    assert len(posterior.clusters.tables) == 2
     effect = posterior.effect("x", "y")
     assert effect.summary().missing.imputations == 2
     assert effect.clusters.clusters == 30

@@ -27,8 +27,9 @@ def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: C
     sample = samples[route.target]
     family, size = sample.family, sample.size
     assert family is not None
-    slope = np.broadcast_to(route.slopes.get((route.source, route.target), np.zeros(1)), (size,))
-    slopes = np.vstack([sample.coefficients.T, sample.intercept, np.ones(size), slope])
+    none = np.zeros(1)
+    own = [np.broadcast_to(route.slopes.get((name, route.target), none), (size,)) for name in route.entries]
+    slopes = np.vstack([sample.coefficients.T, sample.intercept, np.ones(size), *own])
     sums = np.zeros((4, size))
     for low, high, weight in _designs(rows, samples, route, comparison, max(BLOCK_VALUES // size, 8)):
         one, other = family.mean(low @ slopes), family.mean(high @ slopes)
@@ -44,13 +45,16 @@ def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: C
 def _designs(
     rows: PushedRows, samples: Samples, route: Route, comparison: Comparison, step: int
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray | None]]:
-    """Yield a few rows at a time under both values of the treatment, shape (rows, k + 3), and their weights."""
+    """Yield a few rows at a time under both values of the treatment, shape (rows, k + 2 + entries), and weights."""
     sample = samples[route.target]
     assert sample.family is not None
     design, offset = rows.design(route.target, sample), rows.offset(sample.family)
     offset = np.zeros(rows.count) if offset is None else offset
-    moves = rows.shifts(route.source, comparison)
-    low, high = (np.column_stack([design, np.ones(rows.count), offset, move[:, 0]]) for move in moves)
+    before = [design, np.ones(rows.count), offset]
+    low, high = (
+        np.column_stack([*before, *(move[name][:, 0] for name in route.entries)])
+        for move in rows.moves(route.source, comparison)
+    )
     for start in range(0, rows.count, step):
         part = slice(start, start + step)
         yield low[part], high[part], None if rows.weight is None else rows.weight[part]

@@ -45,6 +45,10 @@ class Answer(Protocol):
         """Variance of the mean given the graph; None if it is not known."""
 
     @property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table; 0 for a single one."""
+
+    @property
     def size(self) -> int:
         """Number of draws behind intervals."""
 

@@ -11,6 +11,7 @@ from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.levels import OpenAnswer, along, is_category, is_open
 from alldags.answers.pushed import MIXED, MOST_BENT_ROWS, MOST_ROWS, PushedAnswer
 from alldags.answers.question import Question, Target
 from alldags.data.batches import RowTable
@@ -19,6 +20,7 @@ from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.models.capabilities import data_asks
+from alldags.models.categories import category_between, category_on_block
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
@@ -38,8 +40,14 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     if not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)
+    for name in reached & workings.data.categories.keys():
+        raise category_between(name, treatment, outcome)
+    if is_category(workings.data, question):
+        for model in workings.models.items:
+            if inside := [name for block in model.graph.blocks for name in block if name in reached]:
+                raise category_on_block(treatment, inside)
     table = workings.data.table
-    if table is None or reached.isdisjoint(workings.data.children):
+    if is_category(workings.data, question) or table is None or reached.isdisjoint(workings.data.children):
         return question
     levels = look_at_rows(table, [treatment])[treatment].values or ()
     if not reached.isdisjoint(workings.data.families):
@@ -59,12 +67,14 @@ def models_for(workings: Workings, question: Question) -> Mixture[FittedGraph]:
     data = workings.data
     others = _reached(workings, question.treatment, question.outcome) & (data.families.keys() | data.curved.keys())
     of = workings.about if others and not question.straight else workings.straight
-    return of(question.treatment, linked=question.linked)
+    return along(of(question.treatment, linked=question.linked), question)
 
 
 def unit_of(workings: Workings, question: Question) -> float:
     """Return the user's units of the effect per working unit, for the step that is compared."""
     data = workings.data.straight if question.straight else workings.data
+    if is_category(data, question):
+        return data.outcome_unit(question.outcome) * question.factor
     values = question.comparison.values
     step = 1.0 if values is None else values[1] - values[0]
     return data.unit(question.treatment, question.outcome) * step * question.factor
@@ -88,17 +98,20 @@ def choose(
     most
         Draws at most, where rows are pushed.
     """
+    if is_open(workings.data, question):
+        return OpenAnswer(question, workings.data.levels[question.treatment].words)
     if is_closed(totals, question):
         target = _closed_target(workings, question)
         per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))
         return ClosedAnswer(question, totals, unit_of(workings, question), per_unit, workings.seed, target)
-    table = workings.data.table
-    assert table is not None
     bends = any(_bends(total) for total in totals.items)
     inner = bends and all(_is_inner(total) for total in totals.items)
+    inner = inner and not is_category(workings.data, question)
     reached = {name for total in totals.items for name in total.span.reached}
     rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
-    target = Target.of(question, table, reached, rows, workings.stream())
+    tables = dict.fromkeys(total.model.data.table for total in totals.items)
+    each = [Target.of(question, table, reached, rows, workings.stream()) for table in tables if table is not None]
+    target = replace(each[0], copies=tuple(each) if len(each) > 1 else ())
     if inner:
         return InnerAnswer(question, totals, target, workings.seed)
     return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))

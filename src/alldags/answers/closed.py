@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags.answers.levels import from_rows, is_category, row_means
 from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
@@ -22,6 +23,10 @@ from alldags.wording import option
 STRAIGHT_ONLY = (
     f"sensitivity to a hidden cause is about straight lines; fit with {option('families', 'normal')} and without terms "
     "to ask for it"
+)
+HIDDEN_LEVELS = (
+    "what a hidden cause of a category would do is not known yet; keep the rows of two levels alone to ask for it: two "
+    "words are 0 and 1"
 )
 _DRAWS = 20_000  # behind intervals and probabilities
 
@@ -61,6 +66,9 @@ class ClosedAnswer:
             f"this effect is the same straight line for all rows; fit with {option('terms', 'auto')} to look for others"
         )
         found = {"modifiers": same, "structures": same, "plot_rows": same}
+        if is_category(self._data, self.question):
+            found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
+            found["sensitivity"] = HIDDEN_LEVELS
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
             found |= dict.fromkeys(("do", "curve", "plot_curve", "risks"), scale) | {"sensitivity": STRAIGHT_ONLY}
@@ -127,32 +135,40 @@ class ClosedAnswer:
     def _data(self) -> WorkingData:
         return self.totals.items[0].model.data
 
-    @cached_property
-    def _means(self) -> tuple[float, float]:
-        """Means of treatment and outcome over the rows asked about, in the user's units."""
-        names = (self.question.treatment, self.question.outcome)
+    def _mean_of(self, name: str) -> float:
+        """Return the mean of treatment or outcome over the rows asked about, in the user's units."""
         if self.target is None:
-            pooled = self._data.pooled
-            found = [float(pooled.mean[pooled.index[name]] * self._data.scale_of(name)) for name in names]
-            return found[0], found[1]
-        columns = [self.target.table.column(name) for name in names]
+            return float(row_means(self.totals.items[0].model, (name,))[0])
         kept = slice(None) if self.target.chosen is None else self.target.chosen
-        return float(columns[0][kept].mean()), float(columns[1][kept].mean())
+        return float(self.target.table.column(name)[kept].mean())
+
+    def _to(self, x: float) -> tuple[float, Mixture[TotalEffect]]:
+        """Return the effect of setting the treatment of all rows to `x`, as a factor and what it multiplies."""
+        if is_category(self._data, self.question):
+            return self.per_unit, from_rows(self.totals, self.question, x, self.target)
+        return self.per_unit * (x - self._mean_of(self.question.treatment)), self.totals
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`: each keeps its residual."""
-        treatment, outcome = self._means
-        return outcome + self.per_unit * (x - treatment) * self.totals.draw(size, rng, TotalEffect.draws)
+        factor, totals = self._to(x)
+        return self._mean_of(self.question.outcome) + factor * totals.draw(size, rng, TotalEffect.draws)
 
     def level_mean(self, x: float) -> float:
         """Return its posterior mean."""
-        treatment, outcome = self._means
-        return outcome + self.per_unit * (x - treatment) * self.totals.average(lambda total: total.mean)
+        factor, totals = self._to(x)
+        return self._mean_of(self.question.outcome) + factor * totals.average(lambda total: total.mean)
+
+    def level_sd(self, x: float) -> float:
+        """Return its posterior standard deviation."""
+        factor, totals = self._to(x)
+        mean, second = totals.average(lambda total: total.mean), totals.average(lambda total: total.second)
+        return abs(factor) * math.sqrt(max(second - mean**2, 0.0))
 
     @property
     def levels(self) -> tuple[FloatArray, FloatArray]:
         """Draws of the mean outcome under both values of the treatment; of a step, at the rows' own value and after."""
-        low, high = self.question.comparison.values or (self._means[0], self._means[0] + 1.0)
+        values = self.question.comparison.values
+        low, high = values or (own := self._mean_of(self.question.treatment), own + 1.0)
         return self.level(low, self.size, fresh_stream(self.seed)), self.level(high, self.size, fresh_stream(self.seed))
 
     def of_rows(self, rows: RowValues, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

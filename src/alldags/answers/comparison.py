@@ -77,17 +77,18 @@ def chosen_rows(over: Any, treatment: str, table: RowTable) -> BoolArray | None:
     check_over(over)
     if isinstance(over, str) and over in ("sample", "population"):
         return None
-    values = table.column(treatment)
+    known = treatment in table.columns.names  # a category has columns of other names
     if isinstance(over, str):
-        levels = look_at_rows(table, [treatment])[treatment].two_values
+        levels = look_at_rows(table, [treatment])[treatment].two_values if known else None
         if levels is None:
             raise AlldagsError(
                 f"over={over!r} needs a treatment with two values, {treatment!r} has more; give one truth value per row"
             )
-        return np.asarray(values == levels[1 if over == "treated" else 0])
+        return np.asarray(table.column(treatment) == levels[1 if over == "treated" else 0])
     mask = np.asarray(over)
-    if mask.dtype != bool or mask.shape != values.shape:
-        raise AlldagsError(f"over must have one truth value for each of the {len(values)} rows, got shape {mask.shape}")
+    rows = len(table.column(table.columns.names[0]))
+    if mask.dtype != bool or mask.shape != (rows,):
+        raise AlldagsError(f"over must have one truth value for each of the {rows} rows, got shape {mask.shape}")
     if not mask.any():
         raise AlldagsError("over picks no row at all")
     return mask

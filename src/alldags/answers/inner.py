@@ -50,7 +50,8 @@ class Change:
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean (k,) and covariance over rows (k, k) of the change of the columns."""
         found = self.node.found
-        if found.arms is not None and self.target.chosen is None:
+        all_seen = self.question.outcome not in self.target.table.marks.unseen
+        if found.arms is not None and self.target.chosen is None and all_seen:
             return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
         parts = [(self.of(rows), self.target.weight(rows.values)) for rows in self.rows()]
         change, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
@@ -208,7 +209,12 @@ class InnerAnswer:
     def structure_variance(self) -> float:
         """Variance of the mean given graph, structure and columns present."""
         second = self.changes.average(lambda change: change.structure_variance + change.mean**2)
-        return max(second - self.mean**2, 0.0)
+        return max(second - self.mean**2 - self.missing_sd**2, 0.0)
+
+    @cached_property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table; 0 for a single one."""
+        return float(self.changes.averages(lambda change: change.mean).std())
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the average effect, shape (size,)."""
@@ -241,7 +247,9 @@ class InnerAnswer:
             return None
         change = self.changes.items[0]
         over = change.node.over_columns
-        sample = NodeSample(change.node, over, over.columns, None, *over.draw(self.size, fresh_stream(self._seed)))
+        sample = NodeSample(
+            change.node, over, over.columns, None, *over.draw_with_ratio(self.size, fresh_stream(self._seed))
+        )
         return self.changes.items[0].unit * sample.coefficients @ change.weights, {self.question.outcome: sample}
 
     @property
@@ -272,4 +280,5 @@ class InnerAnswer:
 def _change(total: TotalEffect, question: Question, target: Target) -> Change:
     node = total.model.node(question.outcome)
     assert isinstance(node, CurvedPosterior)
-    return Change(node, question, target, total.model.data.scale_of(question.outcome))
+    own = target.in_table(total.model.data.table)
+    return Change(node, question, own, total.model.data.scale_of(question.outcome))

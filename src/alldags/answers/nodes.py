@@ -55,6 +55,8 @@ class NodeSample:
         Shape (draws,), at the means of the columns, in working units.
     variance
         Of the noise, shape (draws,); ones for a node that has none.
+    ratio
+        Where both arms of a treatment have noise of their own, that of the second over the first's, shape (draws,).
     """
 
     node: NodePosterior
@@ -64,6 +66,7 @@ class NodeSample:
     coefficients: FloatArray
     intercept: FloatArray
     variance: FloatArray
+    ratio: FloatArray | None = None
 
     @property
     def size(self) -> int:
@@ -105,7 +108,7 @@ def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Genera
     """Draw one node over its columns."""
     node, columns, family = model.node(child), model.columns(child), model.data.families.get(child)
     if isinstance(node, CurvedPosterior):
-        return NodeSample(node, node.over_columns, columns, family, *node.over_columns.draw(size, rng))
+        return NodeSample(node, node.over_columns, columns, family, *node.over_columns.draw_with_ratio(size, rng))
     known = node.columns if isinstance(node, ParentsPosterior) else node
     if isinstance(known, WeightedPosterior):
         drawn = known.draw_with_intercept(size, rng)

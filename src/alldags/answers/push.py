@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray, IntArray
 
 MOST_BRANCHING = 6  # yes/no nodes on the way that are averaged over exactly; the values of more are drawn
+Moves: TypeAlias = dict[str, FloatArray]
+"""By how much columns of the treatment, and stops, are moved, in working units, shape (rows, 1 or draws) each."""
+
 BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 _BENT = 4  # times as many where nodes bend: a column is in few of the draws
 
@@ -81,11 +85,21 @@ class PushedRows:
         """Return what is added to a predictor, shape (rows,)."""
         return None if family.offset is None else self.rows.values[family.offset]
 
-    def shifts(self, source: str, comparison: Comparison) -> tuple[FloatArray, FloatArray]:
-        """Return the moves of the treatment under both values, in working units, shape (rows, 1) each."""
-        scale = self.data.scale_of(source)
-        low, high = comparison.shifts(self.rows.values[source])
-        return (low / scale)[:, None], (high / scale)[:, None]
+    def moves(self, source: str, comparison: Comparison) -> tuple[Moves, Moves]:
+        """Return the moves of the treatment's columns under both values, in working units, shape (rows, 1) each."""
+        low, high = {}, {}
+        for place, name in enumerate(self.data.columns((source,))):
+            own = self._at(source, place, comparison)
+            scale = self.data.column_scale(name)
+            down, up = own.shifts(self.rows.values[name])
+            low[name], high[name] = (down / scale)[:, None], (up / scale)[:, None]
+        return low, high
+
+    def _at(self, source: str, place: int, comparison: Comparison) -> Comparison:
+        """Return what is compared in one column of the treatment: its numbers, or those of the levels of a category."""
+        if source not in self.data.categories or comparison.values is None:
+            return comparison
+        return Comparison(*(float(self.data.level_columns(source, x)[place]) for x in comparison.values))
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return sums over rows by weight, shape (rows, draws) to (draws,)."""
@@ -106,18 +120,17 @@ class Push:
         self._size = int(block.stop - block.start)
         self._sums_states = sums_states(route, samples, MOST_BRANCHING)
 
-    def both(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def both(self, low: Moves, high: Moves) -> tuple[FloatArray, FloatArray]:
         """Return the mean outcome of each row and draw, shape (rows, draws), under two moves of the treatment."""
-        source = self._route.source
         if self._sums_states:
-            return self._over_states(0, {source: low}), self._over_states(0, {source: high})
-        moves = self._moved_stops({source: low})
+            return self._over_states(0, low), self._over_states(0, high)
+        moves = self._moved_stops(low)
         fixed = {} if self._route.frozen is None else {self._route.frozen: moves[self._route.frozen]}
-        return self._last(moves), self._last(self._moved_stops({source: high}, fixed))
+        return self._last(moves), self._last(self._moved_stops(high, fixed))
 
     # -- stops ---------------------------------------------------------------------------------------------------------
 
-    def _over_states(self, place: int, moves: dict[str, FloatArray]) -> FloatArray:
+    def _over_states(self, place: int, moves: Moves) -> FloatArray:
         """Average over both values of each stop from `place` on, given the moves of what comes before."""
         if place == len(self._route.stops):
             return self._last(moves)
@@ -127,9 +140,7 @@ class Push:
         no = self._over_states(place + 1, {**moves, name: self._move_to(name, 0.0)})
         return np.asarray(no + mean * (yes - no))
 
-    def _moved_stops(
-        self, moves: dict[str, FloatArray], fixed: Mapping[str, FloatArray] | None = None
-    ) -> dict[str, FloatArray]:
+    def _moved_stops(self, moves: Moves, fixed: Mapping[str, FloatArray] | None = None) -> Moves:
         """Return the moves of all stops; yes/no and counts at the row's own level of their distribution."""
         found = dict(moves)
         for name in self._route.stops:
@@ -143,7 +154,7 @@ class Push:
                 found[name] = self._change(name, found)
         return found
 
-    def _last(self, moves: dict[str, FloatArray]) -> FloatArray:
+    def _last(self, moves: Moves) -> FloatArray:
         """Return the mean outcome, given the moves of the treatment and all stops."""
         target = self._route.target
         if self._samples[target].family is not None:
@@ -151,7 +162,7 @@ class Push:
         own, scale = self._rows.rows.values[target][:, None], self._rows.data.scale_of(target)
         return np.asarray(own + scale * self._change(target, moves))
 
-    def _mean(self, name: str, moves: dict[str, FloatArray]) -> FloatArray:
+    def _mean(self, name: str, moves: Moves) -> FloatArray:
         """Return the mean of a node that is not normal, shape (rows, draws)."""
         family = self._samples[name].family
         assert family is not None
@@ -172,7 +183,7 @@ class Push:
         offset = self._rows.offset(sample.family)
         return eta if offset is None else eta + offset[:, None]
 
-    def _change(self, name: str, moves: dict[str, FloatArray]) -> FloatArray:
+    def _change(self, name: str, moves: Moves) -> FloatArray:
         """Return by how much a predictor changes, shape (rows, draws): along straight lines, and by what bends."""
         change = np.zeros((self._rows.count, self._size))
         for source, move in moves.items():
@@ -183,7 +194,7 @@ class Push:
             self._bend(change, name, int(place), moves)
         return change
 
-    def _bend(self, change: FloatArray, name: str, place: int, moves: dict[str, FloatArray]) -> None:
+    def _bend(self, change: FloatArray, name: str, place: int, moves: Moves) -> None:
         """Add what one column changes by, in the draws in which it is present."""
         sample = self._samples[name]
         slopes = sample.coefficients[self.block, place] / sample.columns.scale[place]
@@ -191,12 +202,12 @@ class Push:
         if not there.size:
             return
         column = sample.columns.made[place]
-        now = {variable: self._value(variable, moves, there) for variable in column.variables}
+        now = {name: self._value(name, moves, there) for name in self._rows.data.columns(column.variables)}
         rows = self._rows.standing(name)
         after = column.values(rows.put({key: value for key, value in now.items() if value is not None}))
         change[:, there] += slopes[there] * (after - self._rows.own(name, place, sample))
 
-    def _value(self, variable: str, moves: dict[str, FloatArray], there: IntArray) -> FloatArray | None:
+    def _value(self, variable: str, moves: Moves, there: IntArray) -> FloatArray | None:
         """Return the value of a variable after the moves, in some draws; None if it stays."""
         parts = []
         for source, move in moves.items():
@@ -207,7 +218,7 @@ class Push:
             parts.append(own * (slope if len(slope) == 1 else slope[self.block][there]))
         if not parts:
             return None
-        scale = self._rows.data.scale_of(variable)
+        scale = self._rows.data.column_scale(variable)
         return np.asarray(self._rows.rows.values[variable][:, None] + scale * sum(parts[1:], start=parts[0]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from alldags.answers.question import Question, Target
 from alldags.answers.response import Outcomes, Response
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
-from alldags.models.mixture import Mixture
+from alldags.models.mixture import Mixture, shuffled
 from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -65,7 +65,7 @@ class PushedAnswer:
     ) -> None:
         self.question = question
         self.target = target
-        self.responses = totals.map(lambda total: Response(total.model, total.span, target))
+        self.responses = totals.map(lambda total: _response(total, target))
         self._seed, self._worth, self._most = seed, worth, most
 
     @property
@@ -118,15 +118,18 @@ class PushedAnswer:
         """Mean outcomes under both values of the treatment, behind all that is said about the effect."""
         if self.samples is not None:
             return self.responses.items[0].outcomes(self.samples, self.question.comparison)
-        return self.push(self.size, fresh_stream(self._seed), self.question.comparison)
+        stream, pieces = self._pieces
+        return Outcomes(*shuffled([piece for _, piece in pieces], stream))
+
+    @cached_property
+    def _pieces(self) -> tuple[np.random.Generator, list[tuple[int, FloatArray]]]:
+        """The generator behind the answer, and what was drawn of each model, with the place of its table."""
+        stream = fresh_stream(self._seed)
+        return stream, self.responses.pieces(self.size, stream, _stacked(self.question.comparison))
 
     def push(self, size: int, rng: np.random.Generator, comparison: Comparison) -> Outcomes:
         """Return outcomes of new draws."""
-
-        def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
-            return response.drawn(comparison, count, stream).stacked()
-
-        return Outcomes(*self.responses.draw(size, rng, one))
+        return Outcomes(*self.responses.draw(size, rng, _stacked(comparison)))
 
     def draws(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the difference, shape (size,); exact zeros where there is no path."""
@@ -181,12 +184,25 @@ class PushedAnswer:
             return None
         if self.samples is None:
             first, second = self.responses.draw(_PAIRS, rng, self._pairs)
-            return float(np.cov(first, second)[0, 1])
+            return max(float(np.cov(first, second)[0, 1]) - self.missing_sd**2, 0.0)
         size = min(_PAIRS, self.size)
         samples = {name: sample.first(size) for name, sample in self.samples.items()}
         partners = {name: sample.partner(rng) for name, sample in samples.items()}
         others = self.responses.items[0].outcomes(partners, self.question.comparison).difference
         return shared_variance(samples, partners, self.outcomes.difference[:size], others)
+
+    @cached_property
+    def missing_sd(self) -> float:
+        """Standard deviation of the mean between completed copies of the table; 0 for a single one."""
+        tables = self.responses.weights.tables
+        if tables == 1:
+            return 0.0
+        drawn: list[list[FloatArray]] = [[] for _ in range(tables)]
+        for place, (low, high, _) in self._pieces[1]:
+            drawn[place].append(high - low)
+        gaps = [np.concatenate(one) for one in drawn if one]
+        chance = float(np.mean([gap.var() / len(gap) for gap in gaps]))  # of means of so few draws
+        return math.sqrt(max(float(np.var([gap.mean() for gap in gaps])) - chance, 0.0))
 
     def _pairs(self, response: Response, size: int, rng: np.random.Generator) -> FloatArray:
         """Return differences of pairs of draws with the same parent sets, shape (2, size)."""
@@ -220,3 +236,16 @@ class PushedAnswer:
         if not self.question.is_population:
             return found.low
         return np.asarray(found.low + np.sqrt(found.spread) * rng.standard_normal(size))
+
+
+def _response(total: TotalEffect, target: Target) -> Response:
+    return Response(total.model, total.span, target.in_table(total.model.data.table))
+
+
+def _stacked(comparison: Comparison) -> Callable[[Response, int, np.random.Generator], FloatArray]:
+    """Return what draws the outcomes of a model, shape (3, count)."""
+
+    def draw(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
+        return response.drawn(comparison, count, stream).stacked()
+
+    return draw

@@ -95,12 +95,19 @@ class Target:
         Number of rows asked about, of which those chosen may be a random part.
     outcome
         Name of the outcome.
+    copies
+        The same of every completed copy of the table, where there are several.
     """
 
     table: RowTable
     chosen: BoolArray | None
     asked: float
     outcome: str
+    copies: tuple[Target, ...] = ()
+
+    def in_table(self, table: RowTable | None) -> Target:
+        """Return the rows in one completed copy: those of a model are its own."""
+        return next((one for one in self.copies if one.table is table), self)
 
     @classmethod
     def of(
@@ -111,10 +118,10 @@ class Target:
         Rows in which something on the way was set from outside do not show how it responds, and are left out.
         """
         chosen = _undisturbed(question, table, reached)
-        asked = int(table.columns.rows if chosen is None else chosen.sum())
+        asked = int(table.count if chosen is None else chosen.sum())
         if asked <= most:
             return cls(table, chosen, float(asked), question.outcome)
-        total = len(table.column(question.treatment))
+        total = len(table.column(question.outcome))
         places = np.arange(total) if chosen is None else np.flatnonzero(chosen)
         mask = np.zeros(total, dtype=bool)
         mask[rng.choice(places, most, replace=False)] = True

@@ -80,8 +80,11 @@ class Response:
 
     def route(self, samples: Samples, frozen: str | None = None, drawn: bool = False) -> Route:
         """Return where a push has to stop; values of stops are drawn where one is frozen."""
-        scale = {name: self.model.data.scale_of(name) for name in self.span.variables}
-        return route_of(self.span.variables, samples, scale, frozen=frozen, drawn=drawn or frozen is not None)
+        data, variables = self.model.data, self.span.variables
+        entries = data.columns(variables[:1])
+        scale = {name: data.column_scale(name) for name in (*entries, *variables[1:])}
+        drawn = drawn or frozen is not None
+        return route_of(variables, samples, scale, entries=entries, frozen=frozen, drawn=drawn)
 
     @property
     def outcome(self) -> str:
@@ -128,7 +131,7 @@ class Response:
             if goes_at_once(route, samples):
                 sums += sums_at_once(rows, samples, route, comparison)
                 continue
-            moves = rows.shifts(route.source, comparison)
+            moves = rows.moves(route.source, comparison)
             for block in blocks(rows.count, size, route):
                 low, high = Push(rows, samples, route, block).both(*moves)
                 gap = low if comparison.is_level else high - low
@@ -170,7 +173,7 @@ class Response:
         """Return what the treatment does to each row in each draw, shape (draws, rows)."""
         size = next(iter(samples.values())).size
         route, own = self.route(samples), self.pushed_rows(rows, 0)
-        moves, found = own.shifts(route.source, comparison), np.empty((size, rows.count))
+        moves, found = own.moves(route.source, comparison), np.empty((size, rows.count))
         for block in blocks(rows.count, size, route):
             low, high = Push(own, samples, route, block).both(*moves)
             found[block] = (high - low).T

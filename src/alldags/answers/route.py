@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from alldags.answers.nodes import NodeSample, Samples
+from alldags.columns.levels import Level
 from alldags.columns.line import Line
 from alldags.families.yes_no import Bernoulli
 from alldags.typing import FloatArray, IntArray
@@ -26,11 +27,13 @@ class Route:
     ----------
     source, target
         Treatment and outcome.
+    entries
+        The columns of the treatment: itself, or those of a category.
     stops
         Nodes between them that bend, are not normal, or are frozen, in order.
     slopes
-        Change of a node's predictor per unit of the treatment or an earlier stop, along straight lines only, by the two
-        names; shape (draws,) each, in working units.
+        Change of a node's predictor per unit of a column of the treatment or an earlier stop, along straight lines
+        only, by the two names; shape (draws,) each, in working units.
     bent
         For each stop, and the outcome, the columns that are no straight line in what is moved, shape (columns,).
     frozen
@@ -40,6 +43,7 @@ class Route:
     """
 
     source: str
+    entries: tuple[str, ...]
     target: str
     stops: tuple[str, ...]
     slopes: Mapping[tuple[str, str], FloatArray]
@@ -49,8 +53,8 @@ class Route:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The treatment and the stops."""
-        return (self.source, *self.stops)
+        """The columns of the treatment, and the stops."""
+        return (*self.entries, *self.stops)
 
 
 def route_of(
@@ -58,6 +62,7 @@ def route_of(
     samples: Samples,
     scale: Mapping[str, float],
     *,
+    entries: Sequence[str] | None = None,
     frozen: str | None = None,
     drawn: bool = False,
 ) -> Route:
@@ -70,18 +75,20 @@ def route_of(
     samples
         Draws of all but the treatment.
     scale
-        User's units per working unit of the variables.
+        User's units per working unit of the variables, and of the columns of the treatment.
+    entries
+        The columns of the treatment; None: itself.
     frozen, drawn
         As for `Route`.
     """
-    source, target = variables[0], variables[-1]
+    starts = (variables[0],) if entries is None else tuple(entries)
     moved = set(variables)
     bent = {name: _bent(samples[name], moved) for name in variables[1:]}
     stops = tuple(
         name for name in variables[1:-1] if samples[name].family is not None or bent[name].size or name == frozen
     )
     slopes: dict[tuple[str, str], FloatArray] = {}
-    for start in (source, *stops):
+    for start in (*starts, *stops):
         reached: dict[str, FloatArray] = {start: np.ones(1)}
         for child in variables[1:]:
             slope = None if child == start else _slope(samples[child], reached, scale)
@@ -90,7 +97,7 @@ def route_of(
                 if child not in stops:
                     reached[child] = slope
     kept = {name: places for name, places in bent.items() if places.size}
-    return Route(source, target, stops, slopes, kept, frozen, drawn)
+    return Route(variables[0], starts, variables[-1], stops, slopes, kept, frozen, drawn)
 
 
 def _bent(sample: NodeSample, moved: set[str]) -> IntArray:
@@ -99,7 +106,7 @@ def _bent(sample: NodeSample, moved: set[str]) -> IntArray:
     found = [
         place
         for place, column in enumerate(columns)
-        if not isinstance(column, Line) and not moved.isdisjoint(column.variables)
+        if not isinstance(column, Line | Level) and not moved.isdisjoint(column.variables)
     ]
     return np.array([place for place in found if sample.coefficients[:, place].any()], dtype=np.int64)
 
@@ -108,9 +115,9 @@ def _slope(sample: NodeSample, reached: Mapping[str, FloatArray], scale: Mapping
     """Return the change of a predictor along straight lines from what is reached, shape (draws,); None without any."""
     terms = []
     for place, column in enumerate(sample.columns.made):
-        if isinstance(column, Line) and column.variable in reached:
-            unit = scale[column.variable] / float(sample.columns.scale[place])
-            terms.append(sample.coefficients[:, place] * (unit * reached[column.variable]))
+        if isinstance(column, Line | Level) and column.name in reached:
+            unit = scale[column.name] / float(sample.columns.scale[place])
+            terms.append(sample.coefficients[:, place] * (unit * reached[column.name]))
     return None if not terms else np.asarray(sum(terms[1:], start=terms[0]))
 
 

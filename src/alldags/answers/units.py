@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.answers.base import Answer
 from alldags.answers.comparison import Comparison
-from alldags.answers.inner import InnerAnswer
 from alldags.answers.push import Push, PushedRows, blocks
-from alldags.answers.pushed import PushedAnswer
+from alldags.answers.question import Target
 from alldags.answers.response import Response
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
@@ -18,14 +16,13 @@ _ROWS = 512  # of a batch, of which each draw gets one; of more a random part
 
 
 def new_units(
-    answer: Answer, totals: Mixture[TotalEffect], x: float, size: int, rng: np.random.Generator
+    target: Target, totals: Mixture[TotalEffect], x: float, size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return outcomes of new units when the treatment is set to `x`, shape (size,).
 
     A unit is like a random one of the rows asked about: a normal outcome keeps that row's residual, any other is drawn.
     """
-    assert isinstance(answer, InnerAnswer | PushedAnswer)
-    responses = totals.map(lambda total: Response(total.model, total.span, answer.target))
+    responses = totals.map(lambda total: Response(total.model, total.span, target))
     return responses.draw(size, rng, lambda response, count, stream: _units(response, x, count, stream))
 
 
@@ -53,7 +50,7 @@ def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: n
     samples = response.sample(size, rng)
     part = response.part_of(batch, rows)
     route = response.route(samples)
-    moves, mean = part.shifts(route.source, Comparison(x, x)), np.empty(size)
+    moves, mean = part.moves(route.source, Comparison(x, x)), np.empty(size)
     for block in blocks(part.count, size, route):
         mean[block] = _picked(Push(part, samples, route, block).both(*moves)[0], own[block])
     family = samples[route.target].family

@@ -13,6 +13,7 @@ from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.misfit import Residuals, check_residuals
 from alldags.assumptions.regression import Fitted, Regressed, fit_rows
 from alldags.data.batches import RowTable
+from alldags.data.columns import columns_of
 from alldags.data.look import look_at_rows
 from alldags.data.record import MomentsSource
 from alldags.families.canonical import Canonical
@@ -78,7 +79,8 @@ class Checked:
                 *(g.descendants(self.treatment) & (g.ancestors(self.outcome) | {self.outcome}) for g in self.graphs)
             )
             names = tuple(name for name in names if name in onward)
-        return tuple(name for name in names if self.all_causes(name) and self.data.knows(name))
+        known = (name for name in names if name not in self.data.categories)  # whose regression is no line
+        return tuple(name for name in known if self.all_causes(name) and self.data.knows(name))
 
     def all_causes(self, child: str) -> tuple[str, ...]:
         """Return every candidate cause of a variable, in any graph."""
@@ -92,7 +94,7 @@ class Checked:
         if len(found) <= most:
             return found
         rows = self.data.of(child)
-        size = [_together(rows, child, name) for name in found]
+        size = [_together(rows, child, self.data.columns((name,))) for name in found]
         kept = {found[i] for i in np.argsort(-np.array(size))[:most]}
         return tuple(name for name in found if name in kept)
 
@@ -103,7 +105,25 @@ class Checked:
         family = self.data.families.get(child)
         if not isinstance(family, Canonical):
             family = None
-        return Regressed(child, tuple(causes), self.table, *self._units, family)
+        return Regressed(child, self.data.columns(causes), self.table, *self._units, family)
+
+    def written(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the columns of each of some variables."""
+        return {name: self.data.columns((name,)) for name in names}
+
+    def two_levels(self, category: str, causes: Sequence[str], levels: tuple[float, float]) -> Regressed | None:
+        """Return the regression of 0 and 1, for two levels of a category, in the rows that have them; None for none."""
+        if self.table is None:
+            return None
+        own = np.column_stack([self.table.column(name) for name in self.data.categories[category]])
+        here = [np.abs(own - self.data.level_columns(category, level)).max(axis=1) < 1e-9 for level in levels]
+        is_low, is_high = (np.asarray(rows, dtype=bool) for rows in here)
+        if not (is_low.any() and is_high.any()):
+            return None
+        kept = is_low | is_high
+        values = {name: self.table.column(name)[kept] for name in self.data.columns(causes)}
+        rows = RowTable(columns_of({**values, category: is_high[kept].astype(float)}, int(kept.sum())))
+        return Regressed(category, self.data.columns(causes), rows, *self._units)
 
     @cached_property
     def _units(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -144,20 +164,22 @@ class Checked:
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"
-            elif len(fit.of.causes) < len(self.all_causes(child)):
-                count = len(self.all_causes(child))
-                yield f"all {count} causes of {child}: residuals are those of its {len(fit.of.causes)} closest ones"
+            elif len(self.causes(child)) < len(self.all_causes(child)):
+                count, kept = len(self.all_causes(child)), len(self.causes(child))
+                yield f"all {count} causes of {child}: residuals are those of its {kept} closest ones"
         if any(graph.hidden and graph.blocks for graph in self.graphs):
             yield "independences: hidden common causes and open directions are in one graph"
 
     def is_yes_no(self, name: str) -> bool:
         """Tell whether a variable has the values 0 and 1 only, from rows or, without them, from moments."""
+        if name in self.data.categories:
+            return False
         look = self.data.look(name) if self.table is None else look_at_rows(self.table, [name])[name]
         return look.is_yes_no
 
 
-def _together(rows: ChildData, child: str, name: str) -> float:
-    """Return how closely a cause goes with a child, up to a factor."""
-    place = rows.index[name]
-    own = rows.scatter[place, place]
-    return abs(float(rows.scatter[rows.index[child], place])) / math.sqrt(own) if own > 0 else 0.0
+def _together(rows: ChildData, child: str, columns: Sequence[str]) -> float:
+    """Return how closely a cause goes with a child, up to a factor; the columns of a category are not correlated."""
+    places = [rows.index[name] for name in columns]
+    own, crossed = rows.scatter[places, places], rows.scatter[rows.index[child], places]
+    return math.sqrt(float(sum(c * c / o for c, o in zip(crossed, own, strict=True) if o > 0)))

@@ -14,8 +14,8 @@ from alldags.assumptions.checked import ROWS_PER_CAUSE, Checked, rows_of, said_o
 from alldags.assumptions.examined import ExaminedPosterior
 from alldags.assumptions.independences import Independence, implied_independences
 from alldags.assumptions.misfit import Residuals, p_values
-from alldags.assumptions.moments import inflation, partial_correlations
-from alldags.assumptions.overlap import differences_of_moments, overlap, overlap_line
+from alldags.assumptions.moments import association, inflation, inflation_of_group, partial_correlations
+from alldags.assumptions.overlap import Overlap, differences_of_moments, overlap_line, overlaps
 from alldags.assumptions.regression import fit_rows, score_tests
 from alldags.effects.regression import adjustment_set
 from alldags.errors import AlldagsError
@@ -81,8 +81,11 @@ def _flagged(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
 
 
 def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
+    levels = frozenset(checked.data.columns(checked.data.categories))
     for child, found in checked.residuals.items():
         for item in found.curvature:
+            if item.against in levels:  # which have no curve
+                continue
             bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace(
                 "  ", " "
             )
@@ -90,16 +93,9 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
                 "straight lines", child, item.against, "share of what is left that a curve takes", item.share,
                 item.p_value, item.share >= LARGE_SHARE,
                 f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
-                f"({_p(item.p_value)}); {_remedy(child, checked)}",
+                f"({_p(item.p_value)}); transform it, add a column for the curve, or fit with terms",
             )  # fmt: skip
         yield from _noise_lines(child, found, child in checked.data.heavy)
-
-
-def _remedy(child: str, checked: Checked) -> str:
-    """Say what to do about a curve: terms are for normal outcomes only."""
-    if child in checked.data.families:
-        return "transform it, or add a column for the curve"
-    return "transform it, add a column for the curve, or fit with terms"
 
 
 def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLine]:
@@ -134,14 +130,26 @@ def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:
         causes = checked.causes(child)
         if len(causes) < 2:
             continue
-        factors = inflation(checked.data.of(child), causes)
-        for name, factor in zip(causes, factors.tolist(), strict=True):
+        for name, factor in _inflations(checked, child, causes).items():
             others = "the other candidate causes"
             amount = "follows from" if math.isinf(factor) else f"is {percent(1.0 - 1.0 / factor)} explained by"
             yield CheckLine(
                 "collinear causes", child, name, "variance inflation", factor, math.nan, factor >= LARGE_INFLATION,
                 f"{name} {amount} {others} of {child}: data say little about which of them acts",
             )  # fmt: skip
+
+
+def _inflations(checked: Checked, child: str, causes: Sequence[str]) -> dict[str, float]:
+    """Return the variance inflation of each cause; of a category, that of the levels which others foretell most."""
+    data, rows = checked.data, checked.data.of(child)
+    columns = data.columns(causes)
+    single = dict(zip(columns, inflation(rows, columns).tolist(), strict=True))
+    found = {}
+    for name in causes:
+        own = data.columns((name,))
+        rest = [column for column in columns if column not in own]
+        found[name] = single[name] if name in single else inflation_of_group(rows, own, rest)
+    return found
 
 
 def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
@@ -159,8 +167,13 @@ def _independence_lines(checked: Checked) -> Iterator[CheckLine]:
 def _line_independences(
     checked: Checked, child: str, given: tuple[str, ...], items: Sequence[Independence]
 ) -> dict[Independence, tuple[float, float]]:
-    del given
-    return dict(partial_correlations(checked.data.of(child), items))
+    data = checked.data
+    if data.categories.keys().isdisjoint((child, *given, *(item.other for item in items))):
+        return dict(partial_correlations(data.of(child), items))
+    held = data.columns(given)
+    tests = {item: (data.columns((child,)), data.columns((item.other,)), held) for item in items}
+    found = {item: association(data.of(child), *test) for item, test in tests.items()}
+    return {item: pair for item, pair in found.items() if pair is not None}
 
 
 def _score_independences(
@@ -171,10 +184,20 @@ def _score_independences(
     fitted = None if of is None or len(given) * ROWS_PER_CAUSE > checked.data.rows else fit_rows(of)
     if fitted is None:
         return {}
-    found = score_tests(fitted, lambda batch, _: batch.others, tuple(item.other for item in items))
-    p, size = p_values(found.statistic), np.sqrt(found.share)
-    each = zip(items, size.tolist(), p.tolist(), strict=True)
-    return {item: (r, value) for item, r, value in each if math.isfinite(value)}
+    columns = [checked.data.columns((item.other,)) for item in items]
+    others = tuple(name for names in columns for name in names)
+    found = score_tests(fitted, lambda batch, _: batch.others, others)
+    single = dict(
+        zip(others, zip(np.sqrt(found.share).tolist(), p_values(found.statistic).tolist(), strict=True), strict=True)
+    )
+    each = zip(items, (_least_of([single[name] for name in names]) for names in columns), strict=True)
+    return {item: (r, value) for item, (r, value) in each if math.isfinite(value)}
+
+
+def _least_of(tests: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return size and p-value of the least probable of some tests, as the least of so many."""
+    size, p = min(tests, key=lambda test: test[1])
+    return size, min(p * len(tests), 1.0) if len(tests) > 1 else p
 
 
 def _meaning(checked: Checked, item: Independence) -> str:
@@ -202,22 +225,30 @@ def _overlap_lines(checked: Checked) -> Iterator[CheckLine]:
         if not covariates:
             continue
         if checked.table is None:
-            gaps = differences_of_moments(checked.data.pooled, treatment, covariates)
-            yield from _balance_lines(checked, treatment, covariates, gaps, _spread_of_gap(checked, treatment))
+            yield from _balance_of_moments(checked, treatment, covariates)
             continue
-        of = checked.regressed(treatment, covariates)
-        assert of is not None
-        found = overlap(of)
-        yield overlap_line(found)
-        error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
-        yield from _balance_lines(checked, treatment, covariates, found.differences, error)
+        for found in overlaps(checked, treatment, covariates):
+            yield overlap_line(found)
+            error = math.sqrt(1.0 / found.treated + 1.0 / found.untreated)
+            yield from _balance_lines(checked, found, error)
+
+
+def _balance_of_moments(checked: Checked, treatment: str, covariates: Sequence[str]) -> Iterator[CheckLine]:
+    """Compare the arms where there are no rows: in covariates that are numbers."""
+    names = tuple(name for name in covariates if name not in checked.data.categories)
+    if treatment in checked.data.categories or not names:
+        return
+    gaps = differences_of_moments(checked.data.pooled, treatment, names)
+    found = Overlap(treatment, names, 0, 0, math.nan, math.nan, gaps)
+    yield from _balance_lines(checked, found, _spread_of_gap(checked, treatment))
 
 
 def _treatments(checked: Checked) -> Iterator[str]:
-    """Yield the treatment, or every variable that has both causes and effects, if its values are 0 and 1."""
+    """Yield the treatment, or every variable that has both causes and effects, if its values are 0 and 1, or levels."""
     names: Iterable[str] = checked.graphs[0].variables if checked.treatment is None else (checked.treatment,)
     for name in names:
-        if any(graph.children(name) for graph in checked.graphs) and checked.is_yes_no(name):
+        has_arms = name in checked.data.categories or checked.is_yes_no(name)
+        if any(graph.children(name) for graph in checked.graphs) and has_arms:
             yield name
 
 
@@ -239,21 +270,28 @@ def _spread_of_gap(checked: Checked, treatment: str) -> float:
     return math.sqrt(1.0 / (rows.rows * share * (1.0 - share)))
 
 
-def _balance_lines(
-    checked: Checked, treatment: str, covariates: Sequence[str], gaps: Sequence[float], error: float
-) -> Iterator[CheckLine]:
-    from scipy.special import ndtr
+def _balance_lines(checked: Checked, found: Overlap, error: float) -> Iterator[CheckLine]:
+    from scipy.special import chdtrc
 
+    treatment, (low, high) = found.treatment, found.arms
     by_lot = treatment in checked.lots
     meaning = _NOT_BY_LOT.format(name=treatment) if by_lot else "the answer rests on adjusting for it"
-    for name, gap in zip(covariates, gaps, strict=True):
-        p = 2.0 * float(ndtr(-abs(gap) / error))
-        where = "higher" if gap > 0 else "lower"
+    for name, gap in zip(found.covariates, found.differences, strict=True):
+        freedom = len(checked.data.columns((name,)))
+        p = _both_tails(gap / error) if freedom == 1 else float(chdtrc(freedom, (gap / error) ** 2))
+        where = f"{'higher' if gap > 0 else 'lower'} where {treatment} is {high} than where it is {low}"
+        if freedom > 1:
+            where = f"apart between rows where {treatment} is {high} and where it is {low}"
         yield CheckLine(
             "balance", treatment, name, "standardised mean difference", gap, p, abs(gap) >= LARGE_DIFFERENCE,
-            f"{name} is {abs(gap):.2f} standard deviations {where} where {treatment} is 1 than where it is 0: "
-            f"{meaning}",
+            f"{name} is {abs(gap):.2f} standard deviations {where}: {meaning}",
         )  # fmt: skip
+
+
+def _both_tails(size: float) -> float:
+    from scipy.special import ndtr
+
+    return 2.0 * float(ndtr(-abs(size)))
 
 
 def _p(value: float) -> str:

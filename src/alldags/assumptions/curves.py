@@ -32,11 +32,9 @@ def curves_note(effect: ExaminedEffect) -> Iterator[Note]:
         )
     child, worth = max(found.items(), key=lambda pair: pair[1].nats, default=("", Worth(0.0)))
     if worth.nats >= LEAST_NATS:
-        categories = ", ".join(effect.posterior.workings.data.categories)
-        first = f", with 0/1 columns for the levels of {categories}" if categories else ""
         yield Note(
             f"straight lines mislead: the data are about 10^{worth.nats / math.log(10):.0f} times as probable with "
-            f"curves in {child}, first {worth.columns[0]}; see {option('terms', 'auto')}{first}",
+            f"curves in {child}, first {worth.columns[0]}; see {option('terms', 'auto')}",
             "changes the answer",
         )
 
@@ -45,14 +43,8 @@ def curves_worth(effect: ExaminedEffect) -> dict[str, Worth]:
     """Return what each regression on the way gains from curves; nothing if rows are not at hand or not plain."""
     posterior, data = effect.posterior, effect.posterior.workings.data
     table = posterior.workings.table
-    not_plain = data.own or not posterior.workings.models.items[0].prior.intercept
-    if (
-        table is None
-        or not set(table.asked) <= _HARMLESS
-        or not_plain
-        or len(posterior.graphs) > 1
-        or effect.clusters is not None
-    ):
+    not_plain = data.was_set or not posterior.workings.models.items[0].prior.intercept
+    if table is None or not set(table.asked) <= _HARMLESS or not_plain or len(posterior.graphs) > 1:
         return {}
     graph = posterior.graphs[0]
     others = {*data.families, *data.heavy, *data.curved, *(name for block in graph.blocks for name in block)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from alldags.answers.base import Answer
+from alldags.answers.question import Question
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.regression import Regression
 from alldags.effects.workings import EffectWorkings
@@ -32,6 +33,7 @@ class ExaminedPosterior(Protocol):
     @property
     def has_hyperparameters(self) -> bool: ...
     def effect(self, treatment: str, outcome: str) -> ExaminedEffect: ...
+    def asked(self, question: Question) -> ExaminedEffect: ...
     def derived(self, models: Mixture[FittedGraph], store: NodeStore | None = None) -> ExaminedPosterior: ...
 
 

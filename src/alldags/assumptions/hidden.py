@@ -44,7 +44,7 @@ def heavy_on_the_way(effect: ExaminedEffect) -> tuple[str, ...]:
 def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
     """Refuse nodes whose regression leaves rows out: where a variable was set, nothing hidden acts on it."""
     for name in hits:
-        if name in effect.posterior.workings.data.own:
+        if name in effect.posterior.workings.data.was_set:
             raise AlldagsError(
                 f"the regression of {name!r} leaves out rows in which it was set from outside, and nothing hidden acts "
                 "on it there; sensitivity to a cause of it is not supported: ask with the other rows alone"
@@ -53,7 +53,7 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
-    asked = {"sensitivity": (), **data_asks(effect.posterior.workings.data)}
+    asked: dict[str, tuple[str, ...]] = {"sensitivity": (), **data_asks(effect.posterior.workings.data)}
     if heavy := heavy_on_the_way(effect):
         asked["student"] = heavy
     if effect.posterior.engine in WITHOUT_AVERAGE:

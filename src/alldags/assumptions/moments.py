@@ -15,6 +15,55 @@ _SINGULAR = 1e-10  # share of a column that the others must leave unexplained
 _SPARE = 10  # rows beyond columns for a test
 
 
+def inflation_of_group(data: ChildData, columns: Sequence[str], others: Sequence[str]) -> float:
+    """Return by how much other columns inflate the variance of that combination of a category's which they foretell.
+
+    Parameters
+    ----------
+    data
+        Moments of the child's rows.
+    columns
+        Those of the category.
+    others
+        Columns of the other causes.
+    """
+    own, rest = [data.index[name] for name in columns], [data.index[name] for name in others]
+    whole = data.scatter[np.ix_(own, own)]
+    root = np.linalg.inv(np.linalg.cholesky(whole))
+    least = float(np.linalg.eigvalsh(root @ unexplained(data.scatter, own, rest) @ root.T).min())
+    return 1.0 / least if least > _SINGULAR else math.inf
+
+
+def association(
+    data: ChildData, first: Sequence[str], second: Sequence[str], given: Sequence[str]
+) -> tuple[float, float] | None:
+    """Return the largest correlation between two groups of columns given others, and the p-value of none.
+
+    By Wilks's lambda: exact where one group has a single column, else by Bartlett's chi-squared. None if it cannot be
+    tested, for want of rows or because a column follows from those given.
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    a, b, c = ([data.index[name] for name in names] for names in (first, second, given))
+    most, freedom = max(len(a), len(b)), data.n - len(c)
+    if freedom - most < _SPARE:
+        return None
+    left = unexplained(data.scatter, [*a, *b], c)
+    whole = np.diag(data.scatter)[[*a, *b]]
+    if (np.diag(left) < _SINGULAR * whole).any():
+        return None
+    k = len(a)
+    roots = [np.linalg.pinv(np.linalg.cholesky(part)) for part in (left[:k, :k], left[k:, k:])]
+    squares = np.clip(np.linalg.svd(roots[0] @ left[:k, k:] @ roots[1].T, compute_uv=False), 0.0, 1.0) ** 2
+    remaining = float(np.prod(1.0 - squares))
+    if min(len(a), len(b)) == 1:
+        p = float(fdtrc(most, freedom - most, (1.0 - remaining) / max(remaining, 1e-300) * (freedom - most) / most))
+    else:
+        scale = freedom - 0.5 * (len(a) + len(b) + 1)
+        p = float(chdtrc(len(a) * len(b), -scale * math.log(max(remaining, 1e-300))))
+    return math.sqrt(float(squares.max())), p
+
+
 def inflation(data: ChildData, causes: Sequence[str]) -> FloatArray:
     """Return by how much the other causes inflate the variance of each one's coefficient, shape (k,).
 
@@ -23,7 +72,7 @@ def inflation(data: ChildData, causes: Sequence[str]) -> FloatArray:
     data
         Moments of the child's rows.
     causes
-        Names, k of them.
+        Names of columns, k of them.
     """
     places = [data.index[name] for name in causes]
     gram = data.scatter[np.ix_(places, places)]

@@ -217,17 +217,20 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
     if check.ratio > LARGE_RATIO:
         yield Note(
             f"rows of a cluster are alike: with rows taken for independent the standard deviation would be "
-            f"{number(check.sd_independent)}, resampling the {check.clusters:,} clusters gives "
+            f"{number(check.sd_independent)}, by how the {check.clusters:,} clusters vary it is "
             f"{number(check.sd_clusters)}; the answer counts {number(check.design_effect)} rows as one"
         )
     elif check.ratio < 1.0 / LARGE_RATIO:
         yield Note(
-            f"resampling the {check.clusters:,} clusters gives a standard deviation of {number(check.sd_clusters)}, "
+            f"by how the {check.clusters:,} clusters vary the standard deviation is {number(check.sd_clusters)}, "
             f"less than with rows taken for independent ({number(check.sd_independent)}); the answer keeps the larger"
         )
     if check.clusters < FEW_CLUSTERS:
-        few = f"only {check.clusters} clusters: how much they differ is poorly known, intervals may be too narrow"
-        yield Note(few, "check")
+        few = (
+            f"only {check.clusters} clusters: how much they differ is poorly known; the interval has quantiles of "
+            f"Student's distribution with {check.clusters - 1} degrees of freedom, and may still be too narrow"
+        )
+        yield Note(few, "changes the answer")
 
 
 # -- effects that may bend or differ between rows ---------------------------------------------------------------------
@@ -242,7 +245,6 @@ def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield from _convergence(effect)
         yield from _structures(effect)
         yield from _pushed(effect)
-        yield from _curved_link(effect)
     yield from _straight(effect, bends)
 
 
@@ -291,13 +293,3 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
         f"{effect.measure} bends where treated and untreated rows differ",
         "check",
     )
-
-
-def _curved_link(effect: ExaminedEffect) -> Iterator[Note]:
-    check = effect.link_check
-    if abs(check.shift) > LARGE_SHIFT / 2:  # half of the answer has the link
-        yield Note(
-            f"what drives {effect.treatment} was taken for a possible cause of {effect.outcome} in half of the answer; "
-            f"without that the effect is {number(check.mean_without)} instead of {number(check.mean)}",
-            "check",
-        )

@@ -19,6 +19,7 @@ from alldags.effects.regression import adjustment_set
 from alldags.notes import Note
 from alldags.show.numbers import number
 from alldags.text import some
+from alldags.typing import FloatArray
 
 _CORRELATED = 0.3
 _SAME = 0.9  # partial correlation with the outcome of what is another form of it
@@ -33,9 +34,9 @@ def outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         return
     least = max(_CORRELATED, 4.0 / math.sqrt(outside.rows))
     adjusted = data.columns(adjustment_set(effect.posterior.graphs, effect.treatment, effect.outcome))
-    given = (effect.treatment, *(adjusted if len(adjusted) * _ROWS_PER_COVARIATE <= outside.rows else ()))
-    ends = [outside.variables.index(name) for name in (effect.treatment, effect.outcome)]
-    both = {name: row[ends] for name, row in zip(outside.names, outside.correlations, strict=True)}
+    treated = data.columns((effect.treatment,))
+    given = (*treated, *(adjusted if len(adjusted) * _ROWS_PER_COVARIATE <= outside.rows else ()))
+    both = {name: _ends(outside, row, treated, effect.outcome) for name, row in _by_name(outside).items()}
     likely = [name for name, pair in both.items() if np.abs(pair).min() >= least]
     partial = {name: _partial(seen, outside, name, effect.outcome, given) for name in likely}
     found = [name for name in likely if least <= abs(partial[name]) < _SAME]
@@ -49,6 +50,17 @@ def outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
             f"what comes before {effect.treatment} and may act on both",
             "check",
         )
+
+
+def _by_name(outside: Outside) -> dict[str, FloatArray]:
+    return dict(zip(outside.names, outside.correlations, strict=True))
+
+
+def _ends(outside: Outside, row: FloatArray, treated: Sequence[str], outcome: str) -> FloatArray:
+    """Return a column's correlations with treatment and outcome; with a category, that with its levels together."""
+    own = row[[outside.variables.index(name) for name in treated]]
+    with_treatment = own[0] if len(treated) == 1 else min(math.sqrt(float(own @ own)), 1.0)
+    return np.array([with_treatment, row[outside.variables.index(outcome)]])
 
 
 def _partial(seen: Seen, outside: Outside, name: str, outcome: str, given: Sequence[str]) -> float:

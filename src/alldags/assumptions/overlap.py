@@ -1,9 +1,9 @@
-"""Overlap of a 0/1 treatment: are there rows of the other arm that are alike?"""
+"""Overlap of a 0/1 treatment, or of two levels of a category: are there rows of the other arm that are alike?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +38,10 @@ class Overlap:
         no fit.
     differences
         Standardised mean difference of each covariate: treated less untreated, over the root of the mean of the two
-        variances (from moments alone: over the deviation inside the arms).
+        variances (from moments alone: over the deviation inside the arms). Of a category, the distance of the shares of
+        its levels in such units, which has no sign.
+    words
+        What 0 and 1 stand for, where the arms are two levels of a category.
     """
 
     treatment: str
@@ -48,6 +51,12 @@ class Overlap:
     treated_outside: float
     untreated_outside: float
     differences: tuple[float, ...]
+    words: tuple[str, str] | None = None
+
+    @property
+    def arms(self) -> tuple[str, str]:
+        """The values of the treatment, as they are printed."""
+        return ("0", "1") if self.words is None else (repr(self.words[0]), repr(self.words[1]))
 
     @property
     def outside(self) -> float:
@@ -56,22 +65,41 @@ class Overlap:
         return (self.treated * self.treated_outside + self.untreated * self.untreated_outside) / rows
 
 
-def overlap(of: Regressed) -> Overlap:
+def overlap(
+    of: Regressed, covariates: Mapping[str, Sequence[str]] | None = None, words: tuple[str, str] | None = None
+) -> Overlap:
     """Fit the propensity to the rows, by logistic regression on all covariates, and compare the arms.
 
     Parameters
     ----------
     of
-        The treatment, with values 0 and 1, on the covariates.
+        The treatment, with values 0 and 1, on the columns of the covariates.
+    covariates
+        The columns of each; None: every column is one.
+    words
+        What 0 and 1 stand for, where they are two levels of a category.
     """
     arms = _arm_sums(of)
     counts = arms[:, 0, 0]
     fitted = fit_rows(Regressed(of.child, of.causes, of.table, of.center, of.deviation, Bernoulli()))
     outside = (math.nan, math.nan) if fitted is None else _outside(fitted, counts)
-    mean = arms[:, 1] / counts[:, None]
-    variance = np.maximum(arms[:, 2] / counts[:, None] - mean**2, 0.0)
-    gaps = _over(mean[1] - mean[0], np.sqrt(variance.mean(axis=0)))[1:]
-    return Overlap(of.child, of.causes, int(counts[1]), int(counts[0]), outside[1], outside[0], tuple(gaps.tolist()))
+    mean = arms[:, 0] / counts[:, None]
+    inside = arms[:, 1:] / counts[:, None, None] - np.einsum("ai,aj->aij", mean, mean)
+    places = {name: 1 + place for place, name in enumerate(of.causes)}
+    written = {name: (name,) for name in of.causes} if covariates is None else covariates
+    groups = [[places[column] for column in columns] for columns in written.values()]
+    gaps = tuple(_gap(mean[1] - mean[0], inside.mean(axis=0), group) for group in groups)
+    sizes = int(counts[1]), int(counts[0])
+    return Overlap(of.child, tuple(written), *sizes, outside[1], outside[0], gaps, words)
+
+
+def _gap(gap: FloatArray, covariance: FloatArray, group: list[int]) -> float:
+    """Return a difference of means over the deviation; of several columns, their distance."""
+    if len(group) == 1:
+        variance = np.maximum(covariance[group, group], 0.0)
+        return float(_over(gap[group], np.sqrt(variance))[0])
+    inverse = np.linalg.pinv(covariance[np.ix_(group, group)], rcond=1e-10, hermitian=True)
+    return math.sqrt(max(float(gap[group] @ inverse @ gap[group]), 0.0))
 
 
 def differences_of_moments(data: ChildData, treatment: str, covariates: tuple[str, ...]) -> tuple[float, ...]:
@@ -96,12 +124,12 @@ def _over(gap: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def _arm_sums(of: Regressed) -> FloatArray:
-    """Return sums of ones, values and squares by arm, shape (2, 3, 1 + k)."""
-    sums = np.zeros((2, 3, 1 + len(of.causes)))
+    """Return sums and, below them, cross-products of ones and columns by arm, shape (2, 2 + k, 1 + k)."""
+    sums = np.zeros((2, 2 + len(of.causes), 1 + len(of.causes)))
     for batch in of.batches():
         for arm in (0, 1):
             part = batch.design[batch.child == arm]
-            sums[arm] += np.array([np.full(part.shape[1], len(part)), part.sum(axis=0), (part**2).sum(axis=0)])
+            sums[arm] += np.vstack([part.sum(axis=0), part.T @ part])
     return sums
 
 
@@ -151,9 +179,9 @@ def extrapolation(found: Overlap) -> str:
     """Say for how many rows there is none of the other arm that is alike."""
     return (
         f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
-        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = 1, "
-        f"{whole_percent(found.untreated_outside)} of those with 0) lie outside the other arm's range of the "
-        f"fitted propensity, where only the model says what {found.treatment} does"
+        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = {found.arms[1]}, "
+        f"{whole_percent(found.untreated_outside)} of those with {found.arms[0]}) lie outside the other arm's range of "
+        f"the fitted propensity, where only the model says what {found.treatment} does"
     )
 
 
@@ -161,16 +189,44 @@ def extrapolation_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that the effect of a 0/1 treatment is extrapolated, where that is quick to see."""
     posterior, treatment = effect.posterior, effect.treatment
     data = posterior.workings.data
-    covariates = data.columns(adjustment_set(posterior.graphs, treatment, effect.outcome))
-    work = posterior.rows * (1 + len(covariates)) ** 2
-    if not covariates or work > _MOST_WORK or not data.look(treatment).is_yes_no:
+    names = adjustment_set(posterior.graphs, treatment, effect.outcome)
+    levels = effect.answer.question.comparison.values if treatment in data.categories else None
+    work = posterior.rows * (1 + len(data.columns(names))) ** 2
+    if not names or work > _MOST_WORK or (levels is None and not data.look(treatment).is_yes_no):
         return
-    table, _ = rows_of(posterior, (treatment, *covariates))
+    table, _ = rows_of(posterior, data.columns((treatment, *names)))
     if table is None:
         return
     checked = Checked(posterior.graphs, data, table, treatment, effect.outcome)
+    found = _of_levels(checked, treatment, names, levels) if levels else _of_values(checked, treatment, names)
+    if found is not None and is_extrapolated(found):
+        yield Note(extrapolation(found), "changes the answer")
+
+
+def _of_values(checked: Checked, treatment: str, covariates: Sequence[str]) -> Overlap | None:
     of = checked.regressed(treatment, covariates)
-    if of is not None and checked.is_yes_no(treatment):
-        found = overlap(of)
-        if is_extrapolated(found):
-            yield Note(extrapolation(found), "changes the answer")
+    known = of is not None and checked.is_yes_no(treatment)
+    return overlap(of, checked.written(covariates)) if known and of is not None else None
+
+
+def _of_levels(
+    checked: Checked, treatment: str, covariates: Sequence[str], levels: tuple[float, float]
+) -> Overlap | None:
+    """Compare the rows that have either of two levels of a category; None if one has no rows."""
+    words = checked.data.levels[treatment].words
+    of = checked.two_levels(treatment, covariates, levels)
+    named = words[int(levels[0])], words[int(levels[1])]
+    return None if of is None else overlap(of, checked.written(covariates), named)
+
+
+def overlaps(checked: Checked, treatment: str, covariates: Sequence[str]) -> Iterator[Overlap]:
+    """Yield the comparison of both arms of a treatment; of a category, of each level with the first."""
+    if treatment not in checked.data.categories:
+        found = _of_values(checked, treatment, covariates)
+        if found is not None:
+            yield found
+        return
+    for level in range(1, len(checked.data.levels[treatment].words)):
+        found = _of_levels(checked, treatment, covariates, (0.0, float(level)))
+        if found is not None:
+            yield found

@@ -78,10 +78,9 @@ def placebo(effect: ExaminedEffect, permutations: int, rng: RandomSource) -> Pla
     generator = posterior.workings.stream() if rng is None else np.random.default_rng(rng)
     means, excluded = [], 0
     for child in generator.spawn(count):
-        order = child.permutation(len(arrays[effect.treatment]))
-        found = _on(posterior, _dealt(posterior.workings.data, arrays, effect.treatment, order)).effect(
-            effect.treatment, effect.outcome
-        )
+        order = child.permutation(len(arrays[effect.outcome]))
+        dealt = _dealt(posterior.workings.data, arrays, effect.treatment, order)
+        found = _on(posterior, dealt).asked(effect.answer.question)
         low, high = found.interval(0.95)
         means.append(found.mean)
         excluded += low > 0.0 or high < 0.0
@@ -94,7 +93,7 @@ def _rows(posterior: ExaminedPosterior) -> RowTable:
     asked = {"moments": ()} if table is None else dict.fromkeys(table.asked, ())
     meetings.check({"placebo": (), **asked, **data_asks(posterior.workings.data)})
     assert table is not None
-    return posterior.workings.data.table or RowTable(table.source().numbers(posterior.variables))
+    return posterior.workings.data.table or RowTable(table.source().numbers(posterior.workings.data.pooled.names))
 
 
 def _on(posterior: ExaminedPosterior, data: WorkingData) -> ExaminedPosterior:
@@ -104,12 +103,14 @@ def _on(posterior: ExaminedPosterior, data: WorkingData) -> ExaminedPosterior:
 
 def _dealt(data: WorkingData, arrays: dict[str, FloatArray], name: str, order: IntArray) -> WorkingData:
     """Return the data with one variable's values in another order of rows."""
-    changed = {**arrays, name: arrays[name][order]}
+    columns = data.columns((name,))
+    changed = {**arrays, **{column: arrays[column][order] for column in columns}}
     pooled, scatter = data.pooled, data.pooled.scatter.copy()
-    place = pooled.index[name]
-    value = changed[name] / data.scale[place] - pooled.mean[place]
-    for other, i in pooled.index.items():
-        if other != name:
-            scatter[i, place] = scatter[place, i] = value @ (changed[other] / data.scale[i] - pooled.mean[i])
+    for column in columns:
+        place = pooled.index[column]
+        value = changed[column] / data.scale[place] - pooled.mean[place]
+        for other, i in pooled.index.items():
+            if other not in columns:
+                scatter[i, place] = scatter[place, i] = value @ (changed[other] / data.scale[i] - pooled.mean[i])
     table = RowTable(columns_of(changed, len(order)))
     return replace(data, pooled=replace(pooled, scatter=scatter), table=table if data.children else None)

@@ -20,7 +20,7 @@ _SLABS = (0.1, 1.0, 10.0)
 def stability(effect: ExaminedEffect) -> Table:
     """Return one row a variant: mean, interval, probability of no effect; a note if the answer turns."""
     rows = [("as fitted", effect)]
-    rows += [(name, posterior.effect(effect.treatment, effect.outcome)) for name, posterior in _variants(effect)]
+    rows += [(name, posterior.asked(effect.answer.question)) for name, posterior in _variants(effect)]
     ends = [found.interval(0.95) for _, found in rows]
     sides = {_side(low, high) for low, high in ends}
     columns: dict[str, list[Any]] = {
@@ -69,7 +69,7 @@ def _variants(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]
 def _every_edge(effect: ExaminedEffect) -> Iterator[tuple[str, ExaminedPosterior]]:
     """Yield the answer of the engine that takes every candidate edge for present, where it can be asked."""
     posterior, data = effect.posterior, effect.posterior.workings.data
-    special = data.families or data.categories or data.curved or effect.clusters
+    special = data.families or data.categories or data.curved
     if special or any(graph.blocks or graph.hidden for graph in posterior.graphs):
         return
     if posterior.engine != "full":

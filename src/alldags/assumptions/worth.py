@@ -2,7 +2,8 @@
 
 Columns are added greedily to least squares on all causes. Each is charged as a choice among all of them: half the log
 of the number of rows, and the log of the number of columns. What is left is a rough log evidence ratio, too small
-rather than too large.
+rather than too large. Where noise is largest where a column is, the column explains more than its share by chance: what
+it gains is divided by how much larger its own variance is than even noise would make it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.columns.base import Column, RowValues
+from alldags.columns.base import Column, RowValues, matrix_of
 from alldags.columns.line import Line
 from alldags.columns.products import Times
 from alldags.engines.curves.make import bends_of
@@ -64,7 +65,26 @@ def worth_of_curves(rows: CountedRows, causes: tuple[str, ...], treatment: str) 
     if sample.count < len(causes) + _SPARE_ROWS or len(columns) == len(causes):
         return Worth(0.0)
     moments = arm_moments(columns, rows.child, None, np.array([]), [(sample, None)]).standardised()
-    return _greedy(moments.scatter[0], len(causes), float(sample.count), tuple(column.name for column in columns))
+    scatter, lines = moments.scatter[0], len(causes)
+    if float(_swept(scatter, list(range(lines)))[-1, -1]) <= _ROUNDING * float(scatter[-1, -1]):
+        return Worth(0.0, exact=True)
+    price = 0.5 * math.log(sample.count) + math.log(max(len(columns) - lines, 1))
+    added = _greedy(scatter, lines, float(sample.count), price)
+    uneven = _uneven(sample, rows.child, columns[:lines], tuple(columns[place] for place, _ in added))
+    worth = [(place, gain / ratio - price) for (place, gain), ratio in zip(added, uneven, strict=True)]
+    kept = [(place, value) for place, value in worth if value > 0.0]
+    return Worth(sum(value for _, value in kept), tuple(columns[place].name for place, _ in kept))
+
+
+def _uneven(sample: RowValues, child: str, lines: tuple[Column, ...], added: tuple[Column, ...]) -> FloatArray:
+    """Return how many times its variance under even noise each added column's coefficient has, at least 1."""
+    design = matrix_of((*lines, *added), sample)
+    design = np.column_stack([np.ones(sample.count), (design - design.mean(axis=0)) / (design.std(axis=0) + 1e-300)])
+    own, _ = np.linalg.qr(design)  # each column without those before it
+    values = sample.values[child] / (np.abs(sample.values[child]).max() + 1e-300)
+    left = values - own @ (own.T @ values)
+    squares = left**2 / max(float(left @ left), 1e-300)
+    return np.asarray(np.maximum(sample.count * squares @ own[:, 1 + len(lines) :] ** 2, 1.0))
 
 
 def _candidates(sample: RowValues, causes: tuple[str, ...], treatment: str) -> tuple[Column, ...]:
@@ -76,31 +96,24 @@ def _candidates(sample: RowValues, causes: tuple[str, ...], treatment: str) -> t
     return (*lines, *[*products, *bends][:_MOST_COLUMNS])
 
 
-def _greedy(scatter: FloatArray, lines: int, rows: float, names: tuple[str, ...]) -> Worth:
-    """Add columns to the first `lines` ones while that is worth its price; cross-products as of `ArmMoments`."""
+def _greedy(scatter: FloatArray, lines: int, rows: float, price: float) -> list[tuple[int, float]]:
+    """Add columns to the first `lines` ones while each gains more than its price; return their places and gains."""
     left = _swept(scatter, list(range(lines)))
     start = rest = float(left[-1, -1])
     original = np.diag(scatter)
-    if start <= _ROUNDING * original[-1]:
-        return Worth(0.0, exact=True)
-    price = 0.5 * math.log(rows) + math.log(max(len(names) - lines, 1))
-    added: list[int] = []
-    gain = 0.0
-    for _ in range(_MOST_ADDED):
-        if rest <= _NOTHING * start:
-            break
+    added: list[tuple[int, float]] = []
+    while len(added) < _MOST_ADDED and rest > _NOTHING * start:
         size = np.diag(left)[:-1]
         usable = size > _ROUNDING * original[:-1]
         drop = np.where(usable, left[:-1, -1] ** 2 / np.where(usable, size, 1.0), 0.0)
         best = int(np.argmax(drop))
-        worth = 0.5 * rows * math.log(rest / max(rest - float(drop[best]), _NOTHING * start)) - price
-        if worth <= 0.0:
+        gain = 0.5 * rows * math.log(rest / max(rest - float(drop[best]), _NOTHING * start))
+        if gain <= price:
             break
-        gain += worth
-        added.append(best)
+        added.append((best, gain))
         left = _swept(left, [best])
         rest = float(left[-1, -1])
-    return Worth(gain, tuple(names[place] for place in added))
+    return added
 
 
 def _swept(matrix: FloatArray, places: list[int]) -> FloatArray:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial, reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -83,8 +83,13 @@ def map_parts(job: Callable[[int], Result], starts: Sequence[int], n_jobs: int) 
         yield job(starts[0])
         return
     # BLAS threads under our threads fight for the cores (3 times slower), and their number could change the last bits
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         yield from map_threads(job, starts, n_jobs)
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which BLAS has one thread."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 @cache

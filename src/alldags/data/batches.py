@@ -29,12 +29,16 @@ class Marks:
         For each variable that was ever set from outside, a column that is 1 in the rows in which it was.
     cluster
         Number of each row's cluster; None: rows are independent.
+    unseen
+        For each variable that acts on nothing and is sometimes missing, a column that is 1 where it was filled in: such
+        rows say nothing of it, but of all else.
     """
 
     weight: str | None = None
     effective: bool = False
     was_set: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,11 @@ class RowTable:
     def column(self, name: str) -> FloatArray:
         """Return one column, shape (rows,)."""
         return np.concatenate([batch[:, 0] for batch in self.batches([name])])
+
+    @cached_property
+    def count(self) -> int:
+        """Number of complete rows."""
+        return sum(map(len, self._blocks(BATCH_ROWS)))
 
     def _blocks(self, size: int) -> Iterator[FloatArray]:
         if self._kept is None:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from alldags.data.levels import Levels, code_words, common_levels, with_levels
 from alldags.data.record import MomentsSource
 from alldags.data.source import Source, open_source
 from alldags.errors import DataError
@@ -45,6 +46,13 @@ class Imputed:
     def sources(self) -> tuple[Source, ...]:
         """The tables, opened."""
         return self._sources
+
+    def coded(self, variables: Sequence[str]) -> tuple[tuple[Source, ...], dict[str, Levels]]:
+        """Return the tables with their words as numbers, and the levels, which are common to all."""
+        found = [code_words(source, variables)[1] for source in self._sources]
+        names = dict.fromkeys(name for levels in found for name in levels)
+        levels = {name: common_levels([one[name] for one in found if name in one]) for name in names}
+        return tuple(with_levels(source, levels) for source in self._sources), levels
 
     def __len__(self) -> int:
         return len(self._sources)

@@ -10,7 +10,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -78,7 +78,7 @@ class Levels:
         """Names of the columns of numbers."""
         return tuple(f"{self.name}: {word}" for word in self.words[1:]) if self.is_category else (self.name,)
 
-    @property
+    @cached_property
     def values(self) -> FloatArray:
         """What each level is in each column, shape (l, columns)."""
         dummies = np.eye(len(self.labels))[:, 1:]
@@ -199,6 +199,21 @@ def with_levels(source: Source, levels: Mapping[str, Levels]) -> Source:
     return CodedSource(source, {name: levels[name] for name in words}) if words else source
 
 
+def common_levels(found: Sequence[Levels]) -> Levels:
+    """Return the levels of a column in several copies of a table, as often as they are in all of them.
+
+    Examples
+    --------
+    >>> from alldags.data.levels import Levels, common_levels
+    >>> common_levels([Levels("site", ("a", "c"), (2, 1)), Levels("site", ("a", "b", "c"), (1, 1, 1))]).labels
+    ('a', 'c', 'b')
+    """
+    counts: Counter[Any] = Counter()
+    for one in found:
+        counts.update(dict(zip(one.labels, one.counts, strict=True)))
+    return Levels(found[0].name, tuple(counts), tuple(float(count) for count in counts.values()))
+
+
 def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
     """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
     return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)
@@ -295,6 +310,8 @@ def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]
     labels = sorted(counts, key=lambda label: (str(type(label)), label))
     if len(labels) == 2:
         labels.sort(key=lambda label: _agreement(str(label)))
+    else:
+        labels.sort(key=lambda label: str(label).strip().lower() not in _NO)  # what others are compared with
     return labels
 
 

@@ -96,18 +96,26 @@ class Holes:
         return [_Pattern(place, np.flatnonzero(kind), np.flatnonzero(~kind)) for place, kind in found if kind.any()]
 
 
-def read_holes(columns: Columns) -> Holes:
-    """Read a table into memory, and leave out rows in which nothing was observed."""
+def read_holes(columns: Columns, looked_at: int | None = None) -> tuple[Holes, BoolArray]:
+    """Read a table into memory, and leave out rows in which nothing was observed; also return which are kept, (rows,).
+
+    Parameters
+    ----------
+    columns
+        Of numbers.
+    looked_at
+        Number of the first columns in which something must have been observed; all by default.
+    """
     table = np.array([np.asarray(column, dtype=np.float64) for column in columns.read(0, columns.rows)]).T
-    seen = ~np.isnan(table)
-    for name, count in zip(columns.names, seen.sum(axis=0), strict=True):
+    seen = ~np.isnan(table[:, :looked_at])
+    for name, count in zip(columns.names, seen.sum(axis=0), strict=False):
         if count < 2:
             raise DataError(f"column {name!r} has {count} values that are not missing; imputation needs at least 2")
     bad = [name for name, column in zip(columns.names, table.T, strict=True) if np.isinf(column).any()]
     if bad:
         raise DataError(f"infinite values in {', '.join(map(repr, bad))}; replace them, or make them missing")
     some = seen.any(axis=1)
-    return Holes(columns.names, np.ascontiguousarray(table[some]), int((~some).sum()))
+    return Holes(columns.names, np.ascontiguousarray(table[some]), int((~some).sum())), some
 
 
 def sweeps_between(share: float) -> int:

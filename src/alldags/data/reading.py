@@ -10,16 +10,18 @@ import numpy as np
 
 from alldags import checks, meetings
 from alldags.data.absorbed import absorbed_note, check_left, staggered
-from alldags.data.accumulate import checked_moments, column_profile
+from alldags.data.accumulate import column_profile
 from alldags.data.bad_values import dropped_note
+from alldags.data.batches import Marks
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
 from alldags.data.factors import Factors, check_apart, factor_names, read_factors
+from alldags.data.gaps import Completed, Completer, Copy, Gaps, NormalCompleter, copy_of, grouped_copy
 from alldags.data.imputed import Imputed
 from alldags.data.interventions import interventions_note, target_keys
 from alldags.data.labels import used_columns
 from alldags.data.levels import Levels, categories_of, code_words, coded_columns, levels_note
-from alldags.data.missing import Holes, read_holes
+from alldags.data.missing import read_holes
 from alldags.data.record import MomentsSource
 from alldags.data.rows import RowGroup, RowGroups, read_groups
 from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
@@ -27,6 +29,7 @@ from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
 from alldags.errors import DataError
 from alldags.notes import Note
+from alldags.typing import FloatArray
 from alldags.wording import option
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
@@ -112,6 +115,8 @@ class Tables:
         What columns outside the graph have to do with those in it.
     levels
         Of the columns of words and truth values.
+    copies
+        Completed copies of the table, where their rows are at hand; empty without.
     asked
         What table and rows are, and what is asked of them, by the names of `alldags.meetings`.
     factors
@@ -122,6 +127,7 @@ class Tables:
     notes: tuple[Note, ...] = field(default=())
     outside: Outside | None = None
     levels: Mapping[str, Levels] = field(default_factory=dict)
+    copies: tuple[Copy, ...] = ()
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     factors: Factors | None = None
 
@@ -144,6 +150,7 @@ def read_tables(
     rng: np.random.Generator,
     n_jobs: int = 1,
     progress: bool = False,
+    completer: Completer | None = None,
 ) -> Tables:
     """Open a table and add up its rows.
 
@@ -161,6 +168,8 @@ def read_tables(
         Threads.
     progress
         Show a bar when reading takes long.
+    completer
+        What imputes; by default as if everything were straight and normal.
     """
     check_apart(options.factors, variables)
     if isinstance(table, Imputed):
@@ -171,7 +180,7 @@ def read_tables(
     _check_set(levels, options)
     columns = coded_columns(variables, levels)
     if options.missing == "impute":
-        found = _imputed_here(source, columns, options, rng, n_jobs)
+        found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer or NormalCompleter())
     else:
         found = _as_it_is(source, columns, options, n_jobs, progress, levels)
     used = (*columns, *options.columns)
@@ -179,7 +188,7 @@ def read_tables(
     notes = (*first, *levels_note(levels), *found.notes)
     # what a column outside the graph has to do with others within levels is not looked at
     outside = None if options.factors else look_outside(source, columns, used)
-    return Tables(found.parts, notes, outside, levels, asked, found.factors)
+    return replace(found, notes=notes, outside=outside, levels=levels, asked=asked)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -277,61 +286,135 @@ def _imputed_elsewhere(
     tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
 ) -> Tables:
     refuse_names(names)
-    first = tables.sources[0]
-    asked = {"completed tables": (), **_asked(first, code_words(first, variables)[1]), **options.asked}
+    sources, levels = tables.coded(variables)
+    asked = {"completed tables": (), **_asked(sources[0], levels), **options.asked}
     meetings.check(asked)
-    parts = tuple(_as_it_is(source, variables, options, n_jobs) for source in tables.sources)
+    _check_set(levels, options)
+    columns = coded_columns(variables, levels)
+    parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
+    ignored = ignored_columns_note(sources[0], (*columns, *options.columns))
     return Tables(
         tuple(part.parts[0] for part in parts),
-        (*ignored_columns_note(first, (*variables, *options.columns)), note, *parts[0].notes),
+        (*ignored, *levels_note(levels), note, *parts[0].notes),
+        levels=levels,
         asked=asked,
         factors=parts[0].factors,
     )
 
 
 def _imputed_here(
-    source: Source, variables: Sequence[str], options: RowOptions, rng: np.random.Generator, n_jobs: int
+    source: Source,
+    variables: tuple[str, ...],
+    levels: Mapping[str, Levels],
+    options: RowOptions,
+    rng: np.random.Generator,
+    n_jobs: int,
+    completer: Completer,
 ) -> Tables:
-    used = tuple(dict.fromkeys((*variables, *options.auxiliary)))
-    holes, weight_notes = _weighted_rows(source, used, options)
-    if not holes.counts:
-        found = _as_it_is(source, variables, RowOptions(weights=options.weights), n_jobs)
+    gaps, rows = _read_gaps(source, variables, levels, options, completer.beside)
+    if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
+        plain = replace(options, missing="raise", auxiliary=(), imputations=_IMPUTATIONS)
+        found = _as_it_is(source, variables, plain, n_jobs)
         return Tables(found.parts, (*found.notes, Note(f"{_IMPUTE}: no value is missing")))
-    parts = tuple(
-        _ungrouped(_moments(holes.names, table, variables, n_jobs))
-        for table in holes.completed(options.imputations, rng)
-    )
-    return Tables(parts, (*weight_notes, imputation_note(holes, options.imputations)))
+    made = completer(gaps, options.imputations, rng)
+    parts, copies = [], []
+    for table in made.tables:
+        parts.append(grouped_copy(gaps, table, made.unseen, n_jobs))
+        if made.keeps_rows:
+            copies.append(copy_of(gaps, table, made.unseen))
+    if options.cluster is not None:
+        check_clusters(parts[0])
+    said = _row_notes(parts[0], options)
+    if options.weights is not None and gaps.marks.weight is None:
+        said = (*said[:-1], Note(f"weights: {rows:,} rows stand for {len(gaps.holes.values) + gaps.holes.empty:,}"))
+    return Tables(tuple(parts), (*said, *_imputation_notes(gaps, made, options, len(parts))), copies=tuple(copies))
 
 
-def _moments(names: Sequence[str], table: Any, variables: Sequence[str], n_jobs: int) -> Any:
-    arrays = {name: table[:, names.index(name)] for name in variables}
-    return checked_moments(columns_of(arrays, len(table)), drop_missing=False, n_jobs=n_jobs)
-
-
-def _weighted_rows(source: Source, used: Sequence[str], options: RowOptions) -> tuple[Holes, tuple[Note, ...]]:
-    """Read the table; a row that stands for several is several rows, whose missing values differ."""
+def _read_gaps(
+    source: Source,
+    variables: tuple[str, ...],
+    levels: Mapping[str, Levels],
+    options: RowOptions,
+    beside: Sequence[str],
+) -> tuple[Gaps, int]:
+    """Read the table, and return it with its number of rows; a row that stands for several is several rows here."""
+    used = tuple(dict.fromkeys((*variables, *options.auxiliary, *beside)))
     columns = source.numbers(used)
-    if options.weights is None:
-        return read_holes(columns), ()
-    times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows).astype(np.int64)
+    arrays = [np.asarray(column, dtype=np.float64) for column in columns.read(0, columns.rows)]
+    marks, said = _said_of_rows(source, variables, columns.rows, options)
+    if options.weights is not None and options.weight_kind == "frequency":
+        times = weight_reader(source, options.weights, columns.rows, "frequency")(0, columns.rows)
+        arrays, said = _expanded(arrays, said, times.astype(np.int64))
+    expanded = columns_of(dict(zip(used, arrays, strict=True)), len(arrays[0]))
+    holes, some = read_holes(expanded, len(variables) + len(options.auxiliary))
+    said = {name: column[some] for name, column in said.items()}
+    return Gaps(holes, variables, tuple(options.auxiliary), levels, marks, said), columns.rows
+
+
+def _said_of_rows(
+    source: Source, variables: Sequence[str], rows: int, options: RowOptions
+) -> tuple[Marks, dict[str, FloatArray]]:
+    """Return what was set in each row, its cluster and its weight in a sample, as columns of numbers."""
+    marks, said = Marks(), dict[str, FloatArray]()
+    if options.interventions is not None:
+        sets: Sequence[Any] = target_keys(source, options.interventions, rows, variables)(0, rows)
+        marks = replace(marks, was_set={name: f"\0set {name}" for name in sorted(frozenset[str]().union(*sets))})
+        for name, mark in marks.was_set.items():
+            said[mark] = np.array([name in found for found in sets], dtype=np.float64)
+    if options.cluster is not None:
+        known: dict[Any, int] = {}
+        labels = cluster_keys(source, options.cluster, rows)(0, rows)
+        marks = replace(marks, cluster="\0cluster")
+        said["\0cluster"] = np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.float64)
+    if options.weights is not None and options.weight_kind == "sampling":
+        marks = replace(marks, weight="\0weight", effective=True)
+        weights = weight_reader(source, options.weights, rows, "sampling")(0, rows)
+        said["\0weight"] = np.asarray(weights, dtype=np.float64)
+    return marks, said
+
+
+def _expanded(
+    arrays: list[FloatArray], said: dict[str, FloatArray], times: Any
+) -> tuple[list[FloatArray], dict[str, FloatArray]]:
+    """Return the rows, each as often as it counts."""
     if times.sum() > _MOST_EXPANDED:
         raise DataError(
             f"{_IMPUTE} with {option('weights')} needs {times.sum():,} rows in memory, more than {_MOST_EXPANDED:,}; "
             f"use {option('missing', 'drop')}"
         )
-    arrays = [np.repeat(np.asarray(column, dtype=np.float64), times) for column in columns.read(0, columns.rows)]
-    expanded = columns_of(dict(zip(used, arrays, strict=True)), int(times.sum()))
-    return read_holes(expanded), (Note(f"weights: {columns.rows:,} rows stand for {expanded.rows:,}"),)
+    return [np.repeat(one, times) for one in arrays], {name: np.repeat(one, times) for name, one in said.items()}
 
 
-def imputation_note(holes: Holes, count: int) -> Note:
-    """Say what was imputed, and what that assumes."""
-    listed = ", ".join(f"{name!r} ({number:,})" for name, number in sorted(holes.counts.items(), key=lambda x: -x[1]))
-    left = f"; {holes.empty:,} rows without any value were left out" if holes.empty else ""
-    text = (
-        f"missing values of {listed} in {len(holes.values):,} rows were imputed {count} times, from a normal "
-        f"distribution of all columns used{left}; that takes them for missing at random, given what was observed"
-    )
-    return Note(text, "changes the answer")
+def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: int) -> tuple[Note, ...]:
+    """Say what was imputed, what that assumes, and what it does not know."""
+    counts = _counts(gaps)
+    shown = {name: number for name, number in counts.items() if name not in made.unseen}
+    left = f"; {gaps.holes.empty:,} rows without any value were left out" if gaps.holes.empty else ""
+    notes = []
+    if shown:
+        text = (
+            f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
+            f"{made.words}{left}; that takes them for missing at random, given what was observed"
+        )
+        notes.append(Note(text, "changes the answer"))
+    if made.unseen:
+        unseen = {name: number for name, number in counts.items() if name in made.unseen}
+        more = left if not shown else ""
+        notes.append(Note(f"rows without {_listed(unseen)} were left out of its own regression only{more}"))
+    if shown and options.cluster is not None:
+        notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))
+    if shown and gaps.marks.weight is not None:
+        notes.append(Note("imputation counts every row once, whatever its sampling weight", "check"))
+    return tuple(notes)
+
+
+def _counts(gaps: Gaps) -> dict[str, int]:
+    """Return the number of missing values of each variable or auxiliary column that has some."""
+    home = {column: one.name for one in gaps.levels.values() for column in one.columns}
+    counts = {home.get(name, name): gaps.gaps_in([name]) for name in (*gaps.variables, *gaps.auxiliary)}
+    return {name: number for name, number in counts.items() if number}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name!r} ({number:,})" for name, number in sorted(counts.items(), key=lambda x: -x[1]))

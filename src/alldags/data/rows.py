@@ -48,6 +48,8 @@ class RowGroup:
         Their number.
     squares
         Sum of their squared weights.
+    unseen
+        Variables whose own value is missing in these rows, and that act on nothing: only their regressions miss them.
     cells
         The same rows by the levels of fixed effects; None without them.
     """
@@ -57,7 +59,12 @@ class RowGroup:
     cluster: Hashable = None
     rows: float = 0.0
     squares: float = 0.0
+    unseen: frozenset[str] = frozenset()
     cells: Cells | None = None
+
+    def shows(self, names: Collection[str]) -> bool:
+        """Whether these rows show what acts on some variables: none was set in them, and none is missing."""
+        return self.targets.isdisjoint(names) and self.unseen.isdisjoint(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +100,11 @@ class RowGroups:
         """All variables that were ever set."""
         return frozenset().union(*(group.targets for group in self.groups))
 
+    @property
+    def unseen(self) -> frozenset[str]:
+        """All variables that are missing in some rows and have a regression without these."""
+        return frozenset().union(*(group.unseen for group in self.groups))
+
     def set_in(self, name: str) -> float:
         """Return the number of rows in which a variable was set."""
         return sum(group.rows for group in self.groups if name in group.targets)
@@ -103,11 +115,11 @@ class RowGroups:
         return sum(group.rows for group in self.groups)
 
     def without(self, names: Collection[str] = ()) -> MomentsRecord | None:
-        """Return the moments of the rows in which none of these variables was set; None if there is no such row.
+        """Return the moments of the rows that show what acts on these variables; None if there is no such row.
 
         Cross-products are those inside the levels of fixed effects, if there are any.
         """
-        chosen = [group for group in self.groups if group.targets.isdisjoint(names)]
+        chosen = [group for group in self.groups if group.shows(names)]
         if not chosen:
             return None
         total = _total(chosen)
@@ -161,9 +173,9 @@ class RowGroups:
     def _stacks(self) -> tuple[_Stack, ...]:
         """The groups with the same targets, side by side."""
         place = {cluster: i for i, cluster in enumerate(self.clusters)}
-        alike: dict[frozenset[str], list[RowGroup]] = {}
+        alike: dict[tuple[frozenset[str], frozenset[str]], list[RowGroup]] = {}
         for group in (group for group in self.groups if group.moments.n > 0):
-            alike.setdefault(group.targets, []).append(group)
+            alike.setdefault((group.targets, group.unseen), []).append(group)
         return tuple(_stacked(groups, place) for groups in alike.values())
 
 
@@ -238,7 +250,7 @@ def _repeated(stack: _Stack, count: FloatArray) -> RowGroup:
     gap = stack.mean - mean
     scatter = np.tensordot(times, stack.scatter, axes=1) + (gap * weight[:, None]).T @ gap
     moments = MomentsRecord(n, mean, scatter, stack.first.moments.names)
-    return RowGroup(moments, stack.first.targets, None, rows, squares)
+    return RowGroup(moments, stack.first.targets, None, rows, squares, stack.first.unseen)
 
 
 # -- one pass over the rows ------------------------------------------------------------------------------------------
@@ -250,6 +262,7 @@ def read_groups(
     clusters: Keys | None = None,
     weights: Reader | None = None,
     *,
+    unseen: Keys | None = None,
     factors: Factors | None = None,
     drop_missing: bool = False,
     n_jobs: int = 1,
@@ -266,6 +279,8 @@ def read_groups(
         For each row its cluster.
     weights
         Of the rows; 1 by default.
+    unseen
+        For each row the set of variables that are missing in it, where that concerns their own regressions only.
     factors
         Fixed effects: rows are added up by their levels, too.
     drop_missing
@@ -275,7 +290,7 @@ def read_groups(
     """
     check_rows(columns.rows)
     origin = first_finite(columns)
-    job = partial(_part_groups, columns, origin, (targets, clusters), weights, factors, drop_missing)
+    job = partial(_part_groups, columns, origin, (targets, clusters, unseen), weights, factors, drop_missing)
     found = reduce(_merge_parts, map_parts(job, range(0, columns.rows, PART_ROWS), n_jobs))
     groups = tuple(_moved(group, origin) for group in found.values())
     if not all(np.isfinite(g.moments.mean).all() and np.isfinite(g.moments.scatter).all() for g in groups):
@@ -286,13 +301,13 @@ def read_groups(
     return groups
 
 
-_Found: TypeAlias = dict[tuple[Any, Any], RowGroup]
+_Found: TypeAlias = dict[tuple[Any, Any, Any], RowGroup]
 
 
 def _part_groups(
     columns: Columns,
     origin: FloatArray,
-    keys: tuple[Keys | None, Keys | None],
+    keys: tuple[Keys | None, ...],
     weights: Reader | None,
     factors: Factors | None,
     drop_missing: bool,
@@ -318,16 +333,15 @@ def _part_groups(
     return found
 
 
-def _paired(keys: tuple[Keys | None, Keys | None], start: int, stop: int) -> list[tuple[Any, Any]]:
-    """Return targets and cluster of each row."""
-    targets, clusters = (None if key is None else key(start, stop) for key in keys)
+def _paired(keys: tuple[Keys | None, ...], start: int, stop: int) -> list[tuple[Any, Any, Any]]:
+    """Return targets, cluster and what is missing of each row."""
     empty = [None] * (stop - start)
-    return list(zip(empty if targets is None else targets, empty if clusters is None else clusters, strict=True))
+    return list(zip(*(empty if key is None else key(start, stop) for key in keys), strict=True))
 
 
-def _places(labels: list[tuple[Any, Any]], keep: Any) -> dict[tuple[Any, Any], IntArray]:
+def _places(labels: list[tuple[Any, Any, Any]], keep: Any) -> dict[tuple[Any, Any, Any], IntArray]:
     """Return the positions of the rows of each group that are kept, groups in the order in which they appear."""
-    number: dict[tuple[Any, Any], int] = {}
+    number: dict[tuple[Any, Any, Any], int] = {}
     codes = np.array([number.setdefault(label, len(number)) for label in labels])
     kept = np.flatnonzero(keep)
     order = kept[np.argsort(codes[kept], kind="stable")]
@@ -335,16 +349,17 @@ def _places(labels: list[tuple[Any, Any]], keep: Any) -> dict[tuple[Any, Any], I
     return {label: order[ends[i] : ends[i + 1]] for label, i in number.items() if ends[i] < ends[i + 1]}
 
 
-def _group(values: FloatArray, weight: FloatArray, label: tuple[Any, Any], names: tuple[str, ...]) -> RowGroup:
+def _group(values: FloatArray, weight: FloatArray, label: tuple[Any, Any, Any], names: tuple[str, ...]) -> RowGroup:
     """Return the group of some rows, shape (m, rows), with their weights, shape (rows,)."""
-    targets, cluster = label
+    targets, cluster, unseen = label
     shift = np.where(np.isfinite(values[:, 0]), values[:, 0], 0.0)
     values = values - shift[:, None]
     n = float(weight.sum())
     mean = values @ weight / n if n > 0 else np.zeros(len(names))
     scatter = (values * weight) @ values.T - n * np.outer(mean, mean)
     moments = MomentsRecord(n, shift + mean, scatter, names)
-    return RowGroup(moments, targets or frozenset(), cluster, float(len(weight)), float(weight @ weight))
+    size, squares = float(len(weight)), float(weight @ weight)
+    return RowGroup(moments, targets or frozenset(), cluster, size, squares, unseen or frozenset())
 
 
 def _merge_parts(a: _Found, b: _Found) -> _Found:

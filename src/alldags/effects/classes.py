@@ -57,7 +57,7 @@ def _exact(posterior: ExactBlock, counts: Counter[Parents], size: int) -> dict[P
 def _edges(block: OrderBlock, graph: Parents) -> tuple[Edge, ...]:
     causes = block.problem.causes
     present = np.argwhere(edges_of(graph, len(causes)))
-    return tuple((causes[i], causes[j]) for i, j in present)
+    return tuple(dict.fromkeys((block.problem.owner(causes[i]), causes[j]) for i, j in present))
 
 
 def by_class(graphs: list[TopGraph], variables: tuple[str, ...]) -> list[TopGraph]:

@@ -212,26 +212,28 @@ def block_influences(total: TotalEffect, block: OrderBlock) -> Iterator[EdgeInfl
     found: dict[Edge, EdgeInfluence] = {}
     for j, node in enumerate(block.problem.nodes):
         margin = total.model.margin(node.child)
-        for place in np.flatnonzero(~node.certain):
-            row = int(block.problem.rows(j)[place])
-            p = 0.0 if margin.inclusion is None else float(margin.inclusion[place])
+        for edge, (cause, term) in enumerate(block.problem.edges_into(j).items()):
+            if node.certain[term]:
+                continue
+            row = int(block.problem.rows(j)[term])
+            p = 0.0 if margin.inclusion is None else float(margin.inclusion[edge])
             given = total.mean + block.posterior.given(row, j, start, ahead) - inside
             known = p * given if p > 0 else 0.0  # an edge that was never met has no mean
-            found[node.terms[place], node.child] = EdgeInfluence(
-                node.terms[place],
+            found[cause, node.child] = EdgeInfluence(
+                cause,
                 node.child,
-                float(margin.stated_inclusion[place]),
+                float(margin.stated_inclusion[edge]),
                 p,
                 given,
                 (total.mean - known) / (1 - p) if p < 1 else math.nan,
                 independent=row >= len(block.variables) and node.log_size is None,
-                raised=float(margin.raised[place]),
+                raised=float(margin.raised[edge]),
             )
-    for edge, item in found.items():
-        other = found.get((edge[1], edge[0]))
+    for pair, item in found.items():
+        other = found.get((pair[1], pair[0]))
         if other is None:
             yield item
-        elif (item.posterior, edge) >= (other.posterior, edge[::-1]):
+        elif (item.posterior, pair) >= (other.posterior, pair[::-1]):
             yield _both_ways(item, other, total.mean)
 
 

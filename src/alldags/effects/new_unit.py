@@ -22,7 +22,7 @@ class OutcomeDraws:
     Parameters
     ----------
     x
-        The value the treatment is set to.
+        The value the treatment is set to: a number, or the level of a category.
     draws
         Shape (draws,).
     notes
@@ -37,7 +37,7 @@ class OutcomeDraws:
     (1.0, (0.0, 1.0), 0.75)
     """
 
-    x: float
+    x: float | str
     draws: FloatArray
     notes: tuple[Note, ...] = ()
 
@@ -68,7 +68,7 @@ class OutcomeDraws:
 
     def __repr__(self) -> str:
         noted = "".join(f"; note: {note}" for note in self.notes)
-        return f"OutcomeDraws(do(x = {self.x:g}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"
+        return f"OutcomeDraws(do(x = {shown(self.x)}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class YesNoOutcome:
     Parameters
     ----------
     x
-        The value the treatment is set to.
+        The value the treatment is set to: a number, or the level of a category.
     probability
         Of a one, averaged over the rows asked about and over the posterior.
     notes
@@ -93,7 +93,7 @@ class YesNoOutcome:
     (0.4, (0.0, 0.0))
     """
 
-    x: float
+    x: float | str
     probability: float
     notes: tuple[Note, ...] = ()
 
@@ -124,7 +124,12 @@ class YesNoOutcome:
 
     def __repr__(self) -> str:
         noted = "".join(f"; note: {note}" for note in self.notes)
-        return f"YesNoOutcome(do(x = {self.x:g}): a one with probability {self.probability:.4g}{noted})"
+        return f"YesNoOutcome(do(x = {shown(self.x)}): a one with probability {self.probability:.4g}{noted})"
+
+
+def shown(x: float | str) -> str:
+    """Return the value that a treatment is set to as it is printed: a number, or the level of a category."""
+    return repr(x) if isinstance(x, str) else f"{x:g}"
 
 
 NewUnit = OutcomeDistribution | OutcomeDraws | YesNoOutcome

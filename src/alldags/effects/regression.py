@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
+from alldags.typing import FloatArray
 
 _SPARE_ROWS = 10  # rows beyond columns, below which least squares says too little to be compared with
 _SINGULAR = 1e-10  # share of a column that the others must leave unexplained
@@ -34,6 +35,11 @@ class Regression:
     low: float
     high: float
     covariates: tuple[str, ...]
+
+    def widened(self, factor: float) -> Regression:
+        """Return it with an error and an interval so many times as wide."""
+        low, high = (self.estimate + factor * (end - self.estimate) for end in (self.low, self.high))
+        return Regression(self.estimate, factor * self.error, low, high, self.covariates)
 
 
 def adjustment_set(graphs: Sequence[CandidateGraph], treatment: str, outcome: str) -> tuple[str, ...]:
@@ -69,6 +75,7 @@ def least_squares(
     outcome: str,
     covariates: Sequence[str],
     between: Collection[str] = (),
+    change: FloatArray | None = None,
 ) -> Regression | None:
     """Return the regression; None where rows are too few or columns depend on each other.
 
@@ -82,6 +89,8 @@ def least_squares(
         What to adjust for.
     between
         Variables that must not have been set from outside: rows in which one was are left out.
+    change
+        By how much the columns of a category as the treatment are moved, in working units, shape (columns,).
     """
     rows = data.undisturbed(between)
     if rows is None:
@@ -90,8 +99,10 @@ def least_squares(
     freedom = rows.n - len(columns)
     if rows.rows < len(columns) + _SPARE_ROWS or _is_singular(rows, columns):
         return None
-    unit = data.unit(treatment, outcome)
-    return _regression(rows, unit, rows.index[outcome], tuple(covariates), columns, freedom)
+    unit = data.unit(treatment, outcome) if change is None else data.outcome_unit(outcome)
+    move = np.zeros(len(columns))
+    move[: 1 if change is None else len(change)] = 1.0 if change is None else change
+    return _regression(rows, unit, move, rows.index[outcome], tuple(covariates), columns, freedom)
 
 
 def combined(found: Sequence[Regression | None]) -> Regression | None:
@@ -120,13 +131,20 @@ def _is_singular(rows: ChildData, columns: Sequence[int]) -> bool:
 
 
 def _regression(
-    rows: ChildData, unit: float, y: int, covariates: tuple[str, ...], columns: list[int], freedom: float
+    rows: ChildData,
+    unit: float,
+    move: FloatArray,
+    y: int,
+    covariates: tuple[str, ...],
+    columns: list[int],
+    freedom: float,
 ) -> Regression:
+    """Return the effect of moving the columns by so much, shape (columns,)."""
     inverse = np.linalg.inv(rows.scatter[np.ix_(columns, columns)])
     cross = rows.scatter[columns, y]
     residual = max(float(rows.scatter[y, y] - cross @ inverse @ cross), 0.0)
-    estimate = float(unit * (inverse[0] @ cross))
-    error = float(abs(unit) * np.sqrt(inverse[0, 0] * residual / freedom))
+    estimate = float(unit * (move @ inverse @ cross))
+    error = float(abs(unit) * np.sqrt(move @ inverse @ move * residual / freedom))
     half = _quantile(freedom) * error
     return Regression(estimate, error, estimate - half, estimate + half, covariates)
 

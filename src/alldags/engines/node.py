@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.errors import AlldagsError
 from alldags.nodes.build import build
 from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
+from alldags.nodes.stacked import CategoryPosterior
 
 
 def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
@@ -20,7 +20,7 @@ def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePo
     or derived columns are made from the rows.
     """
     if spec.child in spec.data.categories:
-        return _root(spec)
+        return _of_category(spec, engine, rng)
     if spec.wanted is not None:
         from alldags.engines.curves.fit import fit_curves
 
@@ -40,14 +40,9 @@ def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> N
     return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
 
 
-def _root(spec: NodeSpec) -> RootCategory:
-    """Return the node of a category, which nothing may act on."""
+def _of_category(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Return the node of a category: what acts on it, if anything may."""
     if spec.terms.names:
-        shown = ", ".join(map(repr, spec.terms.names[:4]))
-        raise AlldagsError(
-            f"{spec.child!r} is a category, which no straight line describes, and {shown} may act on it: leave out the "
-            "edges into it, or compare two levels: keep their rows alone, or make a 0/1 column of one level against "
-            "the others"
-        )
+        return CategoryPosterior(engine(spec.problem(), rng), spec.terms.names)
     own = replace(spec.terms, child=spec.data.categories[spec.child][0])
     return RootCategory(replace(build(spec.data.of(spec.child), own, spec.prior), child=spec.child))

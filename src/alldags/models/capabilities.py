@@ -37,20 +37,15 @@ def model_asks(graphs: Sequence[CandidateGraph], prior: Prior, engine: Engine) -
 
 
 def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) -> dict[str, tuple[str, ...]]:
-    """Return the categories whose own place in the order is open, and those that may act on such a variable."""
-    inside, before = [], []
-    for graph in graphs:
-        members = {name for block in graph.blocks for name in block}
-        inside += [name for name in names if name in members]
-        before += [name for name in names if any((name, member) in graph.edges for member in members)]
-    found = {"categories inside": inside, "categories before": before}
-    return {name: tuple(dict.fromkeys(which)) for name, which in found.items() if which}
+    """Return the categories whose own place in the order is open."""
+    members = {name for graph in graphs for block in graph.blocks for name in block}
+    inside = tuple(name for name in names if name in members)
+    return {"categories inside": inside} if inside else {}
 
 
 def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return the categories of a fit, and whether it has fixed effects."""
-    found: dict[str, tuple[str, ...]] = {"categories": tuple(data.categories)} if data.categories else {}
-    return found | ({"fixed effects": ()} if data.is_within else {})
+    """Return whether a fit has fixed effects."""
+    return {"fixed effects": ()} if data.is_within else {}
 
 
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:

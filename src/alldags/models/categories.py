@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from alldags.errors import AlldagsError
+from alldags.graph.candidate import CandidateGraph
 
-_ADVICE = "compare two levels: keep their rows alone, or make a 0/1 column of one level against the others"
 
-
-def category_question(name: str, role: str, levels: int) -> AlldagsError:
-    """Say that no effect is about a category."""
+def category_outcome(name: str, levels: int) -> AlldagsError:
+    """Say that no effect is on a category."""
     return AlldagsError(
-        f"the {role} {name!r} is a category with {levels} levels, which no single number moves; {_ADVICE}"
+        f"the outcome {name!r} is a category with {levels} levels, which have no mean; make a 0/1 column of one level "
+        "against the others"
     )
+
+
+def category_between(name: str, treatment: str, outcome: str) -> AlldagsError:
+    """Say that no effect passes through a category."""
+    return AlldagsError(
+        f"{name!r} is a category, which no straight line describes, and lies between {treatment!r} and {outcome!r}: "
+        "leave it out for the total effect, leave out the edges into it, or make a 0/1 column of one level against the "
+        "others"
+    )
+
+
+def category_on_block(name: str, others: Sequence[str]) -> AlldagsError:
+    """Say that the effect of a category does not run through variables whose order is open."""
+    return AlldagsError(
+        f"{name!r} is a category and acts through variables whose order is open ({', '.join(map(repr, others))}); "
+        "give these an order to ask for its effect"
+    )
+
+
+def check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) -> None:
+    """Refuse graphs that disagree about the causes of a category, for which it gives no evidence."""
+    for name in names:
+        if len({frozenset((cause, graph.edges[cause, name]) for cause in graph.parents(name)) for graph in graphs}) > 1:
+            raise AlldagsError(
+                f"the candidate graphs disagree about what may act on {name!r}, a category, whose regression gives no "
+                "evidence to weigh them by: give all graphs the same edges into it"
+            )

@@ -106,12 +106,9 @@ def with_families(
     tails
         Of the noise of all children that are not yes/no and for which nothing else was said; None: normal noise.
     """
-    named = _named(families, graphs[0].variables)
-    children = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
-    children = [name for name in children if name not in data.categories]
-    chosen = {name: family for name, family in named.items() if family is not None and name in children}
-    if tails is not None:
-        chosen = dict.fromkeys([name for name in children if name not in named], tails) | chosen
+    named = named_families(families, graphs[0].variables)
+    children = _children(graphs, data.categories)
+    chosen = _said(named, children, tails)
     looks = () if families == "normal" else [name for name in children if name not in named]
     looks = [name for name in looks if "imputation" in asked or data.look(name).is_yes_no]
     if looks and "moments" not in asked:
@@ -123,12 +120,61 @@ def with_families(
     return (_rows(chosen, table, data) if chosen else data), ()
 
 
+def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> WorkingData:
+    """Return another completed copy with the families of the first, and its own rows."""
+    families = {**first.families, **first.heavy}
+    if first.table is None or not families:
+        return data
+    offsets = [family.offset for family in families.values() if family.offset is not None]
+    rows = table.rows(tuple(dict.fromkeys((*data.pooled.names, *offsets))))
+    assert rows is not None
+    return with_family_rows(families, rows, data)
+
+
+def planned_families(
+    families: Families,
+    graphs: Sequence[CandidateGraph],
+    categories: Collection[str],
+    yes_no: Collection[str],
+    tails: Student | None,
+) -> dict[str, Family]:
+    """Return the families that children will have, before their rows are complete.
+
+    Parameters
+    ----------
+    families, graphs, tails
+        As for `with_families`.
+    categories
+        The variables that are categories.
+    yes_no
+        The variables whose values, as far as they are known, are 0 and 1.
+    """
+    named = named_families(families, graphs[0].variables)
+    children = _children(graphs, categories)
+    looks = [name for name in children if families != "normal" and name not in named and name in yes_no]
+    return _said(named, children, tails) | {name: Bernoulli() for name in looks}
+
+
+def _children(graphs: Sequence[CandidateGraph], categories: Collection[str]) -> list[str]:
+    """Return the variables that have candidate causes and are no categories."""
+    found = [name for name in graphs[0].variables if any(graph.parents(name) for graph in graphs)]
+    return [name for name in found if name not in categories]
+
+
+def _said(named: Mapping[str, Family | None], children: Sequence[str], tails: Student | None) -> dict[str, Family]:
+    """Return the families that were asked for."""
+    chosen = {name: family for name, family in named.items() if family is not None and name in children}
+    if tails is None:
+        return chosen
+    return dict.fromkeys([name for name in children if name not in named], tails) | chosen
+
+
 def _is_yes_no(source: Source, name: str) -> bool:
     """Return whether the values of a column, where it has one, are 0 and 1."""
     return look_at_rows(RowTable(source.numbers([name])), [name])[name].is_yes_no
 
 
-def _named(families: Any, variables: Sequence[str]) -> dict[str, Family | None]:
+def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family | None]:
     """Return the families that were named, None for a normal one."""
     if isinstance(families, str) and families in ("auto", "normal"):
         return {}

@@ -22,8 +22,10 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import About, straight_columns
+from alldags.nodes.toward import toward
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
+from alldags.typing import FloatArray
 
 
 class FittedGraph:
@@ -46,6 +48,9 @@ class FittedGraph:
     about
         The treatment of the question that the model is for; None for none: children have curves on the way of a
         question only, unless these were asked for by name.
+    way
+        A category, and by how much a change of its levels moves its columns, in working units: it is then a number to
+        the nodes that it acts on, the way that it goes. None: a category is no number.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class FittedGraph:
         link: Link | None = None,
         tied: frozenset[str] = frozenset(),
         about: str | None = None,
+        way: tuple[str, FloatArray] | None = None,
     ) -> None:
         self.graph = graph
         self.prior = prior
@@ -65,6 +71,7 @@ class FittedGraph:
         self._link = link
         self._tied = tied
         self._about = about
+        self._way = way
         self._nodes: dict[str, NodePosterior] = {}
         self._blocks: dict[tuple[str, ...], OrderBlock] = {}
         self._margins: dict[str, Margin] = {}
@@ -89,6 +96,11 @@ class FittedGraph:
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
         return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied, self._about)
+
+    def toward(self, category: str, move: FloatArray) -> FittedGraph:
+        """Return the model in which a category is a number: a change of its columns, shape (columns,)."""
+        way = category, move
+        return FittedGraph(self.graph, self.prior, self.data, self._store, self._link, self._tied, self._about, way)
 
     def link_coefficient(self, cause: str, sources: Iterable[str]) -> float:
         """Return the mean coefficient of a cause where it acts most among the sources of the link."""
@@ -160,7 +172,8 @@ class FittedGraph:
         if child in self._home:
             raise KeyError(f"{child!r} is in a block of unknown order: ask `blocks` or `margin`")
         if child not in self._nodes:
-            self._nodes[child] = self._store.get(self._key(child))
+            node = self._store.get(self._key(child))
+            self._nodes[child] = node if self._way is None else toward(node, *self._way)
         return self._nodes[child]
 
     def order_block(self, child: str) -> OrderBlock | None:

@@ -8,9 +8,10 @@ is raised by the posterior of ``c -> j``, for every ``j`` that is the treatment 
     p_ck = 1 - (1 - p_ck) prod_j (1 - s q_cj)
 
 with ``s`` the strength (`Prior.link`) and ``q_cj`` from a regression of ``j`` alone, whose slab and edge probability
-are learned so that weak causes are kept. With a single node after the treatment this is, up to taking a product of
-marginals, the exact posterior of a joint prior in which the two edges go together (Wang, Parmigiani and Dominici 2012):
-the effect never needs the treatment's own node, so that nothing flows back.
+are learned so that weak causes are kept. A category ``j`` is regressed with all its columns at once, a cause being one
+of all of them or of none (`alldags.nodes.stacked`). With a single node after the treatment this is, up to taking a
+product of marginals, the exact posterior of a joint prior in which the two edges go together (Wang, Parmigiani and
+Dominici 2012): the effect never needs the treatment's own node, so that nothing flows back.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
 from alldags.nodes.data import WorkingData
+from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
 from alldags.priors.link import link_prior
 from alldags.priors.prior import Prior
+from alldags.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +94,12 @@ class Link:
         return dict(zip(node.parents, values, strict=True))
 
     def slopes(self, source: str) -> dict[str, float]:
-        """Return the mean coefficient of each candidate cause of `source`, in a regression of it alone."""
+        """Return the mean coefficient of each column of the causes of `source`, in a regression of it alone."""
         node = self._regression(source)
-        return {} if node is None else dict(zip(node.parents, node.mean.tolist(), strict=True))
+        if node is None or source in self.data.categories:
+            return {}
+        columns = over_columns(node)
+        return dict(zip(columns.parents, columns.mean.tolist(), strict=True))
 
     def _regression(self, source: str) -> NodePosterior | None:
         """Return the regression of a source alone; None if it has no candidate causes, or no rows that show them."""
@@ -103,7 +111,7 @@ class Link:
         """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
         driven = (name for name in sources if cause in self._terms(name).names and self.data.knows(name))
         nodes = [self.store.get(self._key(name)) for name in driven]
-        return max((float(node.mean[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
+        return max((float(_numbers(node)[node.parents.index(cause)]) for node in nodes), key=abs, default=0.0)
 
     def _terms(self, source: str) -> NodeTerms:
         """Return the terms of a source's own regression; block-mates, which it may act on, are left out."""
@@ -126,3 +134,8 @@ class Link:
     def _matters(self, source: str) -> bool:
         """Tell whether a source has a cause that may be a confounder, and rows that show it."""
         return self.data.knows(source) and any(name not in self._after for name in self._terms(source).names)
+
+
+def _numbers(node: NodePosterior) -> FloatArray:
+    """Return the mean coefficients, shape (k,); 0 in the regression of a category, where a coefficient is no number."""
+    return np.nan_to_num(node.mean)

@@ -119,12 +119,24 @@ class BlockMargin:
     stated_inclusion: FloatArray
 
     @cached_property
+    def _edges(self) -> dict[str, int]:
+        return self.posterior.problem.edges_into(self.variable)
+
+    @cached_property
     def _rows(self) -> list[int]:
-        return [int(row) for row in self.posterior.problem.rows(self.variable)]
+        rows = self.posterior.problem.rows(self.variable)
+        return [int(rows[place]) for place in self._edges.values()]
+
+    def _of_lines(self, values: FloatArray) -> FloatArray:
+        """Return values of the coefficients; zero for a category, whose coefficient is not one number."""
+        problem = self.posterior.problem
+        terms = problem.nodes[self.variable].terms
+        lines = [terms[place] == name for name, place in self._edges.items()]
+        return np.where(lines, values[self._rows, self.variable], 0.0)
 
     @property
     def parents(self) -> tuple[str, ...]:
-        return self.posterior.problem.nodes[self.variable].terms
+        return tuple(self._edges)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -132,11 +144,11 @@ class BlockMargin:
 
     @property
     def mean(self) -> FloatArray:
-        return np.asarray(self.posterior.mean[self._rows, self.variable])
+        return self._of_lines(self.posterior.mean)
 
     @property
     def square(self) -> FloatArray:
-        return np.asarray(self.posterior.square[self._rows, self.variable])
+        return self._of_lines(self.posterior.square)
 
     @property
     def noise_variance(self) -> float:
@@ -153,4 +165,4 @@ class BlockMargin:
     @property
     def raised(self) -> FloatArray:
         linked = self.posterior.problem.nodes[self.variable].linked
-        return np.zeros(len(self._rows)) if linked is None else linked.raised
+        return np.zeros(len(self._rows)) if linked is None else linked.raised[list(self._edges.values())]

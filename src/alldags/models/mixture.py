@@ -189,14 +189,22 @@ class Mixture(Generic[Item]):
         self, size: int, rng: np.random.Generator, draw: Callable[[Item, int, np.random.Generator], FloatArray]
     ) -> FloatArray:
         """Return draws in random order, shape (..., size): from each item as many as fall to it."""
+        return shuffled([piece for _, piece in self.pieces(size, rng, draw)], rng)
+
+    def pieces(
+        self, size: int, rng: np.random.Generator, draw: Callable[[Item, int, np.random.Generator], FloatArray]
+    ) -> list[tuple[int, FloatArray]]:
+        """Return the draws of each item that some fall to, shape (..., count), with the place of its table."""
         counts = rng.multinomial(size, self.weights.posterior)
-        pieces = [
-            draw(item, int(count), stream)
-            for item, count, stream in zip(self.items, counts, rng.spawn(len(counts)), strict=True)
-            if count
-        ]
-        together = np.concatenate(pieces, axis=-1)
-        return together if len(pieces) == 1 else rng.permutation(together, axis=-1)
+        each = len(self.items) // self.weights.tables
+        drawn = zip(self.items, counts, rng.spawn(len(counts)), strict=True)
+        return [(place // each, draw(item, int(n), stream)) for place, (item, n, stream) in enumerate(drawn) if n]
+
+
+def shuffled(pieces: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
+    """Return draws of several items in random order, shape (..., size)."""
+    together = np.concatenate(pieces, axis=-1)
+    return together if len(pieces) == 1 else rng.permutation(together, axis=-1)
 
 
 def _average(weights: Sequence[float], values: Sequence[float]) -> float:

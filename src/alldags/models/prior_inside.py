@@ -48,10 +48,11 @@ def log_acyclic(graph: CandidateGraph, prior: Prior, block: tuple[str, ...]) -> 
 
 def stated_inside(graph: CandidateGraph, prior: Prior, posterior: BlockPosterior, column: int) -> list[float]:
     """Return the prior probability of each edge into a variable of a block, among acyclic graphs."""
-    node = posterior.problem.nodes[column]
+    node, edges = posterior.problem.nodes[column], posterior.problem.edges_into(column)
     if prior.edges is not None:
         if not isinstance(posterior, ExactBlock):
-            return [math.nan] * node.k
-        return [float(value) for value in posterior.prior.inclusion[posterior.problem.rows(column), column]]
+            return [math.nan] * len(edges)
+        rows = posterior.problem.rows(column)[list(edges.values())]
+        return [float(value) for value in posterior.prior.inclusion[rows, column]]
     realized = graph.edges if graph.calibrate else graph.realized_probabilities()
-    return [realized[name, node.child] for name in node.terms]
+    return [realized[name, node.child] for name in edges]

@@ -11,7 +11,7 @@ import numpy as np
 
 from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
-from alldags.nodes.build import NodeTerms, build
+from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
@@ -90,8 +90,11 @@ class BlockKey:
 
     def problem(self) -> BlockProblem:
         """Return the block's problem."""
-        nodes = (build(self.data.of(terms.child), terms, self.prior) for terms in self.terms)
-        return BlockProblem(tuple(nodes), self.log_acyclic)
+        categories = self.data.categories
+        written = (column_terms(terms, categories) for terms in self.terms)
+        nodes = (build(self.data.of(terms.child), terms, self.prior) for terms in written)
+        owners = {column: name for name, columns in categories.items() for column in columns}
+        return BlockProblem(tuple(nodes), self.log_acyclic, owners)
 
 
 class NodeStore:

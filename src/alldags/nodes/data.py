@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from alldags.data.batches import RowTable
+from alldags.data.levels import Levels, categories_of
 from alldags.data.look import ColumnLook, constant_columns
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
@@ -86,15 +87,17 @@ class WorkingData:
     own
         Moments of the children whose regression has other rows than all of them; None where there is no such row.
     unset
-        Returns the moments of the rows in which none of some variables was set; None if that is always all rows.
+        Returns the moments of the rows that show what acts on some variables; None if that is always all rows.
+    was_set
+        The variables that were set from outside in some rows.
     children
         The children that are not straight lines with normal noise.
     table
         The rows that they are made from; None if there is none.
     on_demand
         Whether curves are looked for only on the way of an effect that is asked for (``terms="auto"``).
-    categories
-        The columns, among those of `pooled`, that stand for each variable that is a category.
+    levels
+        Of columns of words; one with more than two has several columns among those of `pooled`.
     seen
         The table as it was read, for notes about likely mistakes in it.
     """
@@ -103,10 +106,11 @@ class WorkingData:
     scale: FloatArray
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
+    was_set: frozenset[str] = frozenset()
     children: Mapping[str, ChildModel] = field(default_factory=dict)
     table: RowTable | None = None
     on_demand: bool = False
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    levels: Mapping[str, Levels] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
 
     def of(self, child: str) -> ChildData:
@@ -118,6 +122,19 @@ class WorkingData:
                 f"leave out the edges into it with {option('randomized', child)}"
             )
         return data
+
+    @cached_property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The columns, among those of `pooled`, that stand for each variable that is a category."""
+        return categories_of(self.levels)
+
+    def level_columns(self, category: str, level: float) -> FloatArray:
+        """Return what the columns of a category are at one of its levels, given by its place, shape (columns,)."""
+        return np.asarray(self.levels[category].values[int(level)])
+
+    def move(self, category: str, change: FloatArray) -> FloatArray:
+        """Return a change of the columns of a category in working units, shape (columns,)."""
+        return np.asarray(change / self.scale[[self.pooled.index[name] for name in self.categories[category]]])
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the columns of some variables: their own, or those of a category."""
@@ -192,10 +209,20 @@ class WorkingData:
     def unit(self, cause: str, effect: str) -> float:
         """Return what one working unit of an effect of `cause` on `effect` is in the user's units.
 
-        A child that is not normal is counted in units of its linear predictor, which has none.
+        A child that is not normal is counted in units of its linear predictor, which has none; a category has no unit.
         """
-        own = 1.0 if effect in self.families else self.scale_of(effect)
-        return float(own / self.scale_of(cause))
+        return float(self.outcome_unit(effect) / self.scale_of(cause))
+
+    def outcome_unit(self, effect: str) -> float:
+        """Return what one working unit of an outcome is in the user's units; one of a linear predictor, which has none.
+
+        That is the unit of a change of a category from one level to another.
+        """
+        return 1.0 if effect in self.families else self.scale_of(effect)
+
+    def column_scale(self, column: str) -> float:
+        """Return the user's units per working unit of a column of the moments."""
+        return float(self.scale[self.pooled.index[column]])
 
     def deviation(self, name: str) -> float:
         """Return a variable's standard deviation over all rows, in the user's units; about 0 without intercept."""
@@ -205,7 +232,7 @@ class WorkingData:
 
     def scale_of(self, name: str) -> float:
         """Return the user's units per working unit of a variable; not a number for a category, which has none."""
-        return math.nan if name in self.categories else float(self.scale[self.pooled.index[name]])
+        return math.nan if name in self.categories else self.column_scale(name)
 
 
 _STRAIGHT = ChildModel()
@@ -260,11 +287,12 @@ def working_rows(
     plain = working_data(everything, prior, variables)
     if scale is not None:
         plain = replace(plain, pooled=_child_data(everything.select(variables), prior, scale), scale=scale)
-    if not rows.targets:
+    apart = rows.targets | rows.unseen
+    if not apart:
         return plain
     unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
-    own = {child: _regressed(unset({child}), child) for child in variables if child in rows.targets}
-    return replace(plain, own=own, unset=unset)
+    own = {child: _regressed(unset({child}), child) for child in variables if child in apart}
+    return replace(plain, own=own, unset=unset, was_set=rows.targets)
 
 
 def common_scale(tables: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> FloatArray:

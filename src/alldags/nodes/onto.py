@@ -32,6 +32,7 @@ class ParentsPosterior(NodePosterior):
         self.columns = columns
         self.problem = parents_problem(columns.problem, parents)
         self.diagnostics = columns.diagnostics
+        self.views: dict[tuple[str | float, ...], NodePosterior] = {}  # with a category as a number, made on demand
 
     @cached_property
     def _owner(self) -> IntArray:
@@ -144,6 +145,11 @@ class ParentsPosterior(NodePosterior):
     @property
     def set_draws(self) -> float:
         return self.columns.set_draws
+
+
+def over_columns(node: NodePosterior) -> NodePosterior:
+    """Return a node's posterior over its columns, as the engine found it."""
+    return node.columns if isinstance(node, ParentsPosterior) else node
 
 
 def parents_problem(problem: NodeProblem, parents: Sequence[str]) -> NodeProblem:

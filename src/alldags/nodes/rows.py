@@ -55,9 +55,10 @@ class CountedRows:
         return RowValues(values, np.concatenate(folds)[::every] if folds else None)
 
     def _kept(self, rows: RowValues) -> BoolArray | None:
-        """Return in which rows the child was not set; None for all."""
-        mark = self.table.marks.was_set.get(self.child)
-        return None if mark is None else np.asarray(rows.values[mark] == 0.0)
+        """Return in which rows the child was neither set nor filled in; None for all."""
+        marks = self.table.marks.was_set.get(self.child), self.table.marks.unseen.get(self.child)
+        known = [rows.values[mark] == 0.0 for mark in marks if mark is not None]
+        return np.logical_and.reduce(known) if known else None
 
     def _weight(self, rows: RowValues) -> FloatArray | None:
         name = self.table.marks.weight

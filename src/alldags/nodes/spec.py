@@ -19,6 +19,7 @@ from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.rows import CountedRows, NodeRows
+from alldags.nodes.stacked import stacked_problem
 from alldags.priors.prior import Prior
 
 
@@ -85,7 +86,10 @@ class NodeSpec:
 
     def problem(self) -> NodeProblem:
         """Return the regression that moments determine."""
-        return build(self.data.of(self.child), self.column_terms, self.prior)
+        rows, columns = self.data.of(self.child), self.data.categories.get(self.child)
+        if columns is not None:
+            return stacked_problem(rows, self.column_terms, columns, self.prior)
+        return build(rows, self.column_terms, self.prior)
 
     @property
     def table(self) -> RowTable:

@@ -141,7 +141,8 @@ def _log_gains(system: ConjugateSystem, mask: BoolArray, added: IntArray) -> Flo
     schur = np.diag(system.precision)[added] - (across * solved[:, :-1]).sum(axis=0)
     coefficient = (system.shift[added] - across.T @ solved[:, -1]) / schur
     size, q = int((mask & ~system.certain).sum()), float(system.shift[mask] @ solved[:, -1])
-    gain = system.log_factor[added] + system.log_size[size + 1] - system.log_size[size] - 0.5 * np.log(schur)
+    more_of_it = [system.log_sizes(mask | (np.arange(len(mask)) == one)) for one in added]
+    gain = system.log_factor[added] + np.array(more_of_it) - system.log_sizes(mask) - 0.5 * np.log(schur)
     more = coefficient**2 * schur
     if noise.known:
         return np.array([gain + 0.5 * more, coefficient])

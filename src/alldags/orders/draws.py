@@ -68,17 +68,14 @@ def draw_sets(node: NodeTables, rows: IntArray, rng: np.random.Generator) -> Boo
 def _draw_earlier(node: NodeTables, rows: IntArray, rng: np.random.Generator) -> BoolArray:
     """Draw the uncertain earlier parents given the mates, shape (size, f)."""
     from alldags.kernels.blocks.scores import draw_earlier
-    from alldags.kernels.subsets.enumeration import WIDTH
 
-    f = len(node.free)
-    width = min(f, WIDTH)
+    layout = node.layout
     order = np.argsort(rows, kind="stable")
     chosen = np.empty(len(rows), dtype=np.int64)
-    lanes = np.empty((1 << (f - width), 1 << width))
+    lanes = np.empty((layout.prefixes, 1 << layout.width))
     draw_earlier(node.node, node.space(False), rows[order], rng.random(len(rows)), lanes, chosen)
-    bits = np.where(np.arange(f) < width, width - 1 - np.arange(f), np.arange(f))
-    masks = np.empty((len(rows), f), dtype=bool)
-    masks[order] = chosen[:, None] >> bits & 1
+    masks = np.empty((len(rows), len(node.free)), dtype=bool)
+    masks[order] = chosen[:, None] >> layout.bit_of_column & 1
     return masks
 
 

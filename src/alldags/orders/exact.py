@@ -373,7 +373,7 @@ class ExactBlock:
             return np.full(1 << self._nodes[variable].count, IMPOSSIBLE)
         rows = self.problem.rows(variable)[~out]
         tables = NodeTables(node.without(out), rows, len(self.problem), len(self.problem.causes))
-        prior = 0.0 if node.log_size is not None else float(np.log1p(-node.probability[out]).sum())
+        prior = 0.0 if node.log_size is not None else float(np.log1p(-node.probability[out & node.heads]).sum())
         return np.asarray(log_sums(tables) + prior)
 
     # -- draws ---------------------------------------------------------------------------------------------------------

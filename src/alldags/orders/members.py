@@ -81,7 +81,7 @@ def _sizes(problem: BlockProblem, present: BoolArray) -> IntArray:
     """Return the number of uncertain parents of each variable in each graph, shape (size, b)."""
     out = np.zeros(present.shape[::2], dtype=np.int64)
     for j, node in enumerate(problem.nodes):
-        out[:, j] = present[:, problem.rows(j)[~node.certain], j].sum(axis=1)
+        out[:, j] = present[:, problem.rows(j)[node.uncertain], j].sum(axis=1)
     return out
 
 

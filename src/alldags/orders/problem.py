@@ -10,8 +10,8 @@ candidate parent of one of them; and a column for each variable of the block. Ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -35,10 +35,13 @@ class BlockProblem:
     log_acyclic
         Log prior probability, under independent edges, that there is no cycle; the evidence is divided by it. None:
         not known, so that the engine has to find it (or has no evidence).
+    owners
+        The variable that a term stands for, where it is one of several columns of an earlier category.
     """
 
     nodes: tuple[NodeProblem, ...]
     log_acyclic: float | None = None
+    owners: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -60,6 +63,17 @@ class BlockProblem:
     def place(self) -> dict[str, int]:
         """Row of each cause; the first b are also the columns of the variables inside."""
         return {name: i for i, name in enumerate(self.causes)}
+
+    def owner(self, cause: str) -> str:
+        """Return the variable that a cause is, or is a column of."""
+        return self.owners.get(cause, cause)
+
+    def edges_into(self, variable: int) -> dict[str, int]:
+        """Return the place of each candidate parent of a node among its terms; of a category, that of its first."""
+        found: dict[str, int] = {}
+        for place, name in enumerate(self.nodes[variable].terms):
+            found.setdefault(self.owner(name), place)
+        return found
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alldags.engines.conjugate.free import Layout, layout_of, plain_layout
 from alldags.engines.conjugate.system import ConjugateSystem, conjugate_system
 from alldags.nodes import NodeProblem
 from alldags.orders.problem import BlockProblem
@@ -69,10 +70,22 @@ class NodeTables:
         return int((self.place < self.block).sum())
 
     @cached_property
-    def free(self) -> IntArray:
+    def _uncertain(self) -> IntArray:
         """The uncertain earlier candidates, in the order of the tables."""
         certain = self.problem.certain[self.order]
         return np.flatnonzero(~certain & (np.arange(len(certain)) >= self.count))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """In which order the walk over earlier candidates takes them: those alone first, then group by group."""
+        if not self.problem.has_groups:
+            return plain_layout(len(self._uncertain))
+        return layout_of(self.problem.heads[self.order][self._uncertain])
+
+    @cached_property
+    def free(self) -> IntArray:
+        """The uncertain earlier candidates in the order of the walk."""
+        return self._uncertain if self.layout.order is None else self._uncertain[self.layout.order]
 
     @cached_property
     def node(self) -> Node:
@@ -82,8 +95,9 @@ class NodeTables:
         order, system = self.order, self.system
         return Node(
             np.ascontiguousarray(system.precision[np.ix_(order, order)]), system.shift[order],
-            system.log_factor[order], np.asarray(system.log_size, dtype=float), float(system.log_constant),
-            system.noise, system.certain[order], self.place[order], self.count, self.free,
+            system.log_factor[order], np.asarray(system.log_size, dtype=float),
+            np.asarray(system.log_columns, dtype=float), float(system.log_constant),
+            system.noise, system.certain[order], self.place[order], self.count, self.free, self.layout.first,
         )  # fmt: skip
 
     def space(self, second: bool) -> Space:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.data.levels import categories_of, coded_columns
+from alldags.data.levels import Levels, categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
@@ -22,7 +22,7 @@ from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.results.clusters import Clusters
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe
+from alldags.results.recipe import Recipe, opened_rows
 from alldags.typing import FloatArray
 
 
@@ -30,11 +30,11 @@ def working_tables(
     parts: Sequence[RowGroups],
     prior: Prior,
     columns: Sequence[str],
-    categories: Mapping[str, tuple[str, ...]] | None = None,
+    levels: Mapping[str, Levels] | None = None,
 ) -> list[WorkingData]:
-    """Return the data of each completed table, in units common to all; `categories` have several of the columns."""
-    scale = _scale(parts, prior, columns, categories or {})
-    return [replace(working_rows(part, prior, columns, scale), categories=categories or {}) for part in parts]
+    """Return the data of each completed table, in units common to all; `levels` are those of columns of words."""
+    scale = _scale(parts, prior, columns, categories_of(levels or {}))
+    return [replace(working_rows(part, prior, columns, scale), levels=levels or {}) for part in parts]
 
 
 def _scale(
@@ -74,25 +74,27 @@ def assemble(
     """
     graphs = recipe.graphs
     tables = _data(recipe) if data is None else list(data)
-    nodes, draws, resampling = recipe.seeds
+    nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
-    store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, graphs[0].variables, n_jobs, progress)
+    names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))
+    store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress)
     models = fitted_mixture(graphs, recipe.shares, recipe.prior, tables, store, turned(graphs, recipe.prior))
-    clusters = Clusters(recipe.parts, resampling) if recipe.clustered else None
-    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe)
+    clusters = Clusters(recipe.parts) if recipe.clustered else None
+    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe, is_robust=recipe.robust)
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:
     levels = {} if recipe.seen is None else recipe.seen.levels
     columns = coded_columns(recipe.graphs[0].variables, levels)
-    data = working_tables(recipe.parts, recipe.prior, columns, categories_of(levels))
+    data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    if recipe.rows is None or recipe.opened is None:
+    if recipe.rows is None:
         return data
-    data[0] = with_family_rows(dict(recipe.families), recipe.rows, data[0])
+    rows = (recipe.rows, *recipe.copies)
+    data = [with_family_rows(dict(recipe.families), *pair) for pair in zip(rows, data, strict=True)]
     asked = model_asks(recipe.graphs, recipe.prior, recipe.engine)
-    data[0] = with_terms(data[0], recipe.terms, recipe.opened, recipe.graphs, asked)
-    return data
+    both = zip(data, map(opened_rows, rows), strict=True)
+    return [with_terms(one, recipe.terms, opened, recipe.graphs, asked) for one, opened in both]
 
 
 def _planned(engine: Engine, graphs: Sequence[CandidateGraph]) -> Engine:

@@ -12,6 +12,7 @@ from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError
 from alldags.results.quantity import Quantity
+from alldags.results.treatment_values import treatment_word
 from alldags.show.table import Table
 from alldags.typing import FloatArray
 
@@ -25,6 +26,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
     """Return mean, sd and interval of the effect of each row."""
     size = int(np.clip(_ROW_VALUES // max(rows.count, 1), 200, 2000))
     mean, drawn = effect.answer.of_rows(rows, size, rng)
+    drawn = effect._widened(drawn)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     found = {"mean": mean, "sd": drawn.std(axis=0, ddof=1), "low": low, "high": high}
     return Table({name: values.tolist() for name, values in found.items()})
@@ -33,11 +35,11 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
 def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
     """Return the mean outcome with the treatment set to each of some values, with intervals."""
     answer, stream = effect.answer, effect.posterior.workings.stream
-    found = [Quantity(answer.level(x, answer.size, stream())) for x in points]
+    found = [Quantity(effect._widened_level(answer.level(x, answer.size, stream()))) for x in points]
     ends = [item.interval(level) for item in found]
     return Table(
         {
-            effect.treatment: list(points),
+            effect.treatment: [treatment_word(effect, x) for x in points],
             "mean": [answer.level_mean(x) for x in points],
             "sd": [item.sd for item in found],
             "low": [low for low, _ in ends],
@@ -67,7 +69,8 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
     if missing:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         raise DataError(f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}")
-    columns = source.numbers(names) if names else source.numbers()
+    written = effect.posterior.workings.data.columns
+    columns = source.numbers(written(names)) if names else source.numbers()
     values = {
         name: np.asarray(column, dtype=float)
         for name, column in zip(columns.names, columns.read(0, columns.rows), strict=True)
@@ -75,7 +78,7 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
     for name, column in values.items():
         if np.isnan(column).any():
             raise DataError(f"column {name!r} of the rows has missing values; leave those rows out")
-    middle = {name: np.zeros(columns.rows) for name in (effect.treatment, *effect.workings.reached)}
+    middle = {name: np.zeros(columns.rows) for name in written((effect.treatment, *effect.workings.reached))}
     return RowValues({**middle, **values})
 
 

@@ -18,9 +18,11 @@ from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
 from alldags.answers.influence import influence_of_edges, loss_without_mediators
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
+from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
@@ -28,6 +30,7 @@ from alldags.effects import outcome as outcomes
 from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.direction import direction_variance
+from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.link_check import LinkCheck
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
@@ -40,15 +43,19 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
+from alldags.results.clusters import ClusterCheck
+from alldags.results.contrasts import all_contrasts
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
 from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
 from alldags.results.quantity import Quantity
+from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
 from alldags.results.sample import AtomicSample
 from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
+from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.maketables import coefficient_frame, statistic
@@ -62,7 +69,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.results.bidirected import HiddenMixture
-    from alldags.results.clusters import ClusterCheck
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -92,13 +98,11 @@ class Effect:
         self,
         posterior: Posterior,
         question: Question,
-        clusters: ClusterCheck | None = None,
         *,
         ignore_hidden: bool = False,
         most_draws: int | None = None,
     ) -> None:
         self.posterior = posterior
-        self.clusters = clusters
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
@@ -138,6 +142,16 @@ class Effect:
         return choose(behind, self._question, self._totals, worth=self._set_draws, most=self._most_draws)
 
     @property
+    def _is_open(self) -> bool:
+        """Whether the treatment is a category of which no two levels were named."""
+        return is_open(self.posterior.workings.data, self._question)
+
+    @property
+    def _any_pair(self) -> Effect:
+        """For what holds of every pair of levels: itself, or the contrast of the first two levels of a category."""
+        return self._with(self._question.between(0.0, 1.0)) if self._is_open else self
+
+    @property
     def _is_closed(self) -> bool:
         return isinstance(self.answer, ClosedAnswer)
 
@@ -152,15 +166,17 @@ class Effect:
 
     def _with(self, question: Question) -> Effect:
         """Return the answer to a question that differs in what is compared."""
+        if self._is_open:  # nothing is known of it yet, such as what clusters do to it
+            return self.posterior.asked(question)
         hidden, most = self._ignore_hidden, self._most_draws
-        return Effect(self.posterior, question, self.clusters, ignore_hidden=hidden, most_draws=most)
+        return Effect(self.posterior, question, ignore_hidden=hidden, most_draws=most)
 
     @cached_property
     def _without_hidden(self) -> Effect:
         """The same effect if the graph's hidden common causes are not there."""
         if self._ignore_hidden or not any(graph.hidden for graph in self.posterior.graphs):
             return self
-        return Effect(self.posterior, self._question, self.clusters, ignore_hidden=True)
+        return Effect(self.posterior, self._question, ignore_hidden=True)
 
     @cached_property
     def _hidden(self) -> HiddenMixture | None:
@@ -184,12 +200,47 @@ class Effect:
 
     @cached_property
     def sd(self) -> float:
-        """Posterior standard deviation; infinite if there are too few rows for it to exist."""
+        """Posterior standard deviation; infinite if there are too few rows for it to exist.
+
+        As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see `jackknife`.
+        """
         return self._plain_sd if self._hidden is None else self._hidden.sd
 
-    @property
+    @cached_property
     def _plain_sd(self) -> float:
-        return self.answer.sd
+        return stretched_sd(self, self._stretch)
+
+    @cached_property
+    def _checked(self) -> Jackknife | str:
+        return jackknife_of(self)
+
+    @property
+    def jackknife(self) -> Jackknife | None:
+        """What rows or clusters say of the spread of this effect; None if they were not asked (``robust=False``).
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(1)
+        >>> dose = rng.normal(size=400)
+        >>> table = {"dose": dose, "answer": dose + dose**2 * rng.normal(size=400)}
+        >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
+        >>> effect = ad.fit(table, graph, rng=0).effect("dose", "answer")
+        >>> effect.jackknife.factor > 1.5, effect.sd > 1.5 * effect.jackknife.sd
+        (True, True)
+        """
+        return None if isinstance(self._checked, str) else self._checked
+
+    @cached_property
+    def _stretch(self) -> Stretch | None:
+        """What makes draws as wide as the jackknife says; None if they are."""
+        return stretch_of(self, self.jackknife)
+
+    @property
+    def clusters(self) -> ClusterCheck | None:
+        """What clusters do to the spread; None without ``cluster=``."""
+        check = self.jackknife
+        return None if check is None or check.kind != "clusters" else ClusterCheck.of(check)
 
     @cached_property
     def sd_structure(self) -> float | None:
@@ -207,9 +258,7 @@ class Effect:
     @cached_property
     def sd_missing(self) -> float | None:
         """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
-        if self._totals.weights.tables == 1 or not isinstance(self.answer, ClosedAnswer):
-            return None
-        return self.answer.missing_sd
+        return None if self._totals.weights.tables == 1 else self.answer.missing_sd
 
     @property
     def missing_information(self) -> float | None:
@@ -318,10 +367,21 @@ class Effect:
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         if rng is None and size == self.answer.size and self._hidden is None:
-            return self.answer.values
+            return self.answer.values if self._stretch is None else self._stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
+        plain = plain if self._stretch is None else self._stretch(plain)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
+
+    def _widened(self, draws: FloatArray) -> FloatArray:
+        """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
+        return draws if self._stretch is None else self._stretch.about_mean(draws)
+
+    def _widened_level(self, draws: FloatArray) -> FloatArray:
+        """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
+        if self._stretch is None or self.measure not in ("risk", "rate"):
+            return self._widened(draws)
+        return np.clip(self._widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
 
     @cached_property
     def sample(self) -> AtomicSample:
@@ -380,7 +440,7 @@ class Effect:
         Exact up to 100,000 sets of reached nodes, else from draws; see `probability_no_path_error`. None if the engine
         has no notion of a graph.
         """
-        return self.sample.atom if self._has_structure else None
+        return self._any_pair.sample.atom if self._has_structure else None
 
     @property
     def probability_no_path_error(self) -> float:
@@ -504,7 +564,7 @@ class Effect:
         ('smoking', 'risk', 0.28)
         """
         if self._is_closed:
-            found = tables.influence_table(self._totals, self.workings.unit, self._plain_sd)
+            found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
             return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
         if not self._has_structure:
             raise AlldagsError(
@@ -514,7 +574,7 @@ class Effect:
             raise AlldagsError(
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
-        return influence_of_edges(*self.answer.drawn, self.mean, self.sd)
+        return influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
@@ -522,7 +582,7 @@ class Effect:
         Parameters
         ----------
         x
-            A value of the treatment; of one with two words, such as no and yes, it may be one of them.
+            A value of the treatment: a number, or one of its words or levels.
         draws_size
             Number of draws behind intervals; None for as many as are cheap.
 
@@ -540,7 +600,7 @@ class Effect:
         value = treatment_value(self, x)
         self._check_arms([value])
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
-        return intervention(self, value, size)
+        return intervention(self._any_pair, value, size)
 
     def _check_arms(self, values: Sequence[float]) -> None:
         """Refuse values of a treatment with two arms that it does not have."""
@@ -557,7 +617,7 @@ class Effect:
     def contrast(self, start: float | str, stop: float | str) -> Effect:
         """Return the effect of changing the treatment from `start` to `stop`, in every row.
 
-        Of a treatment with two words, such as no and yes, they may be those.
+        Of a treatment of words, such as no and yes or the levels of a category, they may be those.
 
         Examples
         --------
@@ -570,6 +630,34 @@ class Effect:
         first, last = treatment_values(self, [start, stop])
         self._check_arms([first, last])
         return self._with(self._question.between(first, last))
+
+    def contrasts(self, level: float = 0.95, better: Literal["higher", "lower"] = "higher") -> Contrasts:
+        """Return what changing a category from each level to each other does, and which level is probably best.
+
+        Parameters
+        ----------
+        level
+            Probability that the intervals hold: each by itself, and all at once.
+        better
+            Whether a higher or a lower mean outcome is best.
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(0)
+        >>> dose, age = rng.choice(["none", "half", "full"], 300), rng.normal(50, 10, 300)
+        >>> pain = 5 - 2 * (dose == "full") - 1 * (dose == "half") + 0.02 * age + rng.standard_normal(300)
+        >>> graph = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["pain"]])
+        >>> effect = ad.fit({"age": age, "dose": dose, "pain": pain}, graph, rng=0).effect("dose", "pain")
+        >>> found = effect.contrasts(better="lower")
+        >>> found.table["start"], found.table["stop"], [round(x, 1) for x in found.table["mean"]]
+        (['none', 'none', 'full'], ['full', 'half', 'half'], [-1.9, -1.0, 0.9])
+        >>> {name: round(p, 2) for name, p in found.probability_best.items()}
+        {'none': 0.0, 'full': 1.0, 'half': 0.0}
+        """
+        self._check_level(level)
+        checks.one_of("better", better, ("higher", "lower"))
+        return all_contrasts(self, level, better)
 
     def standardized(self) -> Effect:
         """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
@@ -623,7 +711,7 @@ class Effect:
     def risks(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
         self._require("risks")
-        low, high = self.answer.levels
+        low, high = map(self._widened_level, self.answer.levels)
         return Quantity(low), Quantity(high)
 
     @cached_property
@@ -647,7 +735,9 @@ class Effect:
             raise AlldagsError(
                 f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
             )
-        return self._asking(replace(self._question, on_link=True, comparison=STEP))
+        levels = is_category(self.posterior.workings.data, self._question)
+        compared = self._question.comparison if levels else STEP
+        return self._asking(replace(self._question, on_link=True, comparison=compared))
 
     @property
     def log_rate(self) -> Effect:
@@ -726,7 +816,7 @@ class Effect:
         self._check_level(level)
         points = treatment_values(self, values)
         self._check_arms(points)
-        return response_curve(self, points, level)
+        return response_curve(self._any_pair, points, level)
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -817,16 +907,19 @@ class Effect:
         >>> plain.covariates
         ('age', 'sex', 'income')
         """
-        if self._question.on_link:
+        if self._question.on_link or self._is_open:
             return None
         return self._least_squares(adjustment_set(self.posterior.graphs, self.treatment, self.outcome))
 
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
         tables = self.posterior.workings.tables
-        return combined(
-            [least_squares(data.straight, self.treatment, self.outcome, covariates, between) for data in tables]
-        )
+        question = self._question
+        changes = [change_of(data, question) if is_category(data, question) else None for data in tables]
+        names = self.treatment, self.outcome, covariates, between
+        pairs = zip(tables, changes, strict=True)
+        found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
+        return found if found is None or self._stretch is None else found.widened(self._stretch.factor)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -836,7 +929,10 @@ class Effect:
         """
         values = self._question.comparison.values or ()
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
-        return effect_notes(self, (*(() if self._hidden is None else (self._hidden.note,)), *outside))
+        families = self.posterior.workings.data.families
+        counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
+        hidden = () if self._hidden is None else (self._hidden.note,)
+        return effect_notes(self, (*hidden, *outside, *noise_notes(self._checked, counts=counts)))
 
     @property
     def converged(self) -> bool:
@@ -935,13 +1031,16 @@ class Effect:
         return effect_dict(self.summary())
 
     def __str__(self) -> str:
-        return effect_text(self.summary())
+        return self.contrasts().text() if self._is_open else effect_text(self.summary())
 
     def __repr__(self) -> str:
+        if self._is_open:
+            words = self.posterior.workings.data.levels[self.treatment].words
+            return f"Effect({self.treatment!r} -> {self.outcome!r}: {len(words)} levels, see contrasts())"
         return f"Effect({self.treatment!r} -> {self.outcome!r}: mean {self.mean:.4g}, sd {self.sd:.4g})"
 
     def _repr_html_(self) -> str:
-        return effect_html(self.summary())
+        return self.contrasts()._repr_html_() if self._is_open else effect_html(self.summary())
 
     # -- what the package maketables asks for --------------------------------------------------------------------------
 

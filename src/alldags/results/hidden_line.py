@@ -20,11 +20,11 @@ _SECONDS_PER_SET = 3e-8
 
 def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
-    if effect.posterior.workings.data.categories or "sensitivity" in effect.answer.lacks:
+    if "sensitivity" in effect.answer.lacks:
         return None
     if effect.posterior.engine in WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
         return None
-    if effect.treatment in effect.posterior.workings.data.own or effect.outcome in effect.posterior.workings.data.own:
+    if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
         return None
     if not effect.mean or open_orders(effect) or heavy_on_the_way(effect) or not _is_cheap(effect):
         return None

@@ -10,14 +10,18 @@ import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
+from alldags.answers.inner import InnerAnswer
+from alldags.answers.pushed import PushedAnswer
 from alldags.answers.units import new_units
 from alldags.assumptions.data_notes import range_note
 from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.results.intervention import Intervention
+from alldags.results.level_do import level_intervention
 from alldags.results.quantity import Quantity
 from alldags.results.straight_do import DRAWS, straight_intervention
+from alldags.results.treatment_values import treatment_word
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 def intervention(effect: Effect, x: float, size: int | None) -> Intervention:
     """Return the outcome when the treatment is set to `x`: its mean over the rows, and that of a new unit."""
     if isinstance(effect.answer, ClosedAnswer):
+        if effect.treatment in effect.posterior.workings.data.categories:
+            return level_intervention(effect, x, DRAWS if size is None else size)
         per_unit = effect._with(replace(effect._question, comparison=STEP, factor=1.0))
         return straight_intervention(per_unit, x, DRAWS if size is None else size)
     size = effect.answer.size if size is None else size
@@ -35,12 +41,12 @@ def intervention(effect: Effect, x: float, size: int | None) -> Intervention:
     check_memory(float(size) * (2 * columns + 8), f"{size:,} draws", "ask for fewer at a time")
     notes = range_note(effect.posterior.workings.data.seen, effect.treatment, [x])
     average, unit = partial(_average, effect, x, size, notes), partial(_new_unit, effect, x, size, notes)
-    return Intervention(effect.treatment, effect.outcome, x, effect.over, average, unit, notes)
+    return Intervention(effect.treatment, effect.outcome, treatment_word(effect, x), effect.over, average, unit, notes)
 
 
 def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome over the rows when the treatment is set to `x`."""
-    draws = effect.answer.level(x, size, effect.posterior.workings.stream())
+    draws = effect._widened_level(effect.answer.level(x, size, effect.posterior.workings.stream()))
     if effect.measure in ("risk", "rate"):
         return Quantity(draws, notes)
     return Quantity(draws, notes, (effect.answer.level_mean(x), float(draws.std(ddof=1)) if size > 1 else 0.0))
@@ -49,6 +55,7 @@ def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Qu
 def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
     """Return the outcome of a unit like a random one of the rows."""
     if effect.measure == "risk":
-        return YesNoOutcome(x, float(np.mean(_average(effect, x, size, ()).draws)), notes)
-    drawn = new_units(effect.answer, effect.workings.totals, x, size, effect.posterior.workings.stream())
-    return OutcomeDraws(x, drawn, notes)
+        return YesNoOutcome(treatment_word(effect, x), float(np.mean(_average(effect, x, size, ()).draws)), notes)
+    assert isinstance(effect.answer, InnerAnswer | PushedAnswer)
+    drawn = new_units(effect.answer.target, effect.workings.totals, x, size, effect.posterior.workings.stream())
+    return OutcomeDraws(treatment_word(effect, x), drawn, notes)

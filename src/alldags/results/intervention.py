@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from alldags.effects.new_unit import NewUnit
+from alldags.effects.new_unit import NewUnit, shown
 from alldags.notes import Note
 from alldags.results.quantity import Quantity
 
@@ -22,7 +22,7 @@ class Intervention:
     treatment, outcome
         Their names.
     x
-        The value the treatment is set to.
+        The value the treatment is set to: a number, or the level of a category.
     over
         Over which rows the mean is: ``"sample"``, ``"population"``, ``"treated"``, ``"untreated"``, ``"chosen rows"``.
     notes
@@ -41,7 +41,7 @@ class Intervention:
 
     treatment: str
     outcome: str
-    x: float
+    x: float | str
     over: str
     _average: Callable[[], Quantity] = field(repr=False)
     _unit: Callable[[], NewUnit] = field(repr=False)
@@ -69,6 +69,6 @@ class Intervention:
         noted = "".join(f"; note: {note}" for note in self.notes)
         mean = self.mean
         return (
-            f"Intervention(do({self.treatment} = {self.x:g}): mean of {self.outcome} {mean:.4g}, sd {mean.sd:.4g}"
+            f"Intervention(do({self.treatment} = {shown(self.x)}): mean of {self.outcome} {mean:.4g}, sd {mean.sd:.4g}"
             f"{noted})"
         )

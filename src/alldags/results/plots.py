@@ -89,15 +89,18 @@ class EffectPlots:
         x = np.asarray(values.read(0, values.rows)[0], dtype=float)
         return plot_by_covariate(x, self.effect.by(rows), covariate, self.effect.treatment, self.effect.outcome, ax)
 
-    def curve(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
+    def curve(self, values: Sequence[float | str] | None = None, ax: Axes | None = None) -> Axes:
         """Draw the mean outcome over the rows against the value the treatment is set to."""
         from alldags.show.plots.curves import plot_curve
 
         points = list(values) if values is not None else self._even_values()
         return plot_curve(self.effect.curve(points), self.effect.treatment, self.effect.outcome, ax)
 
-    def _even_values(self) -> list[float]:
-        """Return values of the treatment for a picture: its two, or evenly spread ones inside its range."""
+    def _even_values(self) -> Sequence[float | str]:
+        """Return values of the treatment for a picture: its two, its levels, or evenly spread ones inside its range."""
+        data = self.effect.posterior.workings.data
+        if self.effect.treatment in data.categories:
+            return data.levels[self.effect.treatment].words
         column = fitted_rows(self.effect)[self.effect.treatment]
         if levels := look_at_values(column).two_values:
             return list(levels)
@@ -155,12 +158,14 @@ class EffectPlots:
             Matplotlib axes to draw on; by default a new figure.
         of
             ``"new unit"``: where outcomes of new units are. ``"mean"``: where the mean over rows is. None: new units,
-            unless the outcome is yes/no, or a category acts on it.
+            unless the outcome is yes/no. Of the levels of a category the means are drawn.
         """
         from alldags.show.plots.fan import plot_fan
 
         if of is not None:
             checks.one_of("of", of, ("new unit", "mean"))
+        if self.effect.treatment in self.effect.posterior.workings.data.categories:
+            return self.curve(values, ax)
         chosen = self._values() if values is None else treatment_values(self.effect, values)
         found = [self.effect.do(x) for x in chosen]
         drawn = self._around(found, of)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +13,10 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.choose import natural_question
+from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
+from alldags.effects.jackknife import Jackknife
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
@@ -25,8 +26,7 @@ from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
-from alldags.models.categories import category_question
-from alldags.models.components import on_other_data
+from alldags.models.categories import category_outcome
 from alldags.models.families import Opened
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
@@ -35,7 +35,7 @@ from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
 from alldags.notes import Note
 from alldags.results import tables
-from alldags.results.clusters import Clusters, clustered
+from alldags.results.clusters import Clusters
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -71,13 +71,15 @@ class Posterior:
     notes
         What the user should know about how the data were read.
     clusters
-        The rows by cluster, to resample; None if rows are independent.
+        The rows by cluster; None if rows are independent.
     table
         Where the rows can be read again; None if they cannot.
     recipe
         What it was made from, to save it; None for one that was derived from another.
     is_linked
         Whether edges may be linked to those into the treatment (`Prior.link`).
+    is_robust
+        Whether rows are asked if noise is larger than the model takes it for, where that matters to an effect.
 
     Examples
     --------
@@ -97,9 +99,12 @@ class Posterior:
         table: Opened | None = None,
         recipe: Recipe | None = None,
         is_linked: bool = True,
+        is_robust: bool = False,
     ) -> None:
         self.workings = Workings(models, store, seed, notes, table, is_linked)
-        self._clusters = clusters
+        self.clusters = clusters
+        self.is_robust = is_robust
+        self.jackknives: dict[str, Jackknife] = {} if recipe is None else dict(recipe.jackknives)
         self.recipe = recipe
 
     # -- what it is made of ------------------------------------------------------------------------------------------
@@ -196,13 +201,15 @@ class Posterior:
         for role, name in (("treatment", treatment), ("outcome", outcome)):
             if name not in self.variables:
                 raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
-            if name in self._data.categories:
-                raise category_question(name, role, len(self._data.categories[name]) + 1)
+        if outcome in self._data.categories:
+            raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
-        question = natural_question(self.workings, treatment, outcome, over)
-        effect = Effect(self, question)
-        return effect if self._clusters is None else clustered(effect, self._clusters)
+        return self.asked(natural_question(self.workings, treatment, outcome, over))
+
+    def asked(self, question: Question) -> Effect:
+        """Return the answer to a question, for the package's own rooms; users ask `effect`."""
+        return Effect(self, question)
 
     def _where(self, name: str) -> str:
         """Say where a name that is not in the graph may have come from."""
@@ -276,7 +283,9 @@ class Posterior:
     def _without_link(self) -> Posterior:
         """Return the same posterior, whose effects are not linked; the fitted nodes are shared."""
         its = self.workings
-        return Posterior(its.models, its.store, its.seed, its.notes, self._clusters, its.table, is_linked=False)
+        return Posterior(
+            its.models, its.store, its.seed, its.notes, self.clusters, its.table, None, False, self.is_robust
+        )
 
     def _check_refits(self) -> None:
         """Refuse to link every treatment where that would take too many fits."""
@@ -425,7 +434,14 @@ class Posterior:
         return PosteriorPlots(self)
 
     def report(
-        self, target: str | os.PathLike[str], treatment: str, outcome: str, *, level: float = 0.95, command: str = ""
+        self,
+        target: str | os.PathLike[str],
+        treatment: str,
+        outcome: str,
+        *,
+        contrast: tuple[float | str, float | str] | None = None,
+        level: float = 0.95,
+        command: str = "",
     ) -> None:
         """Write a report on one effect: a file of HTML that needs nothing else; needs the extra ``report``.
 
@@ -435,6 +451,9 @@ class Posterior:
             The file, such as ``report.html``. It appears complete or not at all.
         treatment, outcome
             Names of the two variables.
+        contrast
+            Two values of the treatment, from and to; None: what `effect` compares. Of a category, the first and the
+            last level; every pair is in the report, too.
         level
             Probability that the interval holds.
         command
@@ -457,13 +476,19 @@ class Posterior:
             raise AlldagsError(
                 f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
             )
-        write_text(target, report_html(effect_report(self.effect(treatment, outcome), level, command)))
+        effect = self.effect(treatment, outcome)
+        words = () if treatment not in self._data.categories else self._data.levels[treatment].words
+        pair = contrast or ((words[0], words[-1]) if words else None)
+        asked = effect if pair is None else effect.contrast(*pair)
+        write_text(target, report_html(effect_report(asked, level, command)))
 
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.
 
         What is written is what the posterior was made from: moments, candidate graphs, prior, engine and seeds. If
-        outcomes are yes/no or counts, the rows of all variables are in it, too; otherwise no row is.
+        outcomes are yes/no or counts, or there are curves, the rows of all variables are in it, too; otherwise no row
+        is. What rows said of the noise of effects that were asked for before is in it; of others the loaded posterior
+        takes noise for even, and says so.
 
         Parameters
         ----------
@@ -493,14 +518,22 @@ class Posterior:
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
-    def on(self, data: Sequence[WorkingData]) -> Posterior:
-        """Return the posterior of the same models on other data."""
-        return self.derived(on_other_data(self._models, data, self._store))
-
     def derived(self, models: Mixture[FittedGraph], store: NodeStore | None = None) -> Posterior:
-        """Return the posterior of other models, with the same nodes where they have the same."""
+        """Return the posterior of other models, with the same nodes where they have the same; or of other data.
+
+        Parameters
+        ----------
+        models
+            In place of those here.
+        store
+            Of the nodes, if the models are of other data, whose rows are not those here.
+        """
         its = self.workings
-        return Posterior(models, store or its.store, its.seed, its.notes, table=its.table)
+        if store is not None:
+            return Posterior(models, store, its.seed, its.notes, table=its.table)
+        return Posterior(
+            models, its.store, its.seed, its.notes, self.clusters, its.table, None, its.is_linked, self.is_robust
+        )
 
     # what `workings` holds, by the names that effects call it by
 

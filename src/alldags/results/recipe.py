@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from alldags.data.batches import RowTable
 from alldags.data.rows import RowGroups
 from alldags.data.seen import Seen
 from alldags.data.source import open_source
+from alldags.effects.jackknife import Jackknife
 from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
@@ -35,7 +37,7 @@ class Recipe:
     parts
         Moments of the rows of each completed table; one, unless values were imputed.
     seeds
-        Of the nodes, of draws, and of the resampling of clusters.
+        Of the nodes, of draws, and of what once resampled clusters.
     notes
         What the user should know about how the data were read.
     clustered
@@ -45,9 +47,16 @@ class Recipe:
     terms
         As given to `fit`: which children may have curves.
     rows
-        The rows of all variables; None if all children are normal and straight.
+        The rows of all variables, of the first of several completed tables; None if all children are normal and
+        straight.
+    copies
+        The rows of the other completed tables.
     seen
         The table as it was read, for notes, and the levels of columns of words.
+    robust
+        Whether rows are asked if noise is larger than the model takes it for.
+    jackknives
+        What they said of the effects asked for before it was saved, by question.
     asked
         What `fit` was asked, in words; it is not saved.
     """
@@ -63,19 +72,26 @@ class Recipe:
     families: tuple[tuple[str, Family], ...] = ()
     terms: Any = None
     rows: RowTable | None = None
+    copies: tuple[RowTable, ...] = ()
     seen: Seen | None = None
+    robust: bool = False
+    jackknives: tuple[tuple[str, Jackknife], ...] = ()
     asked: Asked = field(default_factory=Asked)
 
     @property
     def opened(self) -> Opened | None:
-        """The rows as a table that can be opened; None if there are none."""
-        if self.rows is None:
-            return None
-        table = {name: self.rows.column(name) for name in self.rows.columns.names}
-        return Opened(partial(open_source, table))
+        """The rows as a table that can be opened, of the first of several; None if there are none."""
+        return None if self.rows is None else opened_rows(self.rows)
 
 
-def with_rows(recipe: Recipe, data: WorkingData, terms: Any = None) -> Recipe:
+def opened_rows(rows: RowTable) -> Opened:
+    """Return rows, with what is said of them, as a table that can be opened."""
+    table = {name: rows.column(name) for name in rows.columns.names}
+    return Opened(partial(open_source, table), marked=lambda _source, _names: rows)
+
+
+def with_rows(recipe: Recipe, data: Sequence[WorkingData], terms: Any = None) -> Recipe:
     """Return the recipe with the children that are not normal, or not straight, as they were found in the data."""
-    families = {**data.families, **data.heavy}
-    return replace(recipe, families=tuple(families.items()), terms=terms, rows=data.table)
+    families = {**data[0].families, **data[0].heavy}
+    others = tuple(one.table for one in data[1:] if one.table is not None)
+    return replace(recipe, families=tuple(families.items()), terms=terms, rows=data[0].table, copies=others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import get_args
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from alldags import checks
 from alldags.data.cells import Cells
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
+from alldags.effects.jackknife import Jackknife, Kind
 from alldags.families.count import Poisson
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
@@ -27,6 +29,9 @@ def check_recipe(recipe: Recipe) -> None:
     _require(isinstance(recipe.prior, Prior), "prior")
     _require(hasattr(recipe.engine, "takes"), "engine")
     _require(isinstance(recipe.clustered, bool), "clustered")
+    _require(isinstance(recipe.robust, bool), "robust")
+    for key, check in recipe.jackknives:
+        _check_jackknife(key, check)
     for note in recipe.notes:
         _require(all(isinstance(text, str) for text in (note.text, *note.about)), "notes")
         _require(note.severity in SEVERITIES, "severities")
@@ -40,6 +45,15 @@ def check_recipe(recipe: Recipe) -> None:
         _require(not recipe.clustered or len(part.clusters) > 1, "clustered")
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
+    _require(recipe.rows is None or len(recipe.copies) == len(recipe.parts) - 1, "copies")
+    for copy in recipe.copies:
+        _require(copy.columns.rows == len(copy.column(copy.columns.names[0])), "copies")
+
+
+def _check_jackknife(key: object, check: Jackknife) -> None:
+    sizes = (check.pieces, check.sd, check.sd_pieces, check.sd_expected, check.error)
+    _require(isinstance(key, str) and check.kind in get_args(Kind), "jackknives")
+    _require(all(checks.is_number(size) and size >= 0 for size in sizes), "jackknives")
 
 
 def _require(condition: bool, what: str) -> None:
@@ -79,7 +93,7 @@ def _check_group(group: RowGroup) -> None:
     check_scatter(moments.scatter)
     for number in (moments.n, group.rows, group.squares):
         _require(checks.is_number(number) and 0 <= number < np.inf, "parts")
-    _require(all(isinstance(name, str) for name in group.targets), "parts")
+    _require(all(isinstance(name, str) for name in (*group.targets, *group.unseen)), "parts")
     if group.cells is not None:
         _check_cells(group.cells, size)
 

@@ -18,7 +18,8 @@ from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.asked import Asked
 from alldags.results.summarize import computed_line, engine_names
-from alldags.show.numbers import amount, no_effect, percent
+from alldags.results.treatment_values import treatment_word
+from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
 from alldags.show.summary import EffectSummary
@@ -88,7 +89,26 @@ def _is_closed(effect: Effect) -> bool:
 
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
-    return (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
+    others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
+    return (*_every_pair(effect, summary), *others)
+
+
+def _every_pair(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Show what every change of levels does, of a treatment that is a category."""
+    if effect.treatment not in effect.posterior.workings.data.categories or effect._question.on_link:
+        return ()
+    found = effect.contrasts(summary.level)
+    rows = tuple(
+        (row["start"], row["stop"], _interval(summary, row), _ends(summary, row["low_all"], row["high_all"]))
+        for row in found.table.rows()
+    )
+    best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in found.probability_best.items())
+    said = f"The probability of the highest {effect.outcome}, level by level: {best}."
+    return (Section("Every pair of levels", (said,), ("from", "to", "effect", "all at once"), rows),)
+
+
+def _ends(summary: EffectSummary, low: float, high: float) -> str:
+    return f"{amount(summary, low)} to {amount(summary, high)}"
 
 
 def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
@@ -96,8 +116,6 @@ def _assumptions(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     if not summary.has_path:
         return ()
     title, posterior = "Do the data fit the assumptions?", effect.posterior
-    if posterior.workings.data.categories:
-        return (Section(title, ("Not looked at: checks are about numbers, and some causes are categories.",)),)
     if checks_work(posterior, effect.treatment, effect.outcome) > _MOST_CHECKING:
         return (Section(title, ("Not looked at here, because there are many rows: ask for checks.",)),)
     found = posterior.checks(effect.treatment, effect.outcome)
@@ -285,6 +303,15 @@ def _prior(effect: Effect) -> str:
     return found if len(models) == len(effect.posterior.graphs) else f"{found}  # one of {len(models)} shared values"
 
 
+def _contrast(effect: Effect) -> str:
+    """Return the call that names two levels of a category; empty for any other treatment."""
+    values = effect._question.comparison.values
+    if values is None or effect.treatment not in effect.posterior.workings.data.categories:
+        return ""
+    start, stop = (treatment_word(effect, value) for value in values)
+    return f".contrast({start!r}, {stop!r})"
+
+
 def _python(effect: Effect) -> str:
     posterior, recipe = effect.posterior, effect.posterior.recipe
     asked = Asked() if recipe is None else recipe.asked
@@ -300,7 +327,7 @@ def _python(effect: Effect) -> str:
             'graph = ad.read_graph("graph.toml")  # the candidate graph below',
             f"prior = {_prior(effect)}",
             f"posterior = ad.fit({table}, {graphs}, prior=prior{options}{asked.arguments})",
-            f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r})",
+            f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r}){_contrast(effect)}",
             "print(effect)",
         ]
     )

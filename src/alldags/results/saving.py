@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from alldags.data.moments import Moments
 from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.seen import Seen, plain, restored
+from alldags.effects.jackknife import Jackknife
 from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
@@ -65,6 +66,7 @@ def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None
     recipe = posterior.recipe
     if recipe is None:
         raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+    recipe = replace(recipe, jackknives=tuple(posterior.jackknives.items()))
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -128,19 +130,20 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "notes": [[note.text, list(note.about) or None] for note in recipe.notes],
         "severities": [note.severity for note in recipe.notes],
         "clustered": recipe.clustered,
+        "robust": recipe.robust,
+        "jackknives": [[key, asdict(check)] for key, check in recipe.jackknives],
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
         "rows": None if recipe.rows is None else list(recipe.rows.columns.names),
         "marks": None if recipe.rows is None else asdict(recipe.rows.marks),
+        "copies": [] if recipe.rows is None else [_differing(recipe.rows, copy) for copy in recipe.copies],
         "parts": [_part(part) for part in recipe.parts],
         "seen": None if recipe.seen is None else plain(recipe.seen)[0],
     }
 
 
 def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Recipe:
-    rows = header["rows"]
-    table = None if rows is None else columns_of({name: arrays["rows"][:, i].copy() for i, name in enumerate(rows)},
-                                                 len(arrays["rows"]))  # fmt: skip
+    rows = None if header["rows"] is None else _rows(header, arrays["rows"])
     first, second, third = (np.random.SeedSequence(entropy, spawn_key=key) for entropy, key in header["seeds"])
     parts = tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"]))
     return Recipe(
@@ -152,19 +155,46 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         seeds=(first, second, third),
         notes=_notes(header),
         clustered=header["clustered"],
+        robust=header.get("robust", False),
+        jackknives=tuple((key, Jackknife(**item)) for key, item in header.get("jackknives", ())),
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),
-        rows=None if table is None else RowTable(table, _marks(header.get("marks"), table.names)),
+        rows=rows,
+        copies=() if rows is None else _copies(header.get("copies", []), rows, arrays),
         seen=_seen(header.get("seen"), arrays, parts[0].as_read if parts[0].groups else None),
     )
+
+
+def _rows(header: Mapping[str, Any], values: FloatArray) -> RowTable:
+    table = columns_of({name: values[:, i].copy() for i, name in enumerate(header["rows"])}, len(values))
+    return RowTable(table, _marks(header.get("marks"), table.names))
+
+
+def _differing(first: RowTable, other: RowTable) -> list[str]:
+    """Return the columns in which a completed table differs from the first; only these are saved."""
+    names = first.columns.names
+    return [name for name in names if not np.array_equal(first.column(name), other.column(name))]
+
+
+def _copies(items: Sequence[Sequence[str]], first: RowTable, arrays: Mapping[str, FloatArray]) -> tuple[RowTable, ...]:
+    """Return the completed tables but the first."""
+    known = {name: first.column(name) for name in first.columns.names}
+    found = []
+    for place, names in enumerate(items, start=1):
+        if not set(names) <= known.keys():
+            raise ValueError("'copies' names columns that the rows do not have")
+        own = {name: arrays[f"rows{place}"][:, i].copy() for i, name in enumerate(names)} if names else {}
+        found.append(RowTable(columns_of(known | own, first.columns.rows), first.marks))
+    return tuple(found)
 
 
 def _marks(item: Mapping[str, Any] | None, names: Sequence[str]) -> Marks:
     """Return which columns of the rows are about the rows; version 0.2 had none."""
     if item is None:
         return Marks()
-    found = Marks(item["weight"], bool(item["effective"]), dict(item["was_set"]), item["cluster"])
-    used = {found.weight, found.cluster, *found.was_set.values()} - {None}
+    unseen = dict(item.get("unseen", {}))
+    found = Marks(item["weight"], bool(item["effective"]), dict(item["was_set"]), item["cluster"], unseen)
+    used = {found.weight, found.cluster, *found.was_set.values(), *unseen.values()} - {None}
     if not used <= set(names):
         raise ValueError("'marks' names columns that the rows do not have")
     return found
@@ -249,6 +279,7 @@ def _part(part: RowGroups) -> dict[str, Any]:
         "squares": [_number(group.squares) for group in part.groups],
         "targets": [sorted(group.targets) for group in part.groups],
         "clusters": [_label(group.cluster) for group in part.groups],
+        "unseen": [sorted(group.unseen) for group in part.groups],
         "levels": None if part.cells is None else list(part.cells.levels),
     }
 
@@ -266,14 +297,13 @@ def _label(label: Any) -> Any:
 
 def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArray]) -> RowGroups:
     mean, scatter, names = arrays[f"mean{place}"], arrays[f"scatter{place}"], tuple(item["names"])
-    columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], strict=True)
+    unseen = item.get("unseen", [[]] * len(item["n"]))  # version 0.2 had none
+    columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], unseen, strict=True)
     cells = _cells_of(item.get("levels"), place, len(mean), arrays)
-    groups = [
-        RowGroup(
-            Moments(n, mean[i].copy(), scatter[i].copy(), names), frozenset(targets), cluster, rows, squares, cells[i]
-        )
-        for i, (n, rows, squares, targets, cluster) in enumerate(columns)
-    ]
+    groups = []
+    for i, (n, rows, squares, targets, cluster, missed) in enumerate(columns):
+        moments = Moments(n, mean[i].copy(), scatter[i].copy(), names)
+        groups.append(RowGroup(moments, frozenset(targets), cluster, rows, squares, frozenset(missed), cells[i]))
     return RowGroups(tuple(groups), item["effective"])
 
 
@@ -296,4 +326,7 @@ def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
         found |= {f"{name}{place}_{i}": getattr(one, name) for i, one in cells.items() for name in _CELLS}
     if recipe.rows is not None:
         found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
+        for place, copy in enumerate(recipe.copies, start=1):
+            if names := _differing(recipe.rows, copy):
+                found[f"rows{place}"] = np.concatenate(list(copy.batches(names)))
     return found | ({} if recipe.seen is None else plain(recipe.seen)[1])

@@ -8,6 +8,7 @@ import numpy as np
 
 from alldags.errors import AlldagsError
 from alldags.results.quantity import Quantity
+from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -20,7 +21,7 @@ def risk_ratio(effect: Effect) -> Quantity:
             f"risk_ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here; use the difference"
         )
     low, high = effect.answer.levels
-    return Quantity(high / np.maximum(low, 1e-300))
+    return _ratio(effect, high / np.maximum(low, 1e-300))
 
 
 def odds_ratio(effect: Effect) -> Quantity:
@@ -28,4 +29,11 @@ def odds_ratio(effect: Effect) -> Quantity:
     if effect.measure != "risk":
         raise AlldagsError(f"an odds ratio needs a yes/no outcome, {effect.outcome!r} is none here; use the difference")
     low, high = effect.answer.levels
-    return Quantity(high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
+    return _ratio(effect, high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
+
+
+def _ratio(effect: Effect, draws: FloatArray) -> Quantity:
+    """Return a ratio, on the log scale as wide as the jackknife says."""
+    if effect._stretch is None:
+        return Quantity(draws)
+    return Quantity(np.exp(effect._widened(np.log(np.maximum(draws, 1e-300)))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -77,7 +78,8 @@ class Sensitivity:
         names = (effect.treatment, effect.outcome)
         stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
-        return analyse(effect.workings.models, names, self.hits[1:], self._size, stream, effect.workings.unit, sign)
+        found = analyse(effect.workings.models, names, self.hits[1:], self._size, stream, effect.workings.unit, sign)
+        return found if effect._stretch is None else replace(found, wider=effect._stretch.factor)
 
     # -- one strength ------------------------------------------------------------------------------------------------
 

@@ -22,11 +22,13 @@ from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
-from alldags.effects.outcome import OutcomeDistribution, check_near, outcome_distribution, outcome_mean
+from alldags.effects.new_unit import NewUnit
+from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.results.intervention import Intervention
+from alldags.results.level_do import unit_of_rows
 from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
@@ -67,20 +69,26 @@ def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
     return Intervention(effect.treatment, effect.outcome, x, effect.over, average, unit, notes)
 
 
-def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> OutcomeDistribution:
-    _check_placed(effect, "new unit")
+def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+    _check_level(effect, "new unit")
+    if _category_before(effect) is not None:
+        return unit_of_rows(effect, x, size, notes)
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
 
 
-def _check_placed(effect: Effect, what: str) -> None:
-    """Refuse to say where a unit is if a category, which has no mean, may act on its outcome, or its level does."""
+def _check_level(effect: Effect, what: str) -> None:
+    """Refuse to say where a unit is if its level, whose intercept is not known, acts on its outcome."""
     if effect.posterior.workings.data.is_within:
         meetings.check({what: (), "fixed effects": ()})
-    for name in effect.posterior.workings.data.categories:
-        if any(name in model.graph.ancestors(effect.outcome) for model in effect.workings.models.items):
-            meetings.check({what: (), "categories": (name,)})
+
+
+def _category_before(effect: Effect) -> str | None:
+    """Return a category, which has no mean, that may act on the outcome; None if there is none."""
+    graphs = [model.graph for model in effect.workings.models.items]
+    names = effect.posterior.workings.data.categories
+    return next((name for name in names for graph in graphs if name in graph.ancestors(effect.outcome)), None)
 
 
 # -- the mean over rows ------------------------------------------------------------------------------------------------
@@ -136,7 +144,8 @@ def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, fl
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    hidden = max(effect.sd**2 - effect._plain_sd**2, 0.0) if effect._hidden is not None else 0.0
+    wider = effect._hidden is not None or effect._stretch is not None
+    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
     variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
     return center + first + step * (effect.mean - effect._plain_mean), math.sqrt(variance)
 
@@ -178,6 +187,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
     rng = effect.posterior.workings.stream()
     slope, outcome, step = effect.workings.totals.draw(size, rng, draw)
+    slope = slope if effect._stretch is None else effect._stretch(slope)
     if effect._hidden is not None:
         slope = effect._hidden.draws(size, slope, rng)
     found = outcome + step * slope
@@ -190,7 +200,10 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
 def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
-    _check_placed(effect, "mean of set rows")
+    _check_level(effect, "mean of set rows")
+    name = _category_before(effect)
+    if name is not None:
+        meetings.check({"mean of set rows": (), "categories": (name,)})
     models, names = effect.workings.models, (effect.treatment, effect.outcome)
     rng = effect.posterior.workings.stream()
     mean, sd, draws, variances = outcome_mean(models, *names, x, size, rng)

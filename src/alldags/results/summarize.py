@@ -20,6 +20,7 @@ from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
 from alldags.results.hidden_line import hidden_line
 from alldags.results.quantity import Quantity
+from alldags.results.treatment_values import treatment_word
 from alldags.show.summary import (
     Adjustment,
     ClusterSpread,
@@ -29,6 +30,7 @@ from alldags.show.summary import (
     HeavyTails,
     LeastSquares,
     MissingShare,
+    NoiseSpread,
     NotNormal,
     OpenDirection,
     Ratio,
@@ -89,6 +91,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         hidden=hidden_line(effect, level),
         missing=_missing(effect),
         clusters=_clusters(effect),
+        noise=_noise(effect),
         measure=effect.measure,
         treatment_words=posterior.workings.data.look(effect.treatment).words,
         outcome_words=posterior.workings.data.look(effect.outcome).words,
@@ -100,20 +103,28 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
 def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
     """Return the fields that only some kinds of effect have."""
     contrast = effect._question.comparison.values
-    if isinstance(effect.answer, ClosedAnswer):
-        found: dict[str, Any] = {"contrast": contrast}
+    levels: dict[str, Any] = {"levels": None if _is_closed(effect) else _levels(effect, contrast)}
+    if contrast is not None and effect.treatment in effect.posterior.workings.data.categories:
+        words = [str(treatment_word(effect, value)) for value in contrast]
+        contrast, levels["treatment_words"] = (0.0, 1.0), (words[0], words[1])
+    if _is_closed(effect):
+        found = {"contrast": contrast, **levels}
         if effect._question.on_link:
             found |= {"not_normal": _not_normal(effect), "least_squares_alone": None}
         return found
     return {
         "contrast": contrast,
         "over": effect.over,
-        "levels": _levels(effect, contrast),
+        **levels,
         "risk_ratio": _ratio(effect.risk_ratio, level) if effect.measure in ("risk", "rate") else None,
         "odds_ratio": _ratio(effect.odds_ratio, level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
         "mean_straight_line": effect.straight_line.mean,
     }
+
+
+def _is_closed(effect: Effect) -> bool:
+    return isinstance(effect.answer, ClosedAnswer)
 
 
 def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -162,8 +173,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
 
 def _rows(effect: Effect) -> float:
     """Return the number of rows of the table, whatever they count as."""
-    counted = effect.posterior.rows
-    return counted if effect.clusters is None else round(counted * effect.clusters.design_effect, 6)
+    return effect.posterior.rows
 
 
 def _missing(effect: Effect) -> MissingShare | None:
@@ -178,6 +188,13 @@ def _clusters(effect: Effect) -> ClusterSpread | None:
     if check is None:
         return None
     return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
+
+
+def _noise(effect: Effect) -> NoiseSpread | None:
+    check = effect.jackknife
+    if check is None or check.kind == "clusters" or check.factor == 1.0:
+        return None
+    return NoiseSpread(effect.answer.sd, effect._plain_sd / effect.answer.sd)
 
 
 def _directions(effect: Effect) -> dict[str, Any]:

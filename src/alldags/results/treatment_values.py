@@ -1,8 +1,8 @@
-"""Values of the treatment as users write them: numbers, or the words that stand for 0 and 1."""
+"""Values of the treatment as users write them: numbers, or words, of which the first is 0, the second 1, and so on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def treatment_value(effect: Effect, value: Any, what: str = "the value the treat
     effect
         Whose treatment it is.
     value
-        A finite number, or one of the two words (truth values) of the treatment's column.
+        A finite number, or one of the words (truth values) of the treatment's column.
     what
         What it is for, to begin an error with.
 
@@ -36,20 +36,34 @@ def treatment_value(effect: Effect, value: Any, what: str = "the value the treat
     >>> treatment_value(effect, "yes"), treatment_value(effect, 0)
     (1.0, 0.0)
     """
-    words = effect.posterior.workings.data.look(effect.treatment).words or ()
+    data = effect.posterior.workings.data
+    if effect.treatment in data.categories:
+        return _level(effect.treatment, data.levels[effect.treatment].words, value)
+    words = data.look(effect.treatment).words or ()
     if isinstance(value, bool | np.bool_) and words == ("False", "True"):
         return float(value)
     if not isinstance(value, str):
         return checks.finite(what, value)
     if not words:
         raise AlldagsError(f"{what} must be a finite number, got {value!r}: {effect.treatment!r} has no words")
-    if value not in words:
-        listed = " and ".join(map(repr, words))
-        raise AlldagsError(f"{effect.treatment!r} has the levels {listed}, not {value!r}{did_you_mean(value, words)}")
-    return float(words.index(value))
+    return _level(effect.treatment, words, value)
+
+
+def _level(treatment: str, words: Sequence[str], value: Any) -> float:
+    """Return the place of a level among those of a treatment."""
+    if str(value) not in words:
+        listed = " and ".join(map(repr, words)) if len(words) == 2 else ", ".join(map(repr, words))
+        raise AlldagsError(f"{treatment!r} has the levels {listed}, not {value!r}{did_you_mean(str(value), words)}")
+    return float(words.index(str(value)))
 
 
 def treatment_values(effect: Effect, values: Any) -> list[float]:
     """Return several values of the treatment, or a single one, as numbers."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     return [treatment_value(effect, value, "a value of the treatment") for value in several]
+
+
+def treatment_word(effect: Effect, value: float) -> float | str:
+    """Return a value of the treatment as it is shown: the level of a category, else the number."""
+    data = effect.posterior.workings.data
+    return data.levels[effect.treatment].words[int(value)] if effect.treatment in data.categories else value

@@ -80,8 +80,8 @@ def _words(summary: EffectSummary) -> dict[str, Any]:
 
 
 def _rows(summary: EffectSummary) -> dict[str, Any]:
-    """Return what is there only if values were imputed, or rows belong together."""
-    found = {"missing": summary.missing, "clusters": summary.clusters}
+    """Return what is there only if values were imputed, rows belong together, or noise is uneven."""
+    found = {"missing": summary.missing, "clusters": summary.clusters, "noise": summary.noise}
     return {name: {key: _finite(value) for key, value in asdict(item).items()} for name, item in found.items() if item}
 
 

@@ -84,7 +84,7 @@ def _how(summary: EffectSummary, prior: str) -> str:
     missing = ""
     if summary.missing is not None:
         times = summary.missing.imputations
-        missing = f" Missing values were imputed {times} times from an unstructured normal distribution."
+        missing = f" Missing values were imputed {times} times."
     return f"{prior}{_without_noise(summary)}{missing}{computed} {_assumed(summary)}"
 
 

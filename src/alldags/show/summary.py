@@ -78,7 +78,7 @@ class ClusterSpread:
     sd_independent
         Standard deviation with rows taken for independent, in units of the effect.
     sd_clusters
-        Standard deviation of the estimate over resampled clusters, in units of the effect.
+        Standard deviation of the estimate over other samples of clusters, in units of the effect.
     design_effect
         So many rows count as one, at least 1.
     """
@@ -87,6 +87,22 @@ class ClusterSpread:
     sd_independent: float
     sd_clusters: float
     design_effect: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseSpread:
+    """What rows say of noise that is larger than the model takes it for, or that has sampling weights.
+
+    Parameters
+    ----------
+    sd_even
+        Standard deviation with noise of even size, in units of the effect.
+    factor
+        How many times as large it is by what the rows say, at least 1.
+    """
+
+    sd_even: float
+    factor: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +279,8 @@ class EffectSummary:
         What missing values do to the answer; None if none were imputed.
     clusters
         What rows that belong together do to the answer; None if rows are taken for independent.
+    noise
+        What noise of uneven size, or weights, do to the answer; None if nothing, or the rows were not asked.
     given_effect
         The effect given that there is one; None where that is certain, impossible, or the engine has no notion of it.
     prior_no_path
@@ -355,6 +373,7 @@ class EffectSummary:
     converged: bool = True
     missing: MissingShare | None = None
     clusters: ClusterSpread | None = None
+    noise: NoiseSpread | None = None
     given_effect: GivenEffect | None = None
     prior_no_path: float | None = None
     is_binary: bool = False

@@ -104,7 +104,7 @@ def _answer(summary: EffectSummary) -> str:
             f"{_no_effect_words(summary)}, {scope(summary)}."
         )
     change = f"{amount(summary, summary.mean)} on average ({interval_name(summary)} {_between(summary)})"
-    return f"{_raising(summary)} changes {_measured(summary)} by {change}, {scope(summary)}."
+    return f"{_raising(summary)} changes {measured(summary)} by {change}, {scope(summary)}."
 
 
 def _raising(summary: EffectSummary) -> str:
@@ -143,7 +143,7 @@ def _no_effect_words(summary: EffectSummary) -> str:
     return after if summary.prior_no_path is None else f"{after} (before the data: {percent(summary.prior_no_path)})"
 
 
-def _measured(summary: EffectSummary) -> str:
+def measured(summary: EffectSummary) -> str:
     """Say what changes: the outcome, or what of it."""
     if summary.measure in ("", "mean"):
         return summary.outcome
@@ -249,12 +249,14 @@ def _spread_rows(summary: EffectSummary) -> list[Row]:
 
 
 def _cluster_rows(summary: EffectSummary) -> list[Row]:
+    if summary.noise is not None:
+        return [("sd if noise were even", amount(summary, summary.noise.sd_even))]
     if summary.clusters is None:
         return []
-    resampled = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
+    varied = f"{amount(summary, summary.clusters.sd_clusters)} ({summary.clusters.clusters:,} clusters)"
     return [
         ("sd with rows taken for independent", amount(summary, summary.clusters.sd_independent)),
-        ("sd over resampled clusters", resampled),
+        ("sd by how clusters vary", varied),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,10 @@ class HiddenAnalysis:
         User's units of the effect per working unit.
     sign
         Of the estimate: 1 or -1.
+    categories
+        The columns of covariates that are categories.
+    wider
+        How many times as wide the effect is as the model takes it for (`alldags.effects.jackknife`).
     """
 
     treatment: str
@@ -47,6 +51,8 @@ class HiddenAnalysis:
     models: tuple[tuple[float, HiddenModel], ...]
     unit: float
     sign: int
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    wider: float = 1.0
 
     @property
     def is_simple(self) -> bool:
@@ -59,14 +65,14 @@ class HiddenAnalysis:
 
     def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
         """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
-        return pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models]).scaled(
-            self.unit
-        )
+        found = pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
         loads = self.signed_loadings(shares, sign)
-        return pooled([(share, model.effect(loads)) for share, model in self.models]).scaled(self.unit)
+        found = pooled([(share, model.effect(loads)) for share, model in self.models])
+        return found.scaled(self.unit).stretched(self.wider)
 
     def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
         """Return loadings with these squares; the treatment's is positive."""
@@ -141,17 +147,20 @@ class HiddenAnalysis:
     def covariates(self) -> tuple[str, ...]:
         """Measured causes of the treatment that the outcome's regression has, too."""
         found: dict[str, None] = {}
+        owner = {column: name for name, columns in self.categories.items() for column in columns}
         for _, model in self.models:
             if model.nodes:
                 theirs = model.sample_of(self.outcome).problem.terms
-                found.update(dict.fromkeys(name for name in model.treatment_sample.problem.terms if name in theirs))
+                shared = (name for name in model.treatment_sample.problem.terms if name in theirs)
+                found.update(dict.fromkeys(owner.get(name, name) for name in shared))
         return tuple(found)
 
     def bounds(
         self, model: HiddenModel, covariate: str, times: float, times_outcome: float, selected: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return draws of (R2x, R2y) of a cause so many times as strong as a covariate."""
-        shares = [partial_share(model, name, covariate, selected) for name in (self.treatment, self.outcome)]
+        columns = self.categories.get(covariate, (covariate,))
+        shares = [partial_share(model, name, columns, selected) for name in (self.treatment, self.outcome)]
         return benchmark_bounds(shares[0], shares[1], times, times_outcome)
 
     def bound_means(self, covariate: str) -> tuple[float, float, float]:
@@ -175,42 +184,43 @@ def _halve(low: float, high: float, reached: Callable[[float], bool]) -> float:
     return high
 
 
-def partial_share(model: HiddenModel, child: str, covariate: str, selected: bool) -> FloatArray:
+def partial_share(model: HiddenModel, child: str, columns: Sequence[str], selected: bool) -> FloatArray:
     """Return draws of the share of a node that a covariate explains given all other candidates, shape (size,).
 
     Parameters
     ----------
     model
         The draws.
-    child, covariate
-        Names; a covariate that the regression does not have explains nothing.
+    child, columns
+        Its name, and the columns of the covariate; one that the regression does not have explains nothing.
     selected
         Whether the covariate may be absent; if not, every term of the regression is taken as present.
     """
     sample = model.sample_of(child)
-    if covariate not in sample.problem.terms:
+    if columns[0] not in sample.problem.terms:
         return np.zeros(model.size)
-    place = sample.problem.terms.index(covariate)
-    coefficient, variance = sample.coefficients[:, place], sample.variance
+    places = [sample.problem.terms.index(name) for name in columns]
+    coefficients, variance = sample.coefficients[:, places], sample.variance
     if not selected:
-        coefficient, variance = _all_present(sample.problem, place, model.size)
-    explained = coefficient**2 * _left(sample.problem, place)
+        coefficients, variance = _all_present(sample.problem, places, model.size)
+    explained = np.einsum("si,ij,sj->s", coefficients, _left(sample.problem, places), coefficients)
     return np.asarray(explained / (explained + variance))
 
 
-def _left(problem: NodeProblem, place: int) -> float:
-    """Return the variance of a term that the other terms do not explain."""
+def _left(problem: NodeProblem, places: list[int]) -> FloatArray:
+    """Return the covariance of some terms that the other terms do not explain, shape (places, places)."""
     ridge = np.diag(1e-10 * np.diag(problem.gram))
-    return float(1.0 / np.linalg.inv(problem.gram + ridge)[place, place] / problem.n)
+    own = np.linalg.inv(problem.gram + ridge)[np.ix_(places, places)]
+    return np.asarray(np.linalg.inv(own) / problem.n)
 
 
-def _all_present(problem: NodeProblem, place: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """Return draws of a coefficient and of the noise variance when every term is present."""
+def _all_present(problem: NodeProblem, places: list[int], size: int) -> tuple[FloatArray, FloatArray]:
+    """Return draws of some coefficients, shape (size, places), and of the noise variance when every term is present."""
     from alldags.engines.full import Full
 
     rng = np.random.default_rng(0)
     coefficients, variance = Full()(problem, rng).draw(size, rng)
-    return coefficients[:, place], variance
+    return coefficients[:, places], variance
 
 
 def analyse(
@@ -248,4 +258,4 @@ def analyse(
         (share / total, hidden_model(model, *names, hits, max(round(size * share / total), few), stream))
         for share, model, stream in kept
     )
-    return HiddenAnalysis(*names, tuple(hits), parts, unit, sign)
+    return HiddenAnalysis(*names, tuple(hits), parts, unit, sign, models.items[0].data.categories)

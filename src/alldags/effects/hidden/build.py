@@ -14,7 +14,7 @@ from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.build import Cleared, mixing
-from alldags.nodes.onto import ParentsPosterior
+from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
 from alldags.wording import option
 
@@ -70,10 +70,10 @@ def _has_structure(model: FittedGraph, span: Span) -> bool:
 
 
 def _sample(node: NodePosterior, size: int, rng: np.random.Generator) -> NodeSample:
-    if isinstance(node, ParentsPosterior):
-        raise AlldagsError(f"the regression of {node.problem.child!r} has categories; sensitivity needs numbers")
-    coefficients, variance = node.draw(size, rng)
-    return NodeSample(node.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
+    """Draw a node over its columns: the levels of a category enter and leave together."""
+    found = over_columns(node)
+    coefficients, variance = found.draw(size, rng)
+    return NodeSample(found.problem, coefficients, variance, np.zeros(size, dtype=np.int64))
 
 
 def _plain_node(model: FittedGraph, span: Span, child: str, size: int, rng: np.random.Generator) -> NodeDraws:

@@ -23,7 +23,7 @@ def effect_given(analysis: HiddenAnalysis, strength: Strength, rng: np.random.Ge
     """Return the effect, there being a hidden cause whose strength has this prior."""
     points = _layers(_STRENGTHS, len(strength.stated) + 1, rng)
     parts = [
-        (share / _STRENGTHS, part)
+        (share / _STRENGTHS, part.stretched(analysis.wider))
         for share, model in analysis.models
         for part in _under_all(analysis, model, strength, points)
     ]

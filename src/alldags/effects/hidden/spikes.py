@@ -109,7 +109,7 @@ def _log_prior(sample: NodeSample, stated: NodeProblem, forced: Sequence[str], a
     if stated.log_size is None or sample.problem.log_size is None:
         log += float(np.log1p(-stated.probability[list(uncertain.values())]).sum())
         return np.full(len(sample.variance), log)
-    others = (sample.masks & ~sample.problem.certain).sum(axis=1)
+    others = (sample.masks & sample.problem.uncertain).sum(axis=1)
     return np.asarray(log + stated.log_size[others + len(present)] - sample.problem.log_size[others])
 
 

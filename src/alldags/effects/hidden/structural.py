@@ -19,6 +19,8 @@ from alldags.engines.exact import ExactPosterior
 from alldags.errors import EngineError
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.nodes.onto import over_columns
+from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.priors.grid import Setting
 from alldags.typing import FloatArray
@@ -95,7 +97,7 @@ def _one(
     streams = variable_streams(model, rng)
     effects = {treatment: np.ones(_DRAWS)}
     for child in span.reached[:-1]:
-        node = model.node(child)
+        node = over_columns(model.node(child))
         coefficients, _ = node.draw(_DRAWS, streams[child])
         effects[child] = sum(
             (coefficients[:, i] * effects[name] for i, name in enumerate(node.parents) if name in effects),
@@ -103,9 +105,9 @@ def _one(
         )
     problem = model.extended_problem(outcome, (), {})
     _check(problem)
-    node = model.node(treatment)
+    node = over_columns(model.node(treatment))
     pieces = [
-        _given(model, problem, _residual(model, treatment, one, noise), probability, variance, streams[outcome])
+        _given(model, problem, _residual(model, node, one, noise), probability, variance, streams[outcome])
         for one, noise in zip(*node.draw(_RESIDUALS, streams[treatment]), strict=True)
     ]
     return _weighed(pieces, problem, effects)
@@ -119,12 +121,12 @@ def _check(problem: NodeProblem) -> None:
         )
 
 
-def _residual(model: FittedGraph, treatment: str, coefficients: FloatArray, variance: float) -> FloatArray:
+def _residual(model: FittedGraph, node: NodePosterior, coefficients: FloatArray, variance: float) -> FloatArray:
     """Return the combination of all columns that is the treatment's standardised residual, shape (m,)."""
     index = model.data.pooled.index
     combination = np.zeros(len(index))
-    combination[index[treatment]] = 1.0
-    combination[[index[name] for name in model.node(treatment).parents]] = -coefficients
+    combination[index[node.problem.child]] = 1.0
+    combination[[index[name] for name in node.parents]] = -coefficients
     return np.asarray(combination / np.sqrt(variance))
 
 
@@ -176,6 +178,7 @@ def _extended(
         log_size=None,
         origin=None,
         linked=None,
+        groups=None if problem.groups is None else np.append(problem.groups, problem.groups[-1] + 1),
     )
 
 

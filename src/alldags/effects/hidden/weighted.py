@@ -80,6 +80,16 @@ class WeightedDraws:
         """Return the distribution in other units."""
         return WeightedDraws(unit * self.values, self.weights, self.no_direct)
 
+    def stretched(self, factor: float) -> WeightedDraws:
+        """Return the distribution with what is no zero so many times as wide about its mean."""
+        there = self.values != 0.0
+        weight = float(self.weights[there].sum())
+        if factor == 1.0 or weight == 0.0:
+            return self
+        center = float(self.weights[there] @ self.values[there]) / weight
+        wider = center + factor * (self.values - center)
+        return WeightedDraws(np.where(there, wider, 0.0), self.weights, self.no_direct)
+
 
 def pooled(parts: list[tuple[float, WeightedDraws]]) -> WeightedDraws:
     """Return the mixture of several distributions with these weights."""

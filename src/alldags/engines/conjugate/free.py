@@ -62,6 +62,12 @@ class Layout:
         return sorted((columns for _, columns in self.bits), key=lambda columns: int(columns[0]))
 
     @cached_property
+    def bit_of_column(self) -> IntArray:
+        """Which bit of the number of a set each column of the walk is, shape (f,)."""
+        block, sizes = self.width - 1 - np.arange(self.width), np.diff(self.first)
+        return np.concatenate([block, self.width + np.repeat(np.arange(len(sizes)), sizes)])
+
+    @cached_property
     def bits(self) -> list[tuple[int, IntArray]]:
         """For each group of the walk, which bit of the number of a set it is, and its uncertain columns."""
         order = np.arange(self.first[-1]) if self.order is None else self.order

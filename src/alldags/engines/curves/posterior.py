@@ -52,6 +52,11 @@ class Averaged:
     log_evidence: float
     evidence_error: float = 0.0
 
+    @property
+    def center(self) -> float:
+        """Mean of the child, in the user's units."""
+        return float(self.raw.pooled[0][-1])
+
     @cached_property
     def moments(self) -> ArmMoments:
         """Standardised moments."""
@@ -93,13 +98,16 @@ class CurvedColumns:
         """Posterior mean of the coefficients, shape (columns,)."""
         return np.asarray(sum(weight * part.mean for weight, part in self._weighed))
 
-    def draw(self, size: int, rng: np.random.Generator) -> ColumnDraws:
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return coefficients (size, columns), intercepts and noise variances (size,) each, in working units."""
+        return self.draw_with_ratio(size, rng)[:3]
+
+    def draw_with_ratio(self, size: int, rng: np.random.Generator) -> ColumnDraws:
+        """Return the same draws, and the second arm's noise variance over the first's, shape (size,)."""
         counts = rng.multinomial(size, [weight for weight, _ in self._weighed])
         pieces = [part.draw(int(count), rng) for count, (_, part) in zip(counts, self._weighed, strict=True)]
-        theta, intercept, variance = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
         order = rng.permutation(size)
-        return ColumnDraws(theta[order], intercept[order], variance[order])
+        return ColumnDraws(*(np.concatenate(piece)[order] for piece in zip(*pieces, strict=True)))
 
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo error of ``weights @ mean``; to first order also what weights of structures add."""

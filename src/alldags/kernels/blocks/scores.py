@@ -2,7 +2,8 @@
 
 Mates, the candidate parents inside the block, come first; a set of mates is a number whose bit ``i`` is the ``i``-th
 mate. Mates are branched on by sweeps, one for every set. At each leaf the earlier candidates are summed over by the
-recursion for single nodes (`kernels.subsets`), with the mates in the set, and certain earlier parents, eliminated::
+recursion for single nodes (`kernels.subsets`), with the mates in the set, and certain earlier parents, eliminated;
+earlier candidates may come in groups that enter and leave as one, mates never do::
 
     s(P) = sum_Q weight(P + Q),     averages over Q given P
 
@@ -20,7 +21,7 @@ from alldags.kernels.fastmath import fast_exp
 from alldags.kernels.jit import compiled, inner
 from alldags.kernels.noise import NoiseTerm, log_term, residual_rate, variance_factor
 from alldags.kernels.subsets.block import Block, make_block, make_sums
-from alldags.kernels.subsets.enumeration import WIDTH, Stack, Sums, Weights, make_stack, walk_subsets
+from alldags.kernels.subsets.enumeration import Stack, Sums, Weights, make_stack, walk_subsets
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 IMPOSSIBLE = -1e300
@@ -33,13 +34,15 @@ class Node(NamedTuple):
     precision: FloatArray  # (k, k)
     shift: FloatArray  # (k,)
     log_factor: FloatArray  # (k,)
-    log_size: FloatArray  # (uncertain + 1,)
+    log_size: FloatArray  # (uncertain groups + 1,)
+    log_columns: FloatArray  # (uncertain columns + 1,), or (1,) where log_size holds it
     log_constant: float
     noise: NoiseTerm
     certain: BoolArray  # (k,)
     column: IntArray  # (k,) column of each candidate in the results
     mates: int
-    free: IntArray  # (f,) the uncertain earlier candidates
+    free: IntArray  # (f,) the uncertain earlier candidates, those alone first, then group by group
+    first: IntArray  # (t + 1,) where the groups of the walk's prefix begin among them; the last is f
 
 
 class Space(NamedTuple):
@@ -73,12 +76,12 @@ class Results(NamedTuple):
 def make_space(node: Node, second: bool) -> Space:
     """Allocate working space."""
     k, f = len(node.shift), len(node.free)
-    width = min(f, WIDTH)
+    width = int(node.first[0])
     mates = node.mates
     return Space(
         np.empty((mates + 1, k + 1, k + 1)), np.zeros(k, dtype=np.int64), np.zeros(mates + 1, dtype=np.int64),
         np.zeros(mates + 1), np.empty(f), np.empty(f), np.empty((f, f + 1)), make_block(width, np.zeros(f)),
-        make_stack(np.zeros((f, f)), np.zeros(f), np.arange(width, f + 1), second), make_sums(f, second),
+        make_stack(np.zeros((f, f)), np.zeros(f), node.first, second), make_sums(f, second),
         np.empty((k, f)),
     )  # fmt: skip
 
@@ -225,11 +228,10 @@ def leaf(node: Node, space: Space, results: Results, row: int, depth: int, count
 def sum_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTerm, size: int) -> float:
     """Sum over all sets of uncertain earlier parents; return the log of the total weight, leave averages in `sums`."""
     reference = prepare_earlier(node, space, system, term, size)
-    weights = Weights(space.log_factor, node.log_size[size:], node.log_size[:1], True, term, reference)
+    weights = Weights(space.log_factor, node.log_size[size:], columns_from(node, size), True, term, reference)
     sums = space.sums
-    f = node.free.shape[0]
-    width = min(f, WIDTH)
-    prefixes = 1 << (f - width)
+    width = node.first[0]
+    prefixes = 1 << (node.first.shape[0] - 1)
     empty = np.empty((0, 0))
     step = 500.0
     while True:
@@ -243,6 +245,12 @@ def sum_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTerm, s
         step *= 1.5
     average(sums, total)
     return weights.reference + math.log(total)
+
+
+@inner
+def columns_from(node: Node, size: int) -> FloatArray:
+    """Return what the number of columns beyond `size` adds to the log weight; of shape (1,) where that is nothing."""
+    return node.log_columns[size:] if node.log_columns.shape[0] > 1 else node.log_columns[:1]
 
 
 @inner
@@ -292,14 +300,14 @@ def prepare_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTer
             space.full[i, j] = a[i, j]
         a[i, i] = 1.0
         space.full[i, f] = b[i]
-    width = min(f, WIDTH)
+    width = node.first[0]
     for lane in range(1 << width):
         total = 0.0
         for i in range(width):
             if lane >> (width - 1 - i) & 1:
                 total += space.log_factor[i]
         space.block.lane_factor[lane] = total
-    none = node.log_size[size] + log_term(term, 0.0, 0)
+    none = node.log_size[size] + columns_from(node, size)[0] + log_term(term, 0.0, 0)
     return max(none, all_earlier(node, space, term, size))
 
 
@@ -307,7 +315,8 @@ def prepare_earlier(node: Node, space: Space, system: FloatArray, term: NoiseTer
 def all_earlier(node: Node, space: Space, term: NoiseTerm, size: int) -> float:
     """Return the log weight of the set with all uncertain earlier parents; very small if that cannot be had."""
     f, full = node.free.shape[0], space.full
-    value, q = node.log_size[size + f], 0.0
+    groups, columns = node.first[0] + node.first.shape[0] - 1, columns_from(node, size)
+    value, q = node.log_size[size + groups] + columns[columns.shape[0] - 1], 0.0
     for v in range(f):
         pivot = full[v, v]
         if not pivot > 1e-14:
@@ -424,8 +433,8 @@ def draw_earlier(
     chosen
         Result: numbers of sets of earlier parents, as the recursion counts them; shape (size,).
     """
-    f, k = node.free.shape[0], node.shift.shape[0]
-    width = min(f, WIDTH)
+    k, width = node.shift.shape[0], node.first[0]
+    prefixes = 1 << (node.first.shape[0] - 1)
     total = 0.0
     flat = lanes.reshape(-1)
     for d in range(mates.shape[0]):
@@ -440,8 +449,8 @@ def draw_earlier(
             size = uncertain(node, space, count)
             term = given_mates(node, 2.0 * node.noise.whole - system[k, k], size)
             log_total = sum_earlier(node, space, system, term, size)
-            weights = Weights(space.log_factor, node.log_size[size:], node.log_size[:1], True, term, log_total)
-            walk_subsets(weights, width, 0, 1 << (f - width), space.block, space.stack, space.sums, lanes)
+            weights = Weights(space.log_factor, node.log_size[size:], columns_from(node, size), True, term, log_total)
+            walk_subsets(weights, width, 0, prefixes, space.block, space.stack, space.sums, lanes)
             total = 0.0
             for i in range(flat.shape[0]):
                 total += flat[i]

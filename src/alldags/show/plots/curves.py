@@ -38,10 +38,12 @@ def plot_curve(curve: Table, treatment: str, outcome: str, ax: Axes | None = Non
     'mean of answer'
     """
     axes = on_axes(ax, 3.2)
-    x, mean, low, high = (np.asarray(curve[name], dtype=float) for name in (treatment, "mean", "low", "high"))
-    if len(x) == 2:
+    mean, low, high = (np.asarray(curve[name], dtype=float) for name in ("mean", "low", "high"))
+    words = [str(value) for value in curve[treatment]] if isinstance(curve[treatment][0], str) else None
+    x = np.arange(len(mean), dtype=float) if words else np.asarray(curve[treatment], dtype=float)
+    if words or len(x) == 2:
         axes.errorbar(x, mean, [mean - low, high - mean], fmt="o", color=style.INTERVAL, capsize=3, label="mean")
-        axes.set_xticks(x)
+        axes.set_xticks(x, words)
         axes.margins(x=0.3)
     else:
         axes.fill_between(x, low, high, color=style.SHADES[1], linewidth=0, label="95% interval of the mean")

@@ -1,0 +1,79 @@
+"""What a variable is to an imputation: its values, how they are drawn, and in which rows it was set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.families.base import Family
+from alldags.families.count import Poisson
+from alldags.families.student import Student
+from alldags.families.yes_no import Bernoulli
+from alldags.imputation.regressions import Curve, Normal, Regression, Softmax
+from alldags.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """One variable, or one column outside the graph, of an imputation.
+
+    Parameters
+    ----------
+    name
+        Of the variable.
+    values
+        As they are in the table, codes of the levels of a category, shape (rows,); NaN where missing.
+    levels
+        Values that it has no others of, in the order of their codes: two of a yes/no variable, those of a category.
+        None for a number.
+    family
+        Of a number: None for normal noise.
+    was_set
+        In which rows it was set from outside, shape (rows,); None for none.
+    offset
+        Of a count, shape (rows,); None for none.
+    """
+
+    name: str
+    values: FloatArray
+    levels: tuple[float, ...] | None = None
+    family: Family | None = None
+    was_set: BoolArray | None = None
+    offset: FloatArray | None = None
+
+    @property
+    def missing(self) -> BoolArray:
+        """Where it has no value, shape (rows,)."""
+        return np.isnan(self.values)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether its values are counts."""
+        return isinstance(self.family, Poisson)
+
+    @property
+    def is_category(self) -> bool:
+        """Whether it has more than two levels, none larger than another."""
+        return self.levels is not None and len(self.levels) > 2
+
+    def regression(self) -> Regression:
+        """Return how it depends on what comes before."""
+        if self.levels is not None:
+            return Softmax(len(self.levels)) if self.is_category else Curve(Bernoulli())
+        if isinstance(self.family, Poisson):
+            return Curve(self.family)
+        return Normal(self.family if isinstance(self.family, Student) else None)
+
+    def unit(self) -> tuple[float, float]:
+        """Return centre and unit of a number that has normal noise, or heavy tails; 0 and 1 of all others."""
+        if self.levels is not None or self.is_count:
+            return 0.0, 1.0
+        seen = self.values[~self.missing]
+        return float(seen.mean()), float(seen.std()) or 1.0
+
+    def coded(self, values: FloatArray) -> FloatArray:
+        """Return values as the regression takes them: codes of levels, other numbers as they are."""
+        if self.levels is None or self.is_category:
+            return values
+        return np.asarray(values == self.levels[1], dtype=float)

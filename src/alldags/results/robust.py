@@ -1,0 +1,205 @@
+"""What the model does not know of: clusters, sampling weights, noise of uneven size; by the infinitesimal jackknife."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from alldags.answers.closed import ClosedAnswer
+from alldags.answers.joint import Joint, joint_draws
+from alldags.answers.pieces import answering, cluster_moves, present, row_moves
+from alldags.columns.rows import Rows
+from alldags.data.batches import RowTable
+from alldags.data.distributed import DistributedSource
+from alldags.effects.jackknife import Jackknife, Kind, Moves, Stretch
+from alldags.errors import DataError
+from alldags.priors.mixtures import ScaleMixture
+from alldags.priors.noise import KnownNoise
+from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+_LEAST_DRAWS = 100  # that are an effect: fewer say nothing of its spread
+_LEAST_ROWS = 20  # of which fewer say nothing of how uneven noise is
+_ROW_DRAWS = 200  # behind each row's own share in a population
+
+
+def jackknife_of(effect: Effect) -> Jackknife | str:
+    """Return what pieces of the data say of an effect's spread; else why they were not asked, if that is worth a word.
+
+    Parameters
+    ----------
+    effect
+        Whose posterior says which pieces: clusters, or rows unless that was turned off.
+    """
+    posterior, sd = effect.posterior, effect.answer.sd
+    if posterior.clusters is None and not posterior.is_robust:
+        return ""
+    if not effect.workings.variables or not 0.0 < sd < math.inf:
+        return ""
+    if posterior.clusters is None and (reason := _not_asked(effect)):
+        return reason
+    known = posterior.jackknives
+    key = _key(effect)
+    if key not in known:
+        found = _asked(effect, sd)
+        if isinstance(found, str):
+            return found
+        known[key] = found
+    return known[key].scaled(sd)
+
+
+def _key(effect: Effect) -> str:
+    """Return what tells the question from others; straight effects of any step are the same in units of their sd."""
+    asked = effect._question
+    names = (asked.treatment, asked.outcome, asked.linked, asked.straight, asked.on_link)
+    if isinstance(effect.answer, ClosedAnswer):
+        return repr(names)
+    over = asked.over if isinstance(asked.over, str) else crc32(np.asarray(asked.over, dtype=bool).tobytes())
+    return repr((*names, asked.comparison.values, over))
+
+
+def _asked(effect: Effect, sd: float) -> Jackknife | str:
+    """Return what pieces of the data say, in units of the effect's standard deviation."""
+    joints = _drawn(effect, sd)
+    draws = present(joints)
+    if len(draws) < _LEAST_DRAWS:
+        return ""
+    found = _of_rows(effect, joints, sd) if effect.posterior.clusters is None else _of_clusters(effect, joints)
+    if isinstance(found, str):
+        return found
+    kind, moves = found
+    known = (given_effect(effect)[1] / sd) ** 2
+    chance = known / float(draws.var()) if isinstance(effect.answer, ClosedAnswer) else 1.0  # that these draws differ
+    return Jackknife.of(moves.scaled(chance), kind, known)
+
+
+def _not_asked(effect: Effect) -> str:
+    """Return why rows are not asked how large noise is; empty if they are."""
+    workings = effect.posterior.workings
+    prior, engine = workings.models.items[0].prior, workings.store.engine
+    if isinstance(prior.noise, KnownNoise):
+        return "the prior says how large it is"
+    if prior.coefficients is not None or ScaleMixture in getattr(engine, "takes", ()):
+        return f"the engine {engine.name!r} takes it for even"
+    if workings.models.weights.tables > 1:
+        return "missing values were filled in several times"
+    return ""
+
+
+def _drawn(effect: Effect, sd: float) -> list[Joint]:
+    """Return draws of the effect in units of its standard deviation, and of the regressions behind it."""
+    workings = effect.posterior.workings
+    found = joint_draws(effect.answer, effect.workings.totals, workings.models, workings.stream().spawn(2)[1])
+    return [replace(joint, effect=joint.effect / sd) for joint in found]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
+    try:
+        table = _rows(effect)
+        if table is None:
+            return "there are only moments of them here"
+        moves = row_moves(tuple(answering(joints).values()), table)
+    except (DataError, OSError):  # a stream that is at its end, a file that is gone
+        return "they cannot be read again"
+    if moves.count < _LEAST_ROWS:
+        return ""
+    if table.marks.weight is None and moves.count != round(effect.posterior.rows):
+        return "they are not those of the fit any more"
+    kind: Kind = "weights" if table.marks.effective else "rows"
+    return kind, _with_shares(moves, _shares(effect, table, sd))
+
+
+def _rows(effect: Effect) -> RowTable | None:
+    workings = effect.posterior.workings
+    if workings.data.table is not None:
+        return workings.data.table
+    if workings.table is not None and isinstance(workings.table.source(), DistributedSource):
+        return None  # too many to be brought here
+    return None if workings.table is None else workings.table.rows(workings.data.pooled.names)
+
+
+def _shares(effect: Effect, table: RowTable, sd: float) -> FloatArray | None:
+    """Return each row's own share in the effect, shape (rows,), where rows are a sample of a population."""
+    if not effect._question.is_population or isinstance(effect.answer, ClosedAnswer):
+        return None
+    rng, weight = effect.posterior.workings.stream(), table.marks.weight
+    parts, weights = [], []
+    for rows in Rows(table).batches():
+        parts.append(effect.answer.of_rows(rows, _ROW_DRAWS, rng)[0])
+        weights.append(np.ones(rows.count) if weight is None else rows.values[weight])
+    own, counted = np.concatenate(parts) / sd, np.concatenate(weights)
+    return np.asarray(counted * (own - own @ counted / counted.sum()) / counted.sum())
+
+
+def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | None = None) -> Moves:
+    """Return the moves with the shares of pieces; `pieces` has that of each row if a piece is not one row."""
+    if shares is None:
+        return moves
+    own = shares if pieces is None else np.bincount(pieces.astype(np.int64), shares, moves.count)
+    return Moves(moves.psi + own, moves.expected + float(shares @ shares))
+
+
+# -- clusters ----------------------------------------------------------------------------------------------------------
+
+
+def _of_clusters(effect: Effect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
+    clusters = effect.posterior.clusters
+    assert clusters is not None
+    by_table = [
+        tuple(answering([joint for joint in joints if joint.table == place]).values())
+        for place in sorted({joint.table for joint in joints})
+    ]
+    if all(item.of.is_straight for found in by_table for item in found):
+        return "clusters", _averaged([cluster_moves(*pair) for pair in zip(by_table, clusters.tables, strict=True)])
+    table = _rows(effect)
+    if table is None or table.marks.cluster is None:
+        return "the rows of the clusters are not at hand"
+    codes, shares = table.column(table.marks.cluster), _shares(effect, table, effect.answer.sd)
+    return "clusters", _with_shares(row_moves(by_table[0], table, clusters.count), shares, codes)
+
+
+def _averaged(tables: Sequence[Moves]) -> Moves:
+    """Return the moves of an average over completed tables."""
+    psi: FloatArray = np.mean([one.psi for one in tables], axis=0)
+    return Moves(psi, float(np.mean([one.expected for one in tables])))
+
+
+# -- the answer --------------------------------------------------------------------------------------------------------
+
+
+def given_effect(effect: Effect) -> tuple[float, float, float]:
+    """Return mean and standard deviation of the answer given that there is an effect, and the probability of none."""
+    answer, exact = effect.answer, effect._exact_no_path
+    atom = float(np.mean(answer.values == 0.0)) if exact is None else exact
+    if atom == 0.0 or answer.sd == 0.0 or atom >= 1.0:
+        return answer.mean, answer.sd, atom
+    mean = answer.mean / (1.0 - atom)
+    inside = 1.0 / (1.0 - atom) - atom * (mean / answer.sd) ** 2
+    return mean, answer.sd * math.sqrt(max(inside, 0.0)), atom
+
+
+def stretch_of(effect: Effect, check: Jackknife | None) -> Stretch | None:
+    """Return what makes draws of an effect as wide as the jackknife says; None if they are as they should be."""
+    if check is None or (check.factor == 1.0 and math.isinf(check.freedom)):
+        return None
+    mean, sd, _ = given_effect(effect)
+    return Stretch(check.factor, mean, sd, check.freedom)
+
+
+def stretched_sd(effect: Effect, stretch: Stretch | None) -> float:
+    """Return the standard deviation of an effect whose part that is no zero is so much wider."""
+    plain = effect.answer.sd
+    if stretch is None:
+        return plain
+    _, sd, atom = given_effect(effect)
+    return plain * math.sqrt(1.0 + (1.0 - atom) * (stretch.factor**2 - 1.0) * (sd / plain) ** 2)

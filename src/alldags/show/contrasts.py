@@ -1,0 +1,128 @@
+"""`Contrasts`: every pair of levels of a treatment that is a category, and which level is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from textwrap import fill
+from typing import Any
+
+from alldags import wording
+from alldags.show.json import notes_list
+from alldags.show.numbers import no_effect, sampled_percent
+from alldags.show.summary import EffectSummary
+from alldags.show.table import Table
+from alldags.show.words import measured, notes, scope
+from alldags.text import line_width, printable
+
+SCHEMA = "alldags.contrasts/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """What changing a category from each level to each other does to the outcome. Made by `Effect.contrasts`.
+
+    Parameters
+    ----------
+    levels
+        Words, in the order of the category.
+    table
+        One row for each pair: ``start`` and ``stop``, ``mean``, ``sd``, the interval of this pair alone (``low``,
+        ``high``), that which holds for all pairs at once (``low_all``, ``high_all``), and ``probability_positive``.
+    probability_best
+        For each level, the posterior probability that its mean outcome is best; levels that tie share it.
+    better
+        ``"higher"`` or ``"lower"``: which outcomes are best.
+    outcome
+        Its name.
+
+    Examples
+    --------
+    >>> import numpy as np, alldags as ad
+    >>> rng = np.random.default_rng(0)
+    >>> arm = np.repeat(["control", "low", "high"], 100)
+    >>> score = np.repeat([0.0, 1.0, 3.0], 100) + rng.standard_normal(300)
+    >>> graph = ad.CandidateGraph.from_order(["arm", "score"])
+    >>> found = ad.fit({"arm": arm, "score": score}, graph, rng=0).effect("arm", "score").contrasts()
+    >>> found.levels, round(found.probability_best["high"], 3)
+    (('control', 'high', 'low'), 1.0)
+    >>> [round(x) for x in found.table["mean"]]
+    [3, 1, -2]
+    """
+
+    levels: tuple[str, ...]
+    table: Table
+    probability_best: Mapping[str, float]
+    better: str
+    outcome: str
+    _summary: Callable[[], EffectSummary] = field(repr=False)
+
+    @cached_property
+    def summary(self) -> EffectSummary:
+        """That of the first pair, for what all pairs have in common; made when it is first asked for."""
+        return self._summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain numbers and names, as printed by ``alldags effect --json``."""
+        summary = self.summary
+        return {
+            "schema": SCHEMA,
+            "treatment": summary.treatment,
+            "outcome": summary.outcome,
+            "measure": summary.measure,
+            "levels": list(self.levels),
+            "level": summary.level,
+            "contrasts": list(self.table.rows()),
+            "better": self.better,
+            "probability_best": dict(self.probability_best),
+            "probability_no_path": summary.probability_no_path,
+            "prior_no_path": summary.prior_no_path,
+            "n": summary.rows,
+            "notes": notes_list(summary.notes),
+        }
+
+    def text(self, *, on_command_line: bool = False) -> str:
+        """Return a sentence, what each level does compared with the first, and notes."""
+        said = map(wording.on_command_line if on_command_line else wording.in_python, self._after())
+        return "\n".join([_filled(self._sentence), "", str(self._against_first()), *map(_filled, said)])
+
+    @property
+    def _sentence(self) -> str:
+        summary = self.summary
+        return (
+            f"Changing {summary.treatment} from {self.levels[0]!r} to another level changes {measured(summary)} by the "
+            f"mean below ({100 * summary.level:g}% interval from low to high), {scope(summary)}."
+        )
+
+    def _against_first(self) -> Table:
+        own = [row for row in self.table.rows() if row["start"] == self.levels[0]]
+        columns: dict[str, list[Any]] = {self.summary.treatment: [row["stop"] for row in own]}
+        columns |= {name: [row[name] for row in own] for name in ("mean", "sd", "low", "high")}
+        return Table(columns)
+
+    def _after(self) -> list[str]:
+        summary = self.summary
+        found = [self._best()]
+        if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
+            found.append(f"P(no effect): {no_effect(summary, summary.probability_no_path)}.")
+        pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
+        found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
+        return [*found, *notes(summary)]
+
+    def _best(self) -> str:
+        best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
+        return f"P({'highest' if self.better == 'higher' else 'lowest'} {self.outcome}): {best}."
+
+    def __str__(self) -> str:
+        return f"{self.table}\n{_filled(self._best())}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"{self.table._repr_html_()}<p>{escape(self._best())}</p>"
+
+
+def _filled(text: str) -> str:
+    return fill(printable(text), line_width(), break_long_words=False, break_on_hyphens=False)
