@@ -12,7 +12,7 @@ import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.joint import Joint, joint_draws
-from alldags.answers.pieces import answering, cluster_moves, present, row_moves
+from alldags.answers.pieces import Answering, answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.distributed import DistributedSource
@@ -108,7 +108,8 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
         table = _rows(effect)
         if table is None:
             return "there are only moments of them here"
-        moves = row_moves(tuple(answering(joints).values()), table)
+        found = tuple(answering(joints).values())
+        moves = _moves_within(effect, found) if effect.posterior.workings.data.is_within else row_moves(found, table)
     except (DataError, OSError):  # a stream that is at its end, a file that is gone
         return "they cannot be read again"
     if moves.count < _LEAST_ROWS:
@@ -117,6 +118,22 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
         return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"
     return kind, _with_shares(moves, _shares(effect, table, sd))
+
+
+def _moves_within(effect: Effect, found: Sequence[Answering]) -> Moves:
+    """Return the moves where fixed effects were taken out of every regression: residuals are smaller by what they took.
+
+    Squares of residuals are smaller by the share of the degrees of freedom that levels take (the factor of HC1).
+    """
+    workings, parts = effect.posterior.workings, list[Moves]()
+    assert workings.table is not None
+    for item in found:
+        data = workings.data.of(item.of.child)
+        rows = workings.table.regressed_rows(data.names, item.of.child)
+        assert rows is not None
+        moves = row_moves([item], rows)
+        parts.append(replace(moves, psi=moves.psi * math.sqrt(data.rows / (data.n + 1.0))))
+    return Moves(np.sum([one.psi for one in parts], axis=0), sum(one.expected for one in parts))
 
 
 def _rows(effect: Effect) -> RowTable | None:
