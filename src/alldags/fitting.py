@@ -15,10 +15,13 @@ import numpy as np
 from alldags import checks, meetings
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.absorbed import rows_inside
+from alldags.data.batches import RowTable
+from alldags.data.factors import Factors
 from alldags.data.imputed import Imputed
 from alldags.data.levels import categories_of, code_words, coded_columns
 from alldags.data.marks import marked_rows
 from alldags.data.reading import Missing, RowOptions, Tables, read_tables
+from alldags.data.rows import RowGroups
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
@@ -194,7 +197,7 @@ def fit(
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    inside = None if tables.factors is None else partial(rows_inside, rows=parts[0], factors=tables.factors)
+    inside = None if tables.factors is None else partial(_inside, parts[0], tables.factors)
     opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
     copies = _copies(table, variables, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
@@ -262,6 +265,11 @@ def _copies(table: Any, variables: Sequence[str], tables: Tables, opened: Opened
 
 def _itself(source: Source) -> Source:
     return source
+
+
+def _inside(parts: RowGroups, factors: Factors, rows: RowTable, child: str) -> RowTable:
+    """Return rows as deviations from the levels of fixed effects, as in the regression of a child."""
+    return rows_inside(rows, parts.showing({child}), factors)
 
 
 def _missing(missing: Missing, drop_missing: bool) -> str:

@@ -136,7 +136,6 @@ _ROWS = (
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
-    _Row("fixed effects", "clusters", "the spread of clusters is not known within levels"),
     _Row("fixed effects", "imputation", "imputation does not know levels"),
     _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
     _Row("fixed effects", "curves", "levels are taken out of straight lines"),

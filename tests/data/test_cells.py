@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alldags.data import cells as module
-from alldags.data.cells import Cells, cells_of
+from alldags.data.cells import Cells, cells_of, together
 
 
 def rows(seed: int, count: int, levels: tuple[int, ...]):
@@ -70,7 +70,7 @@ def test_parts_of_a_table_add_up_in_any_order(case, cut):
     first, second = (
         cells_of(values[:, part], weight[part], codes[part], levels) for part in (slice(0, cut), slice(cut, None))
     )
-    for found in (first + second, second + first):
+    for found in (together([first, second]), together([second, first])):
         assert found.key.tolist() == whole.key.tolist()
         np.testing.assert_allclose(found.weight, whole.weight)
         np.testing.assert_allclose(found.mean, whole.mean, atol=1e-13)
@@ -113,4 +113,4 @@ def test_no_rows_are_no_cells():
     assert isinstance(empty, Cells)
     assert len(empty.key) == 0
     other = cells_of(np.ones((2, 3)), np.ones(3), np.zeros((3, 2), dtype=int), (2, 2))
-    assert (empty + other).weight.tolist() == [3.0]
+    assert together([empty, other]).weight.tolist() == [3.0]

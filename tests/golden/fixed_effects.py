@@ -42,16 +42,21 @@ def main() -> None:
     golden: dict[str, Any] = {"pyfixest": pf.__version__, "panel": {}, "castle": {}}
     for name, (factors, weighted) in CASES.items():
         weights = {"weights": "weight"} if weighted else {}
-        golden["panel"][name] = _numbers(pf.feols(f"y ~ x + w | {' + '.join(factors)}", table, "iid", **weights), "x")
+        fit = pf.feols(f"y ~ x + w | {' + '.join(factors)}", table, "iid", **weights)
+        golden["panel"][name] = _numbers(fit, "x", "state")
     data = castle.load_pandas().data
     for name, weights in (("plain", {}), ("popwt", {"weights": "popwt"})):
         formula = f"l_homicide ~ post + {' + '.join(COVARIATES)} | sid + year"
-        golden["castle"][name] = _numbers(pf.feols(formula, data, "iid", **weights), "post")
+        golden["castle"][name] = _numbers(pf.feols(formula, data, "iid", **weights), "post", "sid")
     Path(__file__).with_suffix(".json").write_text(json.dumps(golden, indent=1) + "\n")
 
 
-def _numbers(fit: Any, name: str) -> dict[str, float]:
-    return {"estimate": float(fit.coef()[name]), "error": float(fit.se()[name])}
+def _numbers(fit: Any, name: str, cluster: str) -> dict[str, float]:
+    """Return the estimate, and its error by even noise, by uneven noise, and by clusters."""
+    found = {"estimate": float(fit.coef()[name]), "error": float(fit.se()[name])}
+    found["uneven"] = float(fit.vcov("hetero").se()[name])
+    found["clustered"] = float(fit.vcov({"CRV1": cluster}).se()[name])
+    return found
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ SCRIPT = _script()
 def least_squares(table: Any, tiers: list[list[str]], **options: Any) -> ad.Effect:
     """Return the effect of the last but one tier on the last, all edges certain, slab as wide as nothing."""
     graph = ad.CandidateGraph.from_tiers(tiers, 1.0)
-    posterior = ad.fit(table, graph, prior=ad.Prior(slab_variance=1e12), families="normal", rng=0, **options)
+    told = {"families": "normal", "rng": 0, "robust": False} | options
+    posterior = ad.fit(table, graph, prior=ad.Prior(slab_variance=1e12), **told)
     return posterior.effect(tiers[-2][0], tiers[-1][0])
 
 
@@ -60,6 +61,16 @@ def test_estimates_and_errors_are_those_of_pyfixest(case):
     check(effect, golden | {"error": golden["error"] * wider}, effective, rank, slopes=2)
 
 
+@pytest.mark.parametrize("case", ["one way", "two-way"])
+def test_spreads_by_rows_and_by_clusters_are_those_of_pyfixest(case):
+    """Theirs are HC1 and CR1, ours leave out rows (HC3) and clusters (CR2): a few percent apart."""
+    factors, _ = SCRIPT.CASES[case]
+    asked = {"table": SCRIPT.panel(), "tiers": [["w"], ["x"], ["y"]], "fixed_effects": list(factors)}
+    rows, clusters = least_squares(**asked, robust=True), least_squares(**asked, cluster="state")
+    assert rows.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["uneven"], rel=0.05)
+    assert clusters.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["clustered"], rel=0.05)
+
+
 CASTLE = importlib.util.find_spec("causaldata")
 
 
@@ -74,3 +85,5 @@ def test_the_castle_doctrine_estimate_is_that_of_pyfixest(name):
     assert any("switched on at different times" in note for note in effect.notes)
     if not weights:
         check(effect, GOLDEN["castle"][name], 550, 60, slopes=5)
+    clustered = least_squares(data, tiers, fixed_effects=["sid", "year"], cluster="sid", **weights)
+    assert clustered.sd == pytest.approx(GOLDEN["castle"][name]["clustered"], rel=0.1)

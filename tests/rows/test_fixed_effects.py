@@ -243,7 +243,7 @@ def test_a_hundred_thousand_rows_of_five_thousand_levels_take_about_a_second():
 def test_rows_as_regressions_see_them_have_the_moments_of_the_fit(factors):
     table = panel()
     posterior = ad.fit(table, ORDER, fixed_effects=factors, weights="count", rng=0)
-    rows = posterior.workings.table.regressed_rows(NAMES)
+    rows = posterior.workings.table.regressed_rows(NAMES, "y")
     values = np.column_stack([rows.column(name) for name in NAMES])
     weight = rows.column(rows.marks.weight)
     expected = within(table, factors, table["count"])
@@ -385,7 +385,7 @@ def test_a_file_with_levels_that_make_no_sense_is_refused(tmp_path):
     ad.fit(panel(), ORDER, fixed_effects="state", rng=0).save(tmp_path / "kept.npz")
     with np.load(tmp_path / "kept.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
-    for name, value in (("key0_0", arrays["key0_0"] + 1), ("weight0_0", -arrays["weight0_0"])):
+    for name, value in (("cell_key0", arrays["cell_key0"] + 1), ("cell_weight0", -arrays["cell_weight0"])):
         np.savez(tmp_path / "bad.npz", **(arrays | {name: value}))
         with pytest.raises(DataError, match="damaged: 'levels' is none that fit makes"):
             ad.load(tmp_path / "bad.npz")
@@ -468,3 +468,67 @@ def test_too_many_levels_among_the_variables_lead_to_fixed_effects():
     graph = ad.CandidateGraph.from_tiers([["firm", "x"], ["y"]], 0.5)
     with pytest.raises(DataError, match="have an intercept for each with fixed_effects='firm'"):
         ad.fit(table, graph)
+
+
+# -- rows that belong together, noise that is uneven -------------------------------------------------------------------
+
+
+def serial(seed: int, uneven: bool = False) -> dict[str, Any]:
+    """Return 40 states over 12 years whose noise stays for years, or grows with the treatment."""
+    rng = np.random.default_rng(seed)
+    state, year = (codes.ravel() for codes in np.meshgrid(np.arange(40), np.arange(12), indexing="ij"))
+    walks = np.cumsum(rng.standard_normal((2, 40, 12)), axis=2).reshape(2, -1)
+    level = 5 * rng.standard_normal(40)[state]
+    x = level + (rng.standard_normal(480) if uneven else walks[0])
+    noise = (0.3 + np.abs(x - level)) * rng.standard_normal(480) if uneven else walks[1]
+    return {"state": state, "year": year, "x": x, "y": 0.5 * x + 3 * level + noise}
+
+
+XY = ad.CandidateGraph.from_order(["x", "y"], 1.0)
+
+
+def spread(make: Any, **options: Any) -> tuple[float, float]:
+    """Return the standard deviation of the mean over 60 tables, and the average of what is said of it."""
+    found = [
+        ad.fit(make(seed), XY, rng=0, fixed_effects=["state", "year"], **options).effect("x", "y") for seed in range(60)
+    ]
+    return float(np.std([one.mean for one in found], ddof=1)), float(np.mean([one.sd for one in found]))
+
+
+def test_noise_that_stays_for_years_is_seen_by_clusters_only():
+    seen, said = spread(serial, cluster="state")
+    assert said == pytest.approx(seen, rel=0.25)  # a standard deviation of 60: 9% of error
+    assert spread(serial, robust=False)[1] < 0.6 * seen
+
+
+def test_noise_that_is_uneven_within_levels_is_seen_by_rows_and_even_noise_is_left_alone():
+    def uneven(seed: int) -> dict[str, Any]:
+        return serial(seed, uneven=True)
+
+    seen, said = spread(uneven)
+    assert said == pytest.approx(seen, rel=0.25)
+    even = ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
+    plain = ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0, robust=False).effect("x", "y")
+    assert even.sd == plain.sd
+
+
+def test_short_panels_of_even_noise_are_not_taken_for_too_certain_nor_widened():
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(300), 2)
+    x = rng.standard_normal(300)[unit] + rng.standard_normal(600)
+    table = {"unit": unit, "x": x, "y": 0.5 * x + rng.standard_normal(300)[unit] + rng.standard_normal(600)}
+    check = ad.fit(table, XY, fixed_effects="unit", rng=0).effect("x", "y").jackknife
+    assert check.sd_pieces == pytest.approx(check.sd_expected, rel=0.1)
+
+
+def test_clusters_and_rows_know_the_levels_of_each_regressions_own_rows():
+    table = panel()
+    asked = {"fixed_effects": ["state", "year"], "interventions": "target", "rng": 0}
+    rows = ad.fit(table, ORDER, **asked).effect("x", "m").jackknife
+    free = {name: column[table["target"] == ""] for name, column in table.items()}
+    expected = ad.fit(free, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "m").jackknife
+    assert rows.sd_pieces == pytest.approx(expected.sd_pieces, rel=0.1)
+    clusters = ad.fit(table, ORDER, cluster="state", **asked).effect("x", "m").jackknife
+    assert clusters.sd_expected == pytest.approx(rows.sd_expected, rel=0.1)
+    by_rows = ad.fit(table | {"row": np.arange(400)}, ORDER, cluster="row", **asked).effect("x", "m").jackknife
+    assert by_rows.sd_pieces == pytest.approx(rows.sd_pieces * math.sqrt(1 - 32 / 280), rel=0.1)

@@ -108,7 +108,6 @@ CAPABILITIES: dict[str, Capability] = {
 SETTINGS = ("several graphs", "paper", "equivalent", "horseshoe", "exact", "certified", "mcmc", "k2", "full")
 
 REFUSED = {
-    frozenset({"fixed effects", "cluster"}): "the spread of clusters is not known within levels",
     frozenset({"fixed effects", "impute"}): "imputation does not know levels",
     frozenset({"fixed effects", "paper"}): "they are intercepts",
     frozenset({"impute", "imputed"}): "nothing is missing in them",

@@ -301,8 +301,9 @@ def cluster_moves(found: Sequence[Answering], rows: RowGroups) -> Moves:
     total, expected = np.zeros((2, len(place))), 0.0
     for item in found:
         psi, vectors, squares = np.zeros((2, len(place))), np.zeros((len(place), len(item.slope))), np.zeros(len(place))
-        factor, information = _factor(rows, item.of.child), float(item.information[0])
-        for cluster, products in _products(item, rows):
+        own = rows.showing({item.of.child}).inside
+        factor, information = _factor(own), float(item.information[0])
+        for cluster, products in _products(item, own):
             i, vector = place[cluster], factor * information * products[1:, 1:] @ item.slope
             psi[:, i] += factor * _of_products(item, products)
             vectors[i] += vector
@@ -312,16 +313,15 @@ def cluster_moves(found: Sequence[Answering], rows: RowGroups) -> Moves:
     return Moves(total, expected)
 
 
-def _factor(rows: RowGroups, child: str) -> float:
+def _factor(rows: RowGroups) -> float:
     """Return what weights are multiplied by: rows of a sample count as their effective number."""
-    groups = [group for group in rows.groups if group.shows({child})]
-    return sum(g.moments.n for g in groups) / sum(g.squares for g in groups) if rows.effective else 1.0
+    return sum(g.moments.n for g in rows.groups) / sum(g.squares for g in rows.groups) if rows.effective else 1.0
 
 
 def _products(item: Answering, rows: RowGroups) -> Iterator[tuple[Hashable, FloatArray]]:
-    """Yield, for each group of rows that show what acts on the child, sums of products of child, one, and columns."""
+    """Yield, for each group of rows, sums of products of child, one, and columns."""
     for group in rows.groups:
-        if group.shows({item.of.child}) and group.moments.n > 0:
+        if group.moments.n > 0:
             yield group.cluster, _sums(item.of, group.moments)
 
 

@@ -55,16 +55,19 @@ def check_left(rows: RowGroups, factors: Factors, categories: Mapping[str, tuple
 
 
 def absorbed_note(rows: RowGroups, factors: Factors) -> Note:
-    """Say what was taken out."""
+    """Say what was taken out, and what is taken for granted of the rest."""
     assert rows.cells is not None
     assert rows.left is not None
     present = [len(np.unique(codes)) for codes in rows.cells.numbers()]
     named = " and ".join(f"{name!r} ({count:,})" for name, count in zip(factors.names, present, strict=True))
     apart = f"; the levels fall into {rows.left.pieces:,} parts that share no row" if rows.left.pieces > 1 else ""
+    is_clustered = len(rows.clusters) > 1
+    cluster = option("cluster", factors.names[0])
+    alone = "" if is_clustered else f"; what is left of rows is taken for independent, {cluster} looks whether it is"
     return Note(
         f"every regression has an intercept for each level of {named}: they take {rows.left.rank:,} degrees of "
         f"freedom of {rows.as_read.n:,.0f} rows{apart}; effects, and standard deviations of variables, are those "
-        "within levels"
+        f"within levels{alone}"
     )
 
 
@@ -120,7 +123,7 @@ def rows_inside(table: RowTable, rows: RowGroups, factors: Factors) -> RowTable:
     table
         The rows as they are; what is not a variable is not changed.
     rows
-        The same in groups, with their cells.
+        Those that are regressed, in groups, with their cells; others of the table are at the means.
     factors
         The levels of all rows of the table.
     """
@@ -128,20 +131,23 @@ def rows_inside(table: RowTable, rows: RowGroups, factors: Factors) -> RowTable:
     assert rows.left is not None
     whole = rows.as_read
     out = dict(zip(whole.names, (rows.cells.mean - rows.left.mean - whole.mean).T, strict=True))
+    mean = dict(zip(whole.names, whole.mean.tolist(), strict=True))
     readers = [
-        partial(_deviations, reader, factors, rows.cells, out[name]) if name in out else reader
+        partial(_deviations, reader, factors, rows.cells, out[name], mean[name]) if name in out else reader
         for name, reader in zip(table.columns.names, table.columns.readers, strict=True)
     ]
     return RowTable(Columns(table.columns.names, table.columns.rows, tuple(readers)), table.marks)
 
 
-def _deviations(reader: Reader, factors: Factors, cells: Cells, out: FloatArray, start: int, stop: int) -> Column:
+def _deviations(
+    reader: Reader, factors: Factors, cells: Cells, out: FloatArray, mean: float, start: int, stop: int
+) -> Column:
     codes = factors.codes[start:stop]
     key = np.ravel_multi_index(tuple(np.maximum(codes, 0).T), factors.levels)
     place = np.minimum(np.searchsorted(cells.key, key), len(cells.key) - 1)
-    known = (cells.key[place] == key) & (codes >= 0).all(axis=1)
     values = np.asarray(reader(start, stop), dtype=np.float64)
-    return np.where(known, values - out[place], np.nan)
+    left = np.where((cells.key[place] == key) | np.isnan(values), values - out[place], mean)
+    return np.where((codes >= 0).all(axis=1), left, np.nan)
 
 
 def _listed(names: Sequence[str]) -> str:

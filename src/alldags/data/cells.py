@@ -13,8 +13,9 @@ threshold for its rank. Unbalanced tables are as exact as balanced ones, and not
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,25 +61,7 @@ class Cells:
     scatter: FloatArray
     levels: tuple[int, ...]
 
-    def __add__(self, other: Cells) -> Cells:
-        """Merge with other rows, cell by cell."""
-        key = np.union1d(self.key, other.key)
-        weight, mean = self._at(key)
-        more, theirs = other._at(key)
-        total = weight + more
-        gap = theirs - mean
-        both = weight * more / total
-        scatter = self.scatter + other.scatter + (gap * both[:, None]).T @ gap
-        return Cells(key, total, mean + gap * (more / total)[:, None], scatter, self.levels)
-
-    def _at(self, key: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return weights and means of cells that hold all of these and may be others, zero where they are."""
-        places = np.searchsorted(key, self.key)
-        weight, mean = np.zeros(len(key)), np.zeros((len(key), self.mean.shape[1]))
-        weight[places], mean[places] = self.weight, self.mean
-        return weight, mean
-
-    @property
+    @cached_property
     def left(self) -> Left:
         """What is left of the rows when the levels are taken out."""
         first, *others = self.numbers()
@@ -129,7 +112,20 @@ def cells_of(values: FloatArray, weight: FloatArray, codes: Any, levels: tuple[i
     """
     kept = weight > 0
     values, weight = values[:, kept], weight[kept]
-    rows = np.ravel_multi_index(tuple(np.asarray(codes)[kept].T), levels)
+    return _added_up(np.ravel_multi_index(tuple(np.asarray(codes)[kept].T), levels), values, weight, levels)
+
+
+def together(parts: Sequence[Cells]) -> Cells:
+    """Merge the cells of several parts of a table."""
+    if len(parts) == 1:
+        return parts[0]
+    key, weight, mean = (np.concatenate([getattr(one, name) for one in parts]) for name in ("key", "weight", "mean"))
+    found = _added_up(key, mean.T, weight, parts[0].levels)
+    return replace(found, scatter=sum((one.scatter for one in parts), found.scatter))
+
+
+def _added_up(rows: IntArray, values: FloatArray, weight: FloatArray, levels: tuple[int, ...]) -> Cells:
+    """Return the cells of rows, or of cells, shape (m, rows), with these keys and weights, shape (rows,) each."""
     key, place = np.unique(rows, return_inverse=True)
     total = np.bincount(place, weight, len(key)).astype(np.float64)
     mean = _sums_by(place, (values * weight).T, len(key)) / total[:, None]

@@ -7,7 +7,6 @@ clusters drawn twice and others not at all is another sum of the same groups: ne
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
@@ -17,7 +16,7 @@ import numpy as np
 
 from alldags.data.accumulate import PART_ROWS, first_finite, map_parts
 from alldags.data.bad_values import bad_values
-from alldags.data.cells import Cells, Left, cells_of, moved_cells
+from alldags.data.cells import Cells, Left, cells_of, moved_cells, together
 from alldags.data.columns import Columns, Reader, check_rows
 from alldags.data.factors import Factors
 from alldags.data.profile import Profile
@@ -119,28 +118,32 @@ class RowGroups:
 
         Cross-products are those inside the levels of fixed effects, if there are any.
         """
-        chosen = [group for group in self.groups if group.shows(names)]
-        if not chosen:
+        chosen = self.showing(names)
+        if not chosen.groups:
             return None
-        total = _total(chosen)
-        cells = _cells(chosen)
-        return self._counted(total if cells is None else _inside(total, cells.left), chosen)
+        found, left = chosen.as_read, chosen.left
+        return found if left is None else chosen._counted(_inside(_total(chosen.groups), left))
+
+    def showing(self, names: Collection[str]) -> RowGroups:
+        """Return the rows that show what acts on these variables."""
+        chosen = tuple(group for group in self.groups if group.shows(names))
+        return self if len(chosen) == len(self.groups) else replace(self, groups=chosen)
 
     @property
     def as_read(self) -> MomentsRecord:
         """The moments of all rows as they are in the table, whatever fixed effects there are."""
-        return self._counted(_total(self.groups), self.groups)
+        return self._counted(_total(self.groups))
 
-    def _counted(self, total: MomentsRecord, chosen: Sequence[RowGroup]) -> MomentsRecord:
+    def _counted(self, total: MomentsRecord) -> MomentsRecord:
         """Return the moments with rows of a sample counted as their effective number."""
-        return scaled(total, total.n / sum(group.squares for group in chosen)) if self.effective else total
+        return scaled(total, total.n / sum(group.squares for group in self.groups)) if self.effective else total
 
     @cached_property
     def cells(self) -> Cells | None:
         """All rows by the levels of fixed effects; None without them."""
         return _cells(self.groups)
 
-    @cached_property
+    @property
     def left(self) -> Left | None:
         """What is left of all rows when fixed effects are taken out; None without them."""
         return None if self.cells is None else self.cells.left
@@ -191,7 +194,7 @@ def _total(groups: Iterable[RowGroup]) -> MomentsRecord:
 
 def _cells(groups: Iterable[RowGroup]) -> Cells | None:
     found = [group.cells for group in groups if group.cells is not None]
-    return reduce(operator.add, found) if found else None
+    return together(found) if found else None
 
 
 def _inside(total: MomentsRecord, left: Left) -> MomentsRecord:
@@ -368,7 +371,7 @@ def _merge_parts(a: _Found, b: _Found) -> _Found:
 
 def _added(a: RowGroup, b: RowGroup) -> RowGroup:
     moments = merge(a.moments, b.moments)
-    cells = None if a.cells is None or b.cells is None else a.cells + b.cells
+    cells = None if a.cells is None or b.cells is None else together([a.cells, b.cells])
     return replace(a, moments=moments, rows=a.rows + b.rows, squares=a.squares + b.squares, cells=cells)
 
 

@@ -51,14 +51,14 @@ class Opened:
     marked
         Returns complete rows of a source and some of its columns, with weights and settings beside them.
     inside
-        Returns such rows as deviations from the levels of fixed effects; None without them.
+        Returns such rows as deviations from the levels of fixed effects, as in a child's regression; None without them.
     """
 
     source: Callable[[], Source]
     drop_missing: bool = False
     asked: Collection[str] = ()
     marked: Callable[[Source, Sequence[str]], RowTable] | None = None
-    inside: Callable[[RowTable], RowTable] | None = None
+    inside: Callable[[RowTable, str], RowTable] | None = None
 
     def rows(self, names: Sequence[str]) -> RowTable | None:
         """Return the complete rows of some columns; None if there are only moments."""
@@ -67,10 +67,13 @@ class Opened:
             return None
         return RowTable(source.numbers(names)) if self.marked is None else self.marked(source, names)
 
-    def regressed_rows(self, names: Sequence[str]) -> RowTable | None:
-        """Return the same rows as regressions see them: as deviations from the levels of fixed effects, if any."""
+    def regressed_rows(self, names: Sequence[str], child: str) -> RowTable | None:
+        """Return the same rows as a child's regression sees them: as deviations from levels of fixed effects, if any.
+
+        All rows are there; those in which the child was set have no weight in its regression.
+        """
         rows = self.rows(names)
-        return rows if rows is None or self.inside is None else self.inside(rows)
+        return rows if rows is None or self.inside is None else self.inside(rows, child)
 
 
 def without_tails(prior: Prior) -> tuple[Prior, Student | None]:

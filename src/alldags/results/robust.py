@@ -108,7 +108,10 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
         tables = _rows(effect)
         if tables is None:
             return "there are only moments of them here"
-        moves = _averaged([row_moves(found, tables[place]) for place, found in _by_table(joints)])
+        if effect.posterior.workings.data.is_within:
+            moves = _moves_within(effect, tuple(answering(joints).values()))
+        else:
+            moves = _averaged([row_moves(found, tables[place]) for place, found in _by_table(joints)])
         table = tables[0]
     except (DataError, OSError):  # a stream that is at its end, a file that is gone
         return "they cannot be read again"
@@ -118,6 +121,22 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
         return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"
     return kind, _with_shares(moves, _shares(effect, table, sd))
+
+
+def _moves_within(effect: Effect, found: Sequence[Answering]) -> Moves:
+    """Return the moves where fixed effects were taken out of every regression: residuals are smaller by what they took.
+
+    Squares of residuals are smaller by the share of the degrees of freedom that levels take (the factor of HC1).
+    """
+    workings, parts = effect.posterior.workings, list[Moves]()
+    assert workings.table is not None
+    for item in found:
+        data = workings.data.of(item.of.child)
+        rows = workings.table.regressed_rows(data.names, item.of.child)
+        assert rows is not None
+        moves = row_moves([item], rows)
+        parts.append(replace(moves, psi=moves.psi * math.sqrt(data.rows / (data.n + 1.0))))
+    return Moves(np.sum([one.psi for one in parts], axis=0), sum(one.expected for one in parts))
 
 
 def _rows(effect: Effect) -> Sequence[RowTable] | None:

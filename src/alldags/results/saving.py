@@ -49,7 +49,7 @@ _HOMES = {
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }
-_CELLS = ("key", "weight", "mean", "scatter")
+_CELLS = ("key", "weight", "mean")  # of cells, beside the scatter inside them
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
@@ -281,6 +281,7 @@ def _part(part: RowGroups) -> dict[str, Any]:
         "clusters": [_label(group.cluster) for group in part.groups],
         "unseen": [sorted(group.unseen) for group in part.groups],
         "levels": None if part.cells is None else list(part.cells.levels),
+        "cells": [0 if group.cells is None else len(group.cells.key) for group in part.groups],
     }
 
 
@@ -299,7 +300,7 @@ def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArra
     mean, scatter, names = arrays[f"mean{place}"], arrays[f"scatter{place}"], tuple(item["names"])
     unseen = item.get("unseen", [[]] * len(item["n"]))  # version 0.2 had none
     columns = zip(item["n"], item["rows"], item["squares"], item["targets"], item["clusters"], unseen, strict=True)
-    cells = _cells_of(item.get("levels"), place, len(mean), arrays)
+    cells = _cells_of(item, place, arrays)
     groups = []
     for i, (n, rows, squares, targets, cluster, missed) in enumerate(columns):
         moments = Moments(n, mean[i].copy(), scatter[i].copy(), names)
@@ -307,14 +308,15 @@ def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArra
     return RowGroups(tuple(groups), item["effective"])
 
 
-def _cells_of(
-    levels: Sequence[int] | None, place: int, groups: int, arrays: Mapping[str, FloatArray]
-) -> list[Cells | None]:
-    """Return the cells of each group of a part; files before 0.3 have none."""
+def _cells_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArray]) -> list[Cells | None]:
+    """Return the cells of each group of a part; files of version 0.2 have none."""
+    levels = item.get("levels")
     if levels is None:
-        return [None] * groups
-    found = [{name: cast("Any", arrays[f"{name}{place}_{i}"].copy()) for name in _CELLS} for i in range(groups)]
-    return [Cells(**one, levels=tuple(levels)) for one in found]
+        return [None] * len(item["n"])
+    ends = np.cumsum(item["cells"])[:-1]
+    columns = (cast("list[Any]", np.split(arrays[f"cell_{name}{place}"], ends)) for name in _CELLS)
+    parts = zip(*columns, arrays[f"cell_scatter{place}"], strict=True)
+    return [Cells(key, weight, mean, scatter, tuple(levels)) for key, weight, mean, scatter in parts]
 
 
 def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
@@ -322,8 +324,10 @@ def _arrays(recipe: Recipe) -> dict[str, FloatArray]:
     for place, part in enumerate(recipe.parts):
         found[f"mean{place}"] = np.stack([group.moments.mean for group in part.groups])
         found[f"scatter{place}"] = np.stack([group.moments.scatter for group in part.groups])
-        cells = {i: group.cells for i, group in enumerate(part.groups) if group.cells is not None}
-        found |= {f"{name}{place}_{i}": getattr(one, name) for i, one in cells.items() for name in _CELLS}
+        cells = [group.cells for group in part.groups if group.cells is not None]
+        if cells:
+            found |= {f"cell_{name}{place}": np.concatenate([getattr(one, name) for one in cells]) for name in _CELLS}
+            found[f"cell_scatter{place}"] = np.stack([one.scatter for one in cells])
     if recipe.rows is not None:
         found["rows"] = np.concatenate(list(recipe.rows.batches(recipe.rows.columns.names)))
         for place, copy in enumerate(recipe.copies, start=1):
