@@ -40,7 +40,7 @@ def tables(effect: ad.Effect, count: int, rng: np.random.Generator) -> Iterator[
             fresh = working_rows(rows, model.prior, model.data.pooled.names, model.data.scale)
         except DataError:
             continue  # a variable that does not vary in the clusters drawn
-        yield replace(fresh, categories=model.data.categories)
+        yield replace(fresh, levels=model.data.levels)
 
 
 def refits(effect: ad.Effect, count: int = 200, seed: int = 0) -> float:

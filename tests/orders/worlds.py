@@ -27,7 +27,7 @@ class OpenWorld:
 
     @cached_property
     def posterior(self):
-        return ad.fit(self.rows, self.graph, names=self.names, prior=self.prior, rng=0)
+        return ad.fit(self.rows, self.graph, names=self.names, prior=self.prior, robust=False, rng=0)
 
     @cached_property
     def scale(self):

@@ -44,7 +44,8 @@ class Question:
         table = self.table
         if self.options.get("copies"):
             table = ad.Imputed([table, table])
-        return ad.fit(table, self.graphs, rng=0, **self.without("copies").options).effect("x", "y")
+        options = {"robust": False} | self.without("copies").options  # the model's own numbers
+        return ad.fit(table, self.graphs, rng=0, **options).effect("x", "y")
 
 
 @dataclass(frozen=True)
