@@ -200,11 +200,6 @@ class StructureFit:
         weight = np.exp(log_weight - top)
         return Draws(theta, variance, ratio), weight / weight.sum(), top + math.log(float(weight.mean()))
 
-    @property
-    def weighted_draws(self) -> tuple[Draws, FloatArray]:
-        """Draws at the ratio, each with one of its own, and their weights, shape (draws,); the weights sum to one."""
-        return self._weighted[:2]
-
     def draw(self, size: int, rng: np.random.Generator) -> Draws:
         """Return draws of coefficients, noise variance and ratio, in standardised units."""
         draws, weight, _ = self._weighted
