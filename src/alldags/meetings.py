@@ -163,7 +163,6 @@ _ROWS = (
     _Row("chosen rows", "moments", "there are no rows to choose from"),
     _Row("placebo", ("experiments", *_COPIES, *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
     _Row("placebo", "moments", "values are dealt out among rows"),
-    _Row("sensitivity", "student", "a hidden cause is weighed against normal noise"),
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
     _Row("mean of set rows", "categories", "a category has no mean"),

@@ -22,6 +22,7 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
+from alldags.results.representer import check_represented, is_straight, represented_analysis
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -68,6 +69,8 @@ class Sensitivity:
         self.effect = effect
         check_order(effect)
         self.hits = checked_hits(effect, hits)
+        if not is_straight(effect):
+            check_represented(effect, self.hits)
         self._size = checks.whole("draws", draws, least=100)
         check_engine(effect)
         check_rows(effect, self.hits)
@@ -75,6 +78,8 @@ class Sensitivity:
     @cached_property
     def _analysis(self) -> HiddenAnalysis:
         effect = self.effect
+        if not is_straight(effect):
+            return represented_analysis(effect, self._size)
         names = (effect.treatment, effect.outcome)
         stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
