@@ -115,11 +115,12 @@ class ShortRegression:
         """Return the variance of normal noise, that of both arms by their rows where it is not the same."""
         if len(of.precision) == 1:
             return np.asarray(of.unit**2 / of.precision[0])
-        total = np.zeros(2)
+        inside = total = 0.0
         for rows, weight, _ in self.rows():
             second = of.arm(rows)
-            total += weight.sum(), 0.0 if second is None else weight @ second
-        share = total[1] / total[0]
+            inside += 0.0 if second is None else float(weight @ second)
+            total += float(weight.sum())
+        share = inside / total
         return np.asarray(of.unit**2 * ((1.0 - share) / of.precision[0] + share / of.precision[1]))
 
     def _residuals(self, of: Regressed) -> FloatArray:
@@ -130,13 +131,13 @@ class ShortRegression:
         sums, total = np.zeros(len(of.coefficients)), 0.0
         for rows, weight, _ in self.rows():
             kept = np.arange(rows.count) % step == 0
-            few, weight = RowValues(rows.values, of.fold(rows.values)).taken(kept), weight[kept]
+            few = RowValues(rows.values, of.fold(rows.values)).taken(kept)
             eta = np.column_stack([np.ones(few.count), of.columns.of(few)]) @ of.coefficients.T
             if family.offset is not None:
                 eta += few.values[family.offset][:, None]
             gap = few.values[of.child][:, None] - (of.center + of.unit * family.mean(eta))
-            sums += weight @ gap**2
-            total += float(weight.sum())
+            sums += weight[kept] @ gap**2
+            total += float(weight[kept].sum())
         return np.asarray(sums / total)
 
     def owners(self, parts: Sequence[tuple[Regressed, IntArray]]) -> dict[str, IntArray]:
@@ -155,8 +156,12 @@ def _design(parts: Sequence[tuple[Regressed, IntArray]], rows: RowValues) -> Flo
     """Return a one and the columns of some rows, shape (rows, k + 1)."""
     found = [np.ones((rows.count, 1))]
     for of, places in parts:
-        columns = Columns(tuple(of.columns.made[i] for i in places), of.columns.center[places], of.columns.scale[places])
-        found.append(columns.of(RowValues(rows.values, of.fold(rows.values))) if len(columns) else np.empty((rows.count, 0)))
+        columns = Columns(
+            tuple(of.columns.made[i] for i in places), of.columns.center[places], of.columns.scale[places]
+        )
+        found.append(
+            columns.of(RowValues(rows.values, of.fold(rows.values))) if len(columns) else np.empty((rows.count, 0))
+        )
     return np.concatenate(found, axis=1)
 
 

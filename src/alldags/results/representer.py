@@ -16,6 +16,7 @@ from alldags.data.batches import RowTable
 from alldags.effects.hidden.analysis import HiddenAnalysis
 from alldags.errors import AlldagsError
 from alldags.results.robust import given_effect, joint_of, rows_of
+from alldags.show.sensitivity import TreatmentScale
 from alldags.typing import BoolArray
 
 if TYPE_CHECKING:
@@ -28,6 +29,15 @@ def is_straight(effect: Effect) -> bool:
     """Tell whether all on the way are straight lines with normal noise, so that the hidden cause is a known factor."""
     closed = isinstance(effect.answer, ClosedAnswer)
     return closed and not heavy_on_the_way(effect) and not is_category(effect.posterior.workings.data, effect._question)
+
+
+def treatment_scale(effect: Effect) -> TreatmentScale:
+    """Return what shares of the treatment are shares of."""
+    if is_straight(effect):
+        return "what is left"
+    data = effect.posterior.workings.data
+    two = effect.treatment not in data.categories and data.look(effect.treatment).two_values is not None
+    return "inverse odds" if two else "weights"
 
 
 def check_represented(effect: Effect, hits: Sequence[str]) -> None:

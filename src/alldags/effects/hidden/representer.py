@@ -1,12 +1,12 @@
 """What a hidden cause would do to an effect of any kind: the bias by way of the effect's Riesz representer.
 
 An average effect is linear in the regression ``g`` of the outcome on treatment and covariates, ``E m(W; g)``, and so
-has a representer: ``E m(W; h) = E alpha h`` for every ``h``. Without the hidden cause these are ``g_s`` and ``alpha_s``,
-and the bias is ``E (g - g_s)(alpha_s - alpha)``, at most ``C_Y C_D S`` with ``S^2 = E (y - g_s)^2 E alpha_s^2``
-(Chernozhukov, Cinelli, Newey, Sharma and Syrgkanis). ``C_Y^2`` is the share of what is left of the outcome, and
-``C_D^2 = r / (1 - r)`` where ``r`` is the share of ``alpha`` that only the hidden cause explains. Within columns ``z`` with
-second moments ``G`` and mean change ``a``, ``E alpha_s^2 = a' G^-1 a``; of a straight line that is one over what is left of
-the treatment's variance, and ``S`` the noise of the outcome over that of the treatment.
+has a representer: ``E m(W; h) = E alpha h`` for every ``h``. Without the hidden cause these are ``g_s`` and
+``alpha_s``, and the bias is ``E (g - g_s)(alpha_s - alpha)``, at most ``C_Y C_D S`` with ``S^2 = E (y - g_s)^2
+E alpha_s^2`` (Chernozhukov, Cinelli, Newey, Sharma and Syrgkanis). ``C_Y^2`` is the share of what is left of the
+outcome, and ``C_D^2 = r / (1 - r)`` where ``r`` is the share of ``alpha`` that only the hidden cause explains. Within
+columns ``z`` with second moments ``G`` and mean change ``a``, ``E alpha_s^2 = a' G^-1 a``; of a straight line that is
+one over what is left of the treatment's variance, and ``S`` the noise of the outcome over that of the treatment.
 """
 
 from __future__ import annotations
