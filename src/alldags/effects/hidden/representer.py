@@ -22,7 +22,7 @@ from alldags.effects.hidden.strengths import Number
 from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-_RIDGE = 1e-12  # of a column's square: columns may say the same twice
+_RIDGE = 1e-12  # columns may say the same twice
 _LEAST = 2  # draws that are an effect, of which fewer have no spread
 _SOLVED = 2**22  # numbers in the matrices that are solved together
 
@@ -46,20 +46,24 @@ class ShortMoments:
     rows: float
 
     def norms(self, present: BoolArray) -> FloatArray:
-        """Return ``E alpha_s^2`` within the columns present, shape (draws, k) to (draws,)."""
-        return self._solved(present, self.change)
+        """Return ``E alpha_s^2`` within the columns present, shape (draws, k) to (draws,).
+
+        As if one row more said of each column, in working units, that it does nothing: what a comparison asks of
+        columns that hardly any row shows would have no bound otherwise.
+        """
+        return self._solved(present, self.change, 1.0 / self.rows)
 
     def left(self, present: BoolArray) -> FloatArray:
         """Return the variance of the outcome that least squares on the columns present leave, shape (draws,)."""
         freedom = np.maximum(self.rows - 1.0 - present.sum(axis=1), 1.0) / self.rows
-        explained = self._solved(present, self.gram[:-1, -1])
+        explained = self._solved(present, self.gram[:-1, -1], _RIDGE)
         return np.asarray(np.maximum(self.gram[-1, -1] - explained, 0.0) / freedom)
 
-    def _solved(self, present: BoolArray, vector: FloatArray) -> FloatArray:
+    def _solved(self, present: BoolArray, vector: FloatArray, ridge: float) -> FloatArray:
         """Return ``v' G^-1 v`` within each set of columns, shape (draws,); each set is solved once."""
         sets, places = np.unique(present, axis=0, return_inverse=True)
         inside = np.column_stack([np.ones(len(sets), dtype=bool), sets])
-        gram = self.gram[:-1, :-1] + _RIDGE * np.diag(np.diag(self.gram)[:-1])
+        gram = self.gram[:-1, :-1] + ridge * np.diag(np.append(0.0, np.ones(len(self.gram) - 2)))
         found, step = np.empty(len(sets)), max(1, _SOLVED // gram.size)
         for start in range(0, len(sets), step):
             kept = inside[start : start + step]
