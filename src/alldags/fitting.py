@@ -70,7 +70,7 @@ def fit(
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
-    imputations: int = 20,
+    imputations: int | None = None,
     auxiliary: Sequence[str] = (),
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
@@ -122,7 +122,8 @@ def fit(
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations
-        Number of completed tables with ``missing="impute"``.
+        Number of completed tables with ``missing="impute"``; None: one for each percent of the rows that have a gap,
+        at least 5 and at most 20.
     auxiliary
         Columns outside the graph that help to impute.
     weights

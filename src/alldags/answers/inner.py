@@ -52,7 +52,7 @@ class Change:
         found = self.node.found
         all_seen = self.question.outcome not in self.target.table.marks.unseen
         if found.arms is not None and self.target.chosen is None and all_seen:
-            return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
+            return self._between_arms(found.made.moments.pooled, float(found.made.moments.rows.sum()))
         parts = [(self.of(rows), self.target.weight(rows.values)) for rows in self.rows()]
         change, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
         mean = weight @ change
@@ -98,8 +98,7 @@ class Change:
         """Return the change of the columns of some rows, shape (rows, k)."""
         values = rows.values[self.question.treatment]
         low, high = (values + shift for shift in self.question.comparison.shifts(values))
-        columns, name = self.node.over_columns.columns, self.question.treatment
-        return np.asarray(columns.of(rows.put({name: high})) - columns.of(rows.put({name: low})))
+        return self.node.over_columns.columns.changes(rows, self.question.treatment, low, high)
 
     @property
     def mean(self) -> float:

@@ -5,8 +5,8 @@ Each column knows its variables and in which of them it is a straight line; `val
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -29,6 +29,13 @@ class RowValues:
 
     values: Mapping[str, FloatArray]
     fold: IntArray | None = None
+    _known: dict[int, tuple[object, FloatArray]] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, of: object, compute: Callable[[RowValues], FloatArray]) -> FloatArray:
+        """Return what several columns share, such as a learned direction; it is computed once for these rows."""
+        if id(of) not in self._known:
+            self._known[id(of)] = of, compute(self)  # with it, so that no other object has its number
+        return self._known[id(of)][1]
 
     @property
     def count(self) -> int:
@@ -111,6 +118,14 @@ class Columns:
     def of(self, rows: RowValues) -> FloatArray:
         """Return the columns of some rows, shape (rows, k)."""
         return np.asarray((matrix_of(self.made, rows) - self.center) / self.scale)
+
+    def changes(self, rows: RowValues, variable: str, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return what moving a variable of some rows, shape (rows,), does to the columns, shape (rows, k)."""
+        out, members = np.zeros((rows.count, len(self))), self.members(variable)
+        made = [column for column, is_member in zip(self.made, members, strict=True) if is_member]
+        ends = (matrix_of(made, rows.put({variable: values})) for values in (high, low))
+        out[:, members] = np.subtract(*ends) / self.scale[members]
+        return out
 
     @cached_property
     def variables(self) -> tuple[str, ...]:

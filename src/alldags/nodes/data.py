@@ -100,6 +100,10 @@ class WorkingData:
         Of columns of words; one with more than two has several columns among those of `pooled`.
     seen
         The table as it was read, for notes about likely mistakes in it.
+    like
+        The rows of the first of several completed tables, if this is another of them: its regressions are much alike.
+    filled
+        The columns in which several completed tables differ.
     """
 
     pooled: ChildData
@@ -112,6 +116,8 @@ class WorkingData:
     on_demand: bool = False
     levels: Mapping[str, Levels] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
+    like: RowTable | None = field(default=None, repr=False)
+    filled: frozenset[str] = frozenset()
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -349,3 +355,15 @@ def _check_not_constant(moments: MomentsRecord) -> None:
             f"column {moments.names[place]!r} is constant: it has no effect that data could show; remove it from the "
             "graph"
         )
+
+
+def told_apart(tables: Sequence[WorkingData]) -> list[WorkingData]:
+    """Return several completed tables, each knowing in which columns they differ, and which is the first."""
+    first = tables[0].pooled
+    same = np.ones(len(first.names), dtype=bool)
+    for table in tables[1:]:
+        same &= table.pooled.mean == first.mean
+        same &= np.diag(table.pooled.scatter) == np.diag(first.scatter)
+    filled = frozenset(name for name, alike in zip(first.names, same, strict=True) if not alike)
+    known = [replace(table, filled=filled) for table in tables]
+    return [known[0], *(replace(table, like=known[0].table) for table in known[1:])]
