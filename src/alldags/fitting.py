@@ -26,7 +26,7 @@ from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.suits import check_suits
-from alldags.errors import AlldagsError, DataError, GraphError
+from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
@@ -49,7 +49,6 @@ from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
-from alldags.wording import option
 
 _MOST_THREADS = 1024
 _MOST_NAMED = 6
@@ -77,7 +76,6 @@ def fit(
     cluster: Any = None,
     robust: bool = True,
     fixed_effects: str | Sequence[str] = (),
-    drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
     """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
@@ -142,8 +140,6 @@ def fit(
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
         regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
-    drop_missing
-        The same as ``missing="drop"``.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -162,17 +158,15 @@ def fit(
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
             "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
-            "fixed_effects": fixed_effects,
-            "drop_missing": drop_missing, "graph_weights": graph_weights,
+            "fixed_effects": fixed_effects, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
-    _check_options(prior, n_jobs, {"drop_missing": drop_missing, "progress": progress, "robust": robust})
-    policy = _missing(missing, drop_missing)
-    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
+    _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
+    options = RowOptions(missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
@@ -199,7 +193,7 @@ def fit(
     data[0] = replace(data[0], seen=seen)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     inside = None if tables.factors is None else partial(_inside, parts[0], tables.factors)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
+    opened = Opened(partial(_opened, table, names, variables), missing == "drop", tables.asked, marked, inside)
     copies = _copies(table, variables, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
@@ -271,14 +265,6 @@ def _itself(source: Source) -> Source:
 def _inside(parts: RowGroups, factors: Factors, rows: RowTable, child: str) -> RowTable:
     """Return rows as deviations from the levels of fixed effects, as in the regression of a child."""
     return rows_inside(rows, parts.showing({child}), factors)
-
-
-def _missing(missing: Missing, drop_missing: bool) -> str:
-    """Return what to do about missing values, where there are two ways to say it."""
-    if drop_missing and missing == "impute":
-        both = f"{option('drop_missing', True)} and {option('missing', 'impute')}"
-        raise DataError(f"{both} contradict each other; leave out one of them")
-    return "drop" if drop_missing else missing
 
 
 def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator[Note]:

@@ -236,7 +236,7 @@ class InnerAnswer:
         found = dict.fromkeys(("paths", "direct", "mediators"), lines)
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
         found["sensitivity"] = STRAIGHT_ONLY
-        found["log_odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"
+        found["log odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"
         return found
 
     @cached_property

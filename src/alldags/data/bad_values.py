@@ -78,13 +78,13 @@ def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> 
     if tally.missing.any() and not drop_missing:
         return DataError(
             f"missing values in {_listing(names, tally.missing)}; of {tally.rows} rows, "
-            f"{tally.incomplete} have one: drop them with {option('drop_missing', True)}, or fill them in with "
+            f"{tally.incomplete} have one: drop them with {option('missing', 'drop')}, or fill them in with "
             f"{option('missing', 'impute')}"
         )
     if tally.infinite.any():
         return DataError(
             f"infinite values in {_listing(names, tally.infinite)}; replace them, or make them missing and use "
-            f"{option('drop_missing', True)}"
+            f"{option('missing', 'drop')}"
         )
     worst = int(np.argmax(tally.largest))
     return DataError(
