@@ -111,7 +111,7 @@ class FitOptions:
     robust: bool = True
     fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
-    terms: Literal["auto"] | None = None
+    terms: Literal["auto", "straight"] = "auto"
     seed: int = 0
     n_jobs: int = 1
     progress: bool = True

@@ -71,7 +71,7 @@ class Along:
         return False
 
     def values(self, rows: RowValues) -> FloatArray:
-        score = rows.once(self.direction, self.direction.score)
+        score = rows.once(self.direction, self.direction.variables, self.direction.score)
         if self.shape == "square":
             score = score**2
         elif self.shape == "bend":
@@ -104,12 +104,12 @@ class Forest:
         pairs = zip(self.edges, matrix.T, strict=True)
         return np.array([np.searchsorted(edges, values, side="left") for edges, values in pairs], dtype=np.int64)
 
-    def predicted(self, matrix: FloatArray, fold: IntArray | None) -> FloatArray:
-        """Return what trees predict for rows of shape (rows, p): those of each row's own part, or the mean of all."""
-        bins, folds = self.binned(matrix), range(len(self.value))
+    def predicted(self, bins: IntArray, fold: IntArray | None) -> FloatArray:
+        """Return what trees predict for rows with bins of shape (p, rows): of each row's own part, or the mean."""
+        folds = range(len(self.value))
         if fold is None:
             return np.asarray(np.mean([self._of(part, bins) for part in folds], axis=0))
-        out = np.zeros(len(matrix))
+        out = np.zeros(bins.shape[1])
         for part in folds:
             own = fold == part
             out[own] = self._of(part, np.ascontiguousarray(bins[:, own]))
@@ -150,8 +150,11 @@ class Grown:
         return False
 
     def values(self, rows: RowValues) -> FloatArray:
-        found = rows.once(self, self._predicted)
+        found = rows.once(self, self.inputs, self._predicted)
         return found[:, None] if rows.values[self.inputs[0]].ndim == 2 else found
 
     def _predicted(self, rows: RowValues) -> FloatArray:
-        return self.forest.predicted(np.column_stack([rows.values[name] for name in self.inputs]), rows.fold)
+        return self.forest.predicted(rows.once(self.forest.edges, self.inputs, self._binned), rows.fold)
+
+    def _binned(self, rows: RowValues) -> IntArray:
+        return self.forest.binned(np.column_stack([rows.values[name] for name in self.inputs]))

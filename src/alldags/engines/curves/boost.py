@@ -29,6 +29,7 @@ def grown_column(
     target: FloatArray,
     used: BoolArray,
     fold: IntArray,
+    edges: FloatArray,
     stands: Mapping[str, str],
     drives: bool = False,
 ) -> list[Grown]:
@@ -46,12 +47,13 @@ def grown_column(
         Which rows are learned from, shape (rows,).
     fold
         Part of each row, shape (rows,).
+    edges
+        Upper ends of their bins, shape (p, BINS - 1), the same array for all columns of a regression.
     stands
         The cause that each input stands for.
     drives
         Whether the target is the treatment.
     """
-    edges = np.array([bin_edges(values) for values in columns.T])
     is_odds = drives and bool(np.isin(target, (0.0, 1.0)).all())
     parts, leaves = int(fold.max()) + 1, 2**_DEPTH
     rounds = _TREATMENT_ROUNDS if drives else _ROUNDS
@@ -66,6 +68,11 @@ def grown_column(
     if gained.sum() <= _LEAST_GAIN * float(target.var() * len(target)):
         return []
     return [Grown(name, inputs, heard(inputs, gained, stands), forest, drives)]
+
+
+def all_edges(columns: FloatArray) -> FloatArray:
+    """Return the ends of the bins of some columns, shape (p, BINS - 1)."""
+    return np.array([bin_edges(values) for values in columns.T])
 
 
 def bin_edges(values: FloatArray) -> FloatArray:

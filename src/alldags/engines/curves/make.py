@@ -11,7 +11,7 @@ from alldags.columns.bends import Bend
 from alldags.columns.line import Line
 from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.data.look import look_at_values
-from alldags.engines.curves.boost import grown_column
+from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.engines.curves.spec import CurvedSpec
 from alldags.errors import DataError
@@ -91,6 +91,7 @@ def _learned(
         return []
     stands = {column: name for name in before for column in spec.categories.get(name, (name,))}
     matrix = np.column_stack([rows.values[name] for name in names])
+    edges = all_edges(matrix)
     found: list[Column] = []
     enough = [arm.sum() >= _FEW_ROWS for arm in arms]
     labels = ("all",) if treatment is None else ("untreated", "treated")
@@ -99,14 +100,19 @@ def _learned(
         if terms.index and fits:
             found += index_columns(*own, f"index {label}", stands)
         if terms.trees and fits:
-            found += grown_column(f"trees {label}", *own, stands)
+            found += grown_column(f"trees {label}", *own, edges, stands)
     if terms.propensity and treatment is not None and all(enough):
         found += propensity_columns(names, matrix, arms[1].astype(float), rows.fold, stands)
-    return [*found, *_grown_drives(spec, names, matrix, rows, stands)]
+    return [*found, *_grown_drives(spec, names, matrix, rows, edges, stands)]
 
 
 def _grown_drives(
-    spec: CurvedSpec, names: tuple[str, ...], matrix: FloatArray, rows: RowValues, stands: Mapping[str, str]
+    spec: CurvedSpec,
+    names: tuple[str, ...],
+    matrix: FloatArray,
+    rows: RowValues,
+    edges: FloatArray,
+    stands: Mapping[str, str],
 ) -> list[Column]:
     """Return what trees see in the treatment, the arm of it if it has two values."""
     assert isinstance(spec.terms, Terms)
@@ -119,7 +125,8 @@ def _grown_drives(
     if two is not None and min(target.sum(), (1.0 - target).sum()) < _FEW_ROWS:
         return []
     everyone = np.ones(rows.count, dtype=bool)
-    return [*grown_column(f"trees {spec.mover}", names, matrix, target, everyone, rows.fold, stands, drives=True)]
+    own = names, matrix, target, everyone, rows.fold
+    return [*grown_column(f"trees {spec.mover}", *own, edges, stands, drives=True)]
 
 
 def _is_divided(arms: Sequence[BoolArray], fold: IntArray) -> bool:
