@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alldags.families.student import Student
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
+    from alldags.front import effect
     from alldags.graph.candidate import CandidateGraph
     from alldags.graph.io import parse_graph, read_graph, write_graph
     from alldags.graph.terms import Terms
@@ -51,6 +52,7 @@ _HOME = {
     "Strength": "alldags.effects.hidden.strength",
     "Student": "alldags.families.student",
     "Terms": "alldags.graph.terms",
+    "effect": "alldags.front",
     "fit": "alldags.fitting",
     "load": "alldags.fitting",
     "parse_graph": "alldags.graph.io",
@@ -76,6 +78,7 @@ __all__ = [
     "Terms",
     "__version__",
     "datasets",
+    "effect",
     "engines",
     "fit",
     "load",

@@ -28,7 +28,7 @@ from alldags.data.rows import RowGroup, RowGroups, read_groups
 from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
 from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
-from alldags.errors import DataError
+from alldags.errors import DataError, MissingValuesError
 from alldags.notes import Note
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -181,10 +181,18 @@ def read_tables(
     meetings.check(asked)
     _check_set(levels, options)
     columns = coded_columns(variables, levels)
-    if options.missing == "impute":
-        found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer or NormalCompleter())
-    else:
-        found = _as_it_is(source, columns, options, n_jobs, progress, levels)
+    completer = completer or NormalCompleter()
+    found = None
+    if options.missing != "impute":
+        try:
+            found = _as_it_is(source, columns, options, n_jobs, progress, levels)
+        except MissingValuesError as error:
+            if options.factors or not completer.leaves_out(error.columns):
+                raise
+            options = replace(options, missing="impute")
+            asked |= options.asked
+    if found is None:
+        found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer)
     used = (*columns, *options.columns)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
@@ -409,7 +417,10 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
     if made.unseen:
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
         more = left if not shown else ""
-        notes.append(Note(f"rows without {_listed(unseen)} were left out of its own regression only{more}"))
+        text = (
+            f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)} were left out of its regression{more}"
+        )
+        notes.append(Note(text, "changes the answer"))
     if shown and options.cluster is not None:
         notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))
     if shown and gaps.marks.weight is not None:
