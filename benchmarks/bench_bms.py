@@ -43,7 +43,7 @@ def table(k: int, n: int = 200) -> np.ndarray:
 
 
 def problem(rows: np.ndarray) -> NodeProblem:
-    return node_under(ad.Prior(slab=ad.GPrior(SLAB), units="raw"), rows, 0)
+    return node_under(ad.Prior(slab=ad.priors.GPrior(SLAB), units="raw"), rows, 0)
 
 
 def bms(rows: np.ndarray) -> tuple[float, np.ndarray]:

@@ -22,7 +22,7 @@ PEERS = {"numpyro": "a horseshoe in NumPyro", "nutpie": "a horseshoe in nutpie"}
 
 
 def own_draws_per_second(x: np.ndarray, y: np.ndarray) -> float:
-    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    problem = regression_problem(x, y, Setting(1.0, ad.priors.UnknownNoise()))
     engine = MCMC(sweeps=1000, max_sweeps=1000)
     engine(problem, np.random.default_rng(0))
     seconds = cpu_seconds(lambda: engine(problem, np.random.default_rng(1)))

@@ -106,7 +106,7 @@ def bms_rows(iterations: int = 200_000) -> list[Row]:
     if done.returncode != 0:  # R without BMS
         return []
     bms_seconds, *bms = (float(word) for word in done.stdout.split())
-    problem = regression_problem(x, y, Setting(200.0, ad.UnknownNoise(), "g"))
+    problem = regression_problem(x, y, Setting(200.0, ad.priors.UnknownNoise(), "g"))
     truth = MCMC(sweeps=40_000, max_sweeps=40_000)(problem, np.random.default_rng(0)).inclusion
     engine = MCMC(sweeps=500, max_sweeps=500)
     engine(problem, np.random.default_rng(0))
@@ -140,7 +140,7 @@ def lbidd_rows() -> list[Row]:
 
 def thousand_rows(k: int = 1000, n: int = 500) -> list[Row]:
     x, y = regression(k, n)
-    problem = regression_problem(x, y, Setting(1.0, ad.UnknownNoise()))
+    problem = regression_problem(x, y, Setting(1.0, ad.priors.UnknownNoise()))
     start = time.process_time()
     found = MCMC(sweeps=500, max_sweeps=1000)(problem, np.random.default_rng(0)).diagnostics
     seconds = time.process_time() - start

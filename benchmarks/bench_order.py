@@ -20,7 +20,7 @@ from alldags.orders.exact import ExactBlock
 from alldags.orders.problem import BlockProblem, Start
 from benchmarks.report import Row, cpu_seconds
 
-SETTING = (Setting(1.0, ad.EquivalentNoise()),)
+SETTING = (Setting(1.0, ad.priors.EquivalentNoise()),)
 
 
 def scatter(b: int, n: int = 200, degree: float = 2.0) -> np.ndarray:

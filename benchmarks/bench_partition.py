@@ -18,7 +18,7 @@ from alldags.orders.problem import BlockProblem
 from alldags.orders.sampled import PartitionBlock
 from benchmarks.report import Row, cpu_seconds
 
-SETTING = (Setting(1.0, ad.EquivalentNoise()),)
+SETTING = (Setting(1.0, ad.priors.EquivalentNoise()),)
 NO_WARNING = 1.05
 
 

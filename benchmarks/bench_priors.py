@@ -21,13 +21,13 @@ PRIORS = {
     DEFAULT: ad.Prior.v01(),
     "slab variance 0.1": ad.Prior(slab_variance=0.1),
     "slab variance 10": ad.Prior(slab_variance=10.0),
-    "slab apart from the noise": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+    "slab apart from the noise": ad.Prior(noise=ad.priors.UnknownNoise(scales_slab=False)),
     "LearnedSlab (the default)": ad.Prior(),
-    "GPrior('n')": ad.Prior(slab=ad.GPrior("n")),
-    "HyperG(3)": ad.Prior(slab=ad.HyperG(3.0)),
-    "ZellnerSiow": ad.Prior(slab=ad.ZellnerSiow()),
-    "BetaBinomial(1, 1)": ad.Prior(slab_variance=1.0, edges=ad.BetaBinomial(1.0, 1.0)),
-    "LearnedSlab + BetaBinomial(1, 1)": ad.Prior(slab=ad.LearnedSlab(), edges=ad.BetaBinomial(1.0, 1.0)),
+    "GPrior('n')": ad.Prior(slab=ad.priors.GPrior("n")),
+    "HyperG(3)": ad.Prior(slab=ad.priors.HyperG(3.0)),
+    "ZellnerSiow": ad.Prior(slab=ad.priors.ZellnerSiow()),
+    "BetaBinomial(1, 1)": ad.Prior(slab_variance=1.0, edges=ad.priors.BetaBinomial(1.0, 1.0)),
+    "LearnedSlab + BetaBinomial(1, 1)": ad.Prior(slab=ad.priors.LearnedSlab(), edges=ad.priors.BetaBinomial(1.0, 1.0)),
 }
 
 

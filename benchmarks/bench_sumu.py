@@ -44,7 +44,7 @@ def table(rows: int = 200, variables: int = 10) -> np.ndarray:
 def every_effect(rows: np.ndarray) -> None:
     """Answer the effects between all pairs: means and standard deviations."""
     names = [f"v{i}" for i in range(rows.shape[1])]
-    prior = ad.Prior(noise=ad.EquivalentNoise(), link=0.0)
+    prior = ad.Prior(noise=ad.priors.EquivalentNoise(), link=0.0)
     posterior = ad.fit(rows, ad.CandidateGraph.unordered(names), names=names, prior=prior, rng=0)
     assert np.all(posterior.effects_sd().values >= 0)
     assert np.all(np.isfinite(posterior.effects().values))

@@ -91,8 +91,8 @@ LARGE = ad.datasets.paper_graph(30, 30)
 TIERS = ad.CandidateGraph.from_tiers([[f"w{i}" for i in range(6)], ["x"], ["y"]], 0.5)
 OPEN = ad.CandidateGraph.unordered(NAMES, 0.5)
 RAW = {"units": "raw", "intercept": False, "link": 0.0}
-KNOWN = ad.Prior(1.0, ad.KnownNoise(1.0), **RAW)
-PROPER = ad.Prior(1.5, ad.UnknownNoise(3.0, 2.0), **RAW)
+KNOWN = ad.Prior(1.0, ad.priors.KnownNoise(1.0), **RAW)
+PROPER = ad.Prior(1.5, ad.priors.UnknownNoise(3.0, 2.0), **RAW)
 FLAT = ad.Prior(slab_variance=1.0, link=0.0)
 LEARNED = ad.Prior(link=0.0)
 
@@ -161,7 +161,7 @@ def linked(rng: np.random.Generator) -> Case:
 
 def unordered(engine: str, rng: np.random.Generator) -> Case:
     """Draw a case of four variables of which nothing is known."""
-    prior = ad.Prior(1.0, ad.EquivalentNoise(2.0), **RAW)
+    prior = ad.Prior(1.0, ad.priors.EquivalentNoise(2.0), **RAW)
     world = draw_unordered(OPEN, prior, 30, rng)
     return case_of(world, OPEN, {"prior": prior, "engine": engine}, ("a", "d"), rng)
 
@@ -176,7 +176,7 @@ def several_graphs(rng: np.random.Generator) -> Case:
 
 def experiments(rng: np.random.Generator) -> Case:
     """Draw a case in which a third of the rows had one variable set, and a third another."""
-    prior = ad.Prior(1.5, ad.UnknownNoise(3.0, 2.0), units="raw", link=0.0)
+    prior = ad.Prior(1.5, ad.priors.UnknownNoise(3.0, 2.0), units="raw", link=0.0)
     world = draw_world(SMALL, prior, 0, rng)
     rows = 36
     target = np.repeat(["", "a", "c"], rows // 3)
@@ -294,7 +294,7 @@ def bends(rng: np.random.Generator) -> Case:
 
 
 def _mixture(mixture: Any) -> ad.Prior:
-    return ad.Prior(noise=ad.UnknownNoise(3.0, 2.0), coefficients=mixture, **RAW)
+    return ad.Prior(noise=ad.priors.UnknownNoise(3.0, 2.0), coefficients=mixture, **RAW)
 
 
 ROWS = (
@@ -302,15 +302,18 @@ ROWS = (
     Row("exact; unknown noise, fixed slab", small(PROPER, engine="exact")),
     Row("exact; flat intercept and noise, fixed slab", small(FLAT, engine="exact")),
     Row("exact; learned slab (default without link)", small(LEARNED, engine="exact")),
-    Row("exact; one learned slab for all", small(ad.Prior(slab=ad.LearnedSlab(shared=True), link=0.0))),
-    Row("exact; hyper-g slab", small(ad.Prior(slab=ad.HyperG(), link=0.0), engine="exact"), 0.5),
+    Row("exact; one learned slab for all", small(ad.Prior(slab=ad.priors.LearnedSlab(shared=True), link=0.0))),
+    Row("exact; hyper-g slab", small(ad.Prior(slab=ad.priors.HyperG(), link=0.0), engine="exact"), 0.5),
     Row(
         "exact; slab apart from the noise",
-        small(ad.Prior(1.0, ad.UnknownNoise(3.0, 2.0, scales_slab=False), **RAW), engine="exact"),
+        small(ad.Prior(1.0, ad.priors.UnknownNoise(3.0, 2.0, scales_slab=False), **RAW), engine="exact"),
         0.5,
     ),
-    Row("exact; learned edge probability", small(ad.Prior(edges=ad.BetaBinomial(), link=0.0), EVEN, engine="exact")),
-    Row("exact; score-equivalent noise, order known", small(ad.Prior(1.0, ad.EquivalentNoise(), **RAW))),
+    Row(
+        "exact; learned edge probability",
+        small(ad.Prior(edges=ad.priors.BetaBinomial(), link=0.0), EVEN, engine="exact"),
+    ),
+    Row("exact; score-equivalent noise, order known", small(ad.Prior(1.0, ad.priors.EquivalentNoise(), **RAW))),
     Row("exact; two candidate graphs", several_graphs),
     Row("exact; experimental rows", experiments),
     Row("exact; nothing known of the order", partial(unordered, "exact")),
@@ -322,8 +325,8 @@ ROWS = (
     Row("mcmc; ten covariates, learned slab", wide(LEARNED, engine="mcmc"), 0.2),
     Row("mcmc; nothing known of the order", partial(unordered, "mcmc"), 0.3),
     Row("auto; the paper's large graph, 1,020 edges", large, 0.05),
-    Row("gibbs; NEG(2, 2)", small(_mixture(ad.NEG(2.0, 2.0)), engine="gibbs"), 0.3),
-    Row("gibbs; horseshoe", small(_mixture(ad.Horseshoe(0.5)), engine="gibbs"), 0.3),
+    Row("gibbs; NEG(2, 2)", small(_mixture(ad.priors.NEG(2.0, 2.0)), engine="gibbs"), 0.3),
+    Row("gibbs; horseshoe", small(_mixture(ad.priors.Horseshoe(0.5)), engine="gibbs"), 0.3),
     Row("auto; link, one node after the treatment", linked, 0.5, truth="near"),
     Row("auto; a fifth of two columns imputed", imputed, 0.1, truth="near"),
     Row("auto; hidden cause, stated strength", partial(hidden, 1.0), 0.3, truth="near"),
@@ -333,8 +336,8 @@ ROWS = (
     Row("auto; yes/no outcome, 60 rows", partial(yes_no, 60), 0.5, truth="near"),
     Row("auto; terms written down", products, truth="near"),
     Row("auto; terms='auto'", bends, 0.1, truth="near"),
-    Row("vb; NEG(2, 2)", small(_mixture(ad.NEG(2.0, 2.0)), engine="vb"), approximates=True),
-    Row("vb; horseshoe", small(_mixture(ad.Horseshoe(0.5)), engine="vb"), approximates=True),
-    Row("em; NEG(2, 2)", small(_mixture(ad.NEG(2.0, 2.0)), engine="em"), approximates=True),
+    Row("vb; NEG(2, 2)", small(_mixture(ad.priors.NEG(2.0, 2.0)), engine="vb"), approximates=True),
+    Row("vb; horseshoe", small(_mixture(ad.priors.Horseshoe(0.5)), engine="vb"), approximates=True),
+    Row("em; NEG(2, 2)", small(_mixture(ad.priors.NEG(2.0, 2.0)), engine="em"), approximates=True),
     Row("k2; one graph, learned slab", small(LEARNED, engine="k2"), approximates=True),
 )

@@ -20,7 +20,7 @@ from calibration.worlds import draw_unordered
 
 NAMES = [f"x{i}" for i in range(5)]
 GRAPH = ad.CandidateGraph.unordered(NAMES, 0.5)
-PRIOR = ad.Prior(1.0, ad.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
+PRIOR = ad.Prior(1.0, ad.priors.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
 LEVELS = (0.5, 0.8, 0.95)
 
 

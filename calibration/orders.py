@@ -53,7 +53,7 @@ def one_set(rows: int, seed: int) -> dict[str, FloatArray]:
     names = [f"x{i}" for i in range(VARIABLES)]
     found = {}
     for what, graph in graphs(names).items():
-        prior = ad.Prior(noise=ad.EquivalentNoise(), link=0.0)
+        prior = ad.Prior(noise=ad.priors.EquivalentNoise(), link=0.0)
         posterior = ad.fit(x, graph, names=names, prior=prior, rng=seed)
         draws = all_effects(posterior, rng)
         unit = x.std(axis=0, ddof=1)

@@ -101,7 +101,7 @@ def answered(key: str, seed: int, case: Case, posterior: ad.Posterior, rng: np.r
     total = _given(case, effect, rng) if case.strength is not None else _total(case, effect, rng)
     unit = math.nan if case.unit is None else float(effect.do(DO).new_unit.cdf(case.unit))
     ends = [((100 - level) / 200, (100 + level) / 200) for level in LEVELS]
-    no_path = None if case.path is None else effect.probability_no_path
+    no_path = None if case.path is None else effect.probability_no_effect
     return Rank(
         key,
         seed,

@@ -66,8 +66,8 @@ def log_ratios(sets: int, count: int = 200, first: int = 0) -> list[float]:
     for seed in range(first, first + sets):
         table = schools(np.random.default_rng(seed), 0.3, by_school=seed % 2 == 0)
         effect = ad.fit(table, CERTAIN, rng=seed, cluster="school").effect("x", "y")
-        assert effect.clusters is not None
-        found.append(float(np.log(effect.clusters.sd_clusters / refits(effect, count, seed))))
+        assert effect.uncertainty.clusters is not None
+        found.append(float(np.log(effect.uncertainty.clusters.sd_clusters / refits(effect, count, seed))))
     return found
 
 

@@ -131,7 +131,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
         line = ad.fit(table, GRAPH, rng=seed, families="normal").effect("x", "y")
         ends = (*found.interval(), line.mean, *line.interval())
     full = maximum_likelihood(np.column_stack([np.ones(cell.rows), c, x]), y)
-    sampled = "polya-gamma" in found.engines_used.values()
+    sampled = "polya-gamma" in found.uncertainty.engines.values()
     return [Outcome(cell.key, seed, effect, found.mean, ends[0], ends[1], *ends[2:], *full, sampled)]
 
 

@@ -151,7 +151,7 @@ def _edges(graph: ad.CandidateGraph, child: str, prior: ad.Prior, rng: np.random
     stated = np.array([graph.edges[name, child] for name in graph.parents(child)])
     if prior.coefficients is not None:
         return np.ones(len(stated), dtype=bool)
-    if isinstance(prior.edges, ad.BetaBinomial):
+    if isinstance(prior.edges, ad.priors.BetaBinomial):
         stated = np.where(stated < 1.0, rng.beta(prior.edges.a, prior.edges.b), 1.0)
     return np.asarray(rng.random(len(stated)) < stated)
 
@@ -167,11 +167,11 @@ def _slab(prior: ad.Prior, rows: int, rng: np.random.Generator) -> float:
 def _noise(prior: ad.Prior, parents: int, rng: np.random.Generator) -> float:
     """Draw a standard deviation; of an improper prior, anything."""
     noise = prior.noise
-    if isinstance(noise, ad.KnownNoise):
+    if isinstance(noise, ad.priors.KnownNoise):
         return float(noise.precision**-0.5)
-    if isinstance(noise, ad.EquivalentNoise):
+    if isinstance(noise, ad.priors.EquivalentNoise):
         return float(rng.gamma((noise.dof + parents) / 2, 2.0 * prior.fixed_slab) ** -0.5)
-    assert isinstance(noise, ad.UnknownNoise)
+    assert isinstance(noise, ad.priors.UnknownNoise)
     if not noise.is_proper:
         return float(np.exp(rng.normal(0.0, 0.7)))
     return float(rng.gamma(noise.shape, 1.0 / noise.rate) ** -0.5)
@@ -180,7 +180,7 @@ def _noise(prior: ad.Prior, parents: int, rng: np.random.Generator) -> float:
 def _coefficients(prior: ad.Prior, x: FloatArray, noise: float, tau: float, rng: np.random.Generator) -> FloatArray:
     """Draw the coefficients of the parents that are present; `x` are their rows."""
     count = x.shape[1]
-    free = isinstance(prior.noise, ad.KnownNoise) or not getattr(prior.noise, "scales_slab", True)
+    free = isinstance(prior.noise, ad.priors.KnownNoise) or not getattr(prior.noise, "scales_slab", True)
     unit = 1.0 if free else noise
     if prior.coefficients is not None:
         return np.asarray(rng.standard_normal(count) * unit * np.sqrt(mixing(prior.coefficients, count, rng)))

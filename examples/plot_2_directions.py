@@ -26,15 +26,15 @@ stress_first = ad.CandidateGraph.from_order(["workload", "stress", "sleep", "pai
 sleep_first = ad.CandidateGraph.from_order(["workload", "sleep", "stress", "pain"])
 graphs = [stress_first, sleep_first]
 posterior = ad.fit(table, graphs, graph_weights=[0.5, 0.5], rng=0)
-print(f"stress -> sleep: probability {posterior.weights[0]:.2f}")
-print(f"sleep -> stress: probability {posterior.weights[1]:.2f}")
+print(f"stress -> sleep: probability {posterior.graph_probabilities[0]:.2f}")
+print(f"sleep -> stress: probability {posterior.graph_probabilities[1]:.2f}")
 
 # %%
 # The correlation of two variables says nothing about a direction. Here workload helps: it drives stress, and sleep is
 # independent of it once stress is known. Without such a variable the two graphs would stay close to even.
 
 figure, axes = plt.subplots(2, 1, figsize=(6, 6))
-for graph, weight, ax in zip(graphs, posterior.weights, axes, strict=True):
+for graph, weight, ax in zip(graphs, posterior.graph_probabilities, axes, strict=True):
     graph.plot(ax=ax, treatment="stress", outcome="pain")
     ax.set_title(f"probability {weight:.2f}")
 

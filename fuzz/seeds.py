@@ -39,7 +39,7 @@ BY_HAND = {
     "lavaan": ["y ~ x + a*m\nm ~ x # comment\nx ~~ y\nab := a*b\n", "y + z ~ start(0.5)*x +\n  w\n"],
     "bnlearn": ["[age][dose|age][risk|age:dose]", "[a][b][c|a:b]"],
 }
-SWITCHES = ["--paths", "--influence", "--checks", "--sensitivity", "--drop-missing"]
+SWITCHES = ["--paths", "--influence", "--checks", "--sensitivity"]
 COMMON = ["--graph", "graph.toml", "--n-jobs", "1", "--no-progress"]
 EFFECT = ["effect", "data.csv", *COMMON, "--treatment", "dose", "--outcome", "risk"]
 COMMANDS = [

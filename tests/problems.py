@@ -13,7 +13,7 @@ from alldags.nodes import NodeProblem, Setting, node_problem, working_data
 from naive import effects as naive
 
 NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
-UNKNOWN = (Setting(1.0, ad.UnknownNoise()),)
+UNKNOWN = (Setting(1.0, ad.priors.UnknownNoise()),)
 
 
 def make_problem(
@@ -71,7 +71,7 @@ class World:
     @property
     def naive_noise(self):
         noise = self.prior.noise
-        if isinstance(noise, ad.KnownNoise):
+        if isinstance(noise, ad.priors.KnownNoise):
             return ("known", noise.precision)
         return ("unknown", noise.shape, noise.rate)
 
@@ -87,10 +87,10 @@ class World:
 
 
 PRIORS = {
-    "known": ad.Prior(1.3, ad.KnownNoise(1.2), "raw", intercept=False, link=0.0),
-    "known, intercept": ad.Prior(0.6, ad.KnownNoise(0.7), "raw", link=0.0),
-    "unknown": ad.Prior(1.3, ad.UnknownNoise(1.5, 0.7), "raw", intercept=False, link=0.0),
-    "unknown, improper, intercept": ad.Prior(2.0, ad.UnknownNoise(), "raw", link=0.0),
+    "known": ad.Prior(1.3, ad.priors.KnownNoise(1.2), "raw", intercept=False, link=0.0),
+    "known, intercept": ad.Prior(0.6, ad.priors.KnownNoise(0.7), "raw", link=0.0),
+    "unknown": ad.Prior(1.3, ad.priors.UnknownNoise(1.5, 0.7), "raw", intercept=False, link=0.0),
+    "unknown, improper, intercept": ad.Prior(2.0, ad.priors.UnknownNoise(), "raw", link=0.0),
 }
 
 
@@ -131,13 +131,17 @@ def random_kind(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -
     x = rng.standard_normal((n, k)) @ (np.eye(k) + rng.uniform(0, 1.2) * rng.standard_normal((k, k)) / math.sqrt(k))
     effects = rng.standard_normal(k) * (rng.random(k) < 0.4) * rng.choice([0.1, 0.5, 3.0])
     y = x @ effects + rng.standard_normal(n)
-    noise = ad.KnownNoise(float(rng.uniform(0.5, 2))) if kind in ("known", "g known", "sizes") else ad.UnknownNoise()
+    noise = (
+        ad.priors.KnownNoise(float(rng.uniform(0.5, 2)))
+        if kind in ("known", "g known", "sizes")
+        else ad.priors.UnknownNoise()
+    )
     slab = "g" if kind.startswith("g") else "independent"
     probability = rng.uniform(0.05, 0.9, k)
     log_size = None
     if kind.startswith("sizes"):
         probability[:] = 0.5
-        log_size = ad.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
+        log_size = ad.priors.BetaBinomial(1.0, float(rng.uniform(0.5, 3))).log_size(k - certain)
     probability[:certain] = 1.0
     settings = (Setting(float(rng.uniform(0.3, 20)), noise, slab),)  # type: ignore[arg-type]
     return make_problem(x, y, probability=probability, settings=settings, log_size=log_size)
@@ -146,7 +150,7 @@ def random_kind(rng: np.random.Generator, kind: str, k: int, certain: int = 0) -
 def grouped_problem(
     rng: np.random.Generator,
     sizes: Sequence[int],
-    noise: ad.KnownNoise | ad.UnknownNoise | ad.EquivalentNoise | None = None,
+    noise: ad.priors.KnownNoise | ad.priors.UnknownNoise | ad.priors.EquivalentNoise | None = None,
     *,
     slab: str = "independent",
     certain: Sequence[int] = (),
@@ -165,8 +169,8 @@ def grouped_problem(
     effects = signal * rng.standard_normal(k) * (rng.random(len(sizes)) < 0.5)[groups]
     chances = rng.uniform(0.1, 0.9, len(sizes))
     chances[list(certain)] = 1.0
-    log_size = ad.BetaBinomial(1.0, 2.0).log_size(len(sizes) - len(certain)) if sized else None
-    noise = ad.UnknownNoise() if noise is None else noise
+    log_size = ad.priors.BetaBinomial(1.0, 2.0).log_size(len(sizes) - len(certain)) if sized else None
+    noise = ad.priors.UnknownNoise() if noise is None else noise
     settings = tuple(Setting(tau, noise, slab, -0.3 * i) for i, tau in enumerate(taus))  # type: ignore[arg-type]
     y = x @ effects + rng.standard_normal(rows)
     return make_problem(x, y, probability=chances[groups], settings=settings, log_size=log_size, groups=groups)
@@ -176,7 +180,7 @@ def correlated_problem(
     rng: np.random.Generator,
     n: int,
     k: int,
-    noise: ad.KnownNoise | ad.UnknownNoise,
+    noise: ad.priors.KnownNoise | ad.priors.UnknownNoise,
     certain: Sequence[int] = (),
     signal: float = 1.0,
     correlation: float = 0.5,

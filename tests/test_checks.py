@@ -17,35 +17,53 @@ e = ad.engines
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ad.UnknownNoise(scales_slab="no"), "UnknownNoise scales_slab must be True or False, got 'no'"),
-        (lambda: ad.UnknownNoise(shape=True), "UnknownNoise shape must be zero or a positive finite number, got True"),
-        (lambda: ad.UnknownNoise(rate="1"), "UnknownNoise rate must be zero or a positive finite number, got '1'"),
-        (lambda: ad.UnknownNoise(shape=1e308), "UnknownNoise shape must be at most 1e.100 to be computed with"),
-        (lambda: ad.UnknownNoise(shape=1e10), "UnknownNoise shape must be at most 1e.09, got .*KnownNoise"),
-        (lambda: ad.UnknownNoise(rate=1e200), "UnknownNoise rate must be at most 1e.100 to be computed with"),
-        (lambda: ad.StudentNoise(shape=1e10), r"StudentNoise shape must be at most 1e.09, got"),
-        (lambda: ad.EquivalentNoise(1e10), r"EquivalentNoise dof must be at most 1e.09, got"),
-        (lambda: ad.StudentNoise(df=1e308), r"StudentNoise df must be at most 1e.100 to be computed with, got 1e.308"),
-        (lambda: ad.HyperG(a=1e308), r"HyperG a must be at most 1e.100 to be computed with, got 1e.308"),
-        (lambda: ad.KnownNoise(True), "KnownNoise precision must be a positive finite number, got True"),
-        (lambda: ad.HyperG(a="3"), "HyperG a must be a finite number above 2, got '3'"),
-        (lambda: ad.HyperG(a=2), "HyperG a must be a finite number above 2, got 2"),
-        (lambda: ad.HyperG(points=True), "HyperG points must be a whole number from 3 to 10001, got True"),
-        (lambda: ad.ZellnerSiow(points=41.0), "ZellnerSiow points must be a whole number from 3 to 10001, got 41.0"),
-        (lambda: ad.GPrior(True), "GPrior g must be a positive finite number, got True"),
-        (lambda: ad.GPrior(None), "GPrior g must be a positive finite number, got None"),
-        (lambda: ad.LearnedSlab(shared="yes"), "LearnedSlab shared must be True or False, got 'yes'"),
-        (lambda: ad.LearnedSlab(spread="1"), "LearnedSlab spread must be a positive finite number, got '1'"),
-        (lambda: ad.BetaBinomial(shared=1), "BetaBinomial shared must be True or False, got 1"),
+        (lambda: ad.priors.UnknownNoise(scales_slab="no"), "UnknownNoise scales_slab must be True or False, got 'no'"),
         (
-            lambda: ad.LearnedSlab(low=1e-320),
+            lambda: ad.priors.UnknownNoise(shape=True),
+            "UnknownNoise shape must be zero or a positive finite number, got True",
+        ),
+        (
+            lambda: ad.priors.UnknownNoise(rate="1"),
+            "UnknownNoise rate must be zero or a positive finite number, got '1'",
+        ),
+        (lambda: ad.priors.UnknownNoise(shape=1e308), "UnknownNoise shape must be at most 1e.100 to be computed with"),
+        (lambda: ad.priors.UnknownNoise(shape=1e10), "UnknownNoise shape must be at most 1e.09, got .*KnownNoise"),
+        (lambda: ad.priors.UnknownNoise(rate=1e200), "UnknownNoise rate must be at most 1e.100 to be computed with"),
+        (lambda: ad.priors.StudentNoise(shape=1e10), r"StudentNoise shape must be at most 1e.09, got"),
+        (lambda: ad.priors.EquivalentNoise(1e10), r"EquivalentNoise dof must be at most 1e.09, got"),
+        (
+            lambda: ad.priors.StudentNoise(df=1e308),
+            r"StudentNoise df must be at most 1e.100 to be computed with, got 1e.308",
+        ),
+        (lambda: ad.priors.HyperG(a=1e308), r"HyperG a must be at most 1e.100 to be computed with, got 1e.308"),
+        (lambda: ad.priors.KnownNoise(True), "KnownNoise precision must be a positive finite number, got True"),
+        (lambda: ad.priors.HyperG(a="3"), "HyperG a must be a finite number above 2, got '3'"),
+        (lambda: ad.priors.HyperG(a=2), "HyperG a must be a finite number above 2, got 2"),
+        (lambda: ad.priors.HyperG(points=True), "HyperG points must be a whole number from 3 to 10001, got True"),
+        (
+            lambda: ad.priors.ZellnerSiow(points=41.0),
+            "ZellnerSiow points must be a whole number from 3 to 10001, got 41.0",
+        ),
+        (lambda: ad.priors.GPrior(True), "GPrior g must be a positive finite number, got True"),
+        (lambda: ad.priors.GPrior(None), "GPrior g must be a positive finite number, got None"),
+        (lambda: ad.priors.LearnedSlab(shared="yes"), "LearnedSlab shared must be True or False, got 'yes'"),
+        (lambda: ad.priors.LearnedSlab(spread="1"), "LearnedSlab spread must be a positive finite number, got '1'"),
+        (lambda: ad.priors.BetaBinomial(shared=1), "BetaBinomial shared must be True or False, got 1"),
+        (
+            lambda: ad.priors.LearnedSlab(low=1e-320),
             "LearnedSlab low must be between 1e-100 and 1e.100 to be computed with, got",
         ),
         (lambda: ad.Prior(1e200), "slab_variance must be between 1e-100 and 1e.100 to be computed with, got 1e.200"),
-        (lambda: ad.LearnedSlab(points=10**15), "LearnedSlab points must be a whole number from 3 to 10001, got 10+"),
-        (lambda: ad.BetaBinomial(points=2.5), "BetaBinomial points must be a whole number from 3 to 10001, got 2.5"),
-        (lambda: ad.EqualEdges(True), "EqualEdges probability must be strictly between 0 and 1, got True"),
-        (lambda: ad.EqualEdges("0.5"), "EqualEdges probability must be strictly between 0 and 1, got '0.5'"),
+        (
+            lambda: ad.priors.LearnedSlab(points=10**15),
+            "LearnedSlab points must be a whole number from 3 to 10001, got 10+",
+        ),
+        (
+            lambda: ad.priors.BetaBinomial(points=2.5),
+            "BetaBinomial points must be a whole number from 3 to 10001, got 2.5",
+        ),
+        (lambda: ad.priors.EqualEdges(True), "EqualEdges probability must be strictly between 0 and 1, got True"),
+        (lambda: ad.priors.EqualEdges("0.5"), "EqualEdges probability must be strictly between 0 and 1, got '0.5'"),
         (lambda: ad.Prior(slab_variance=True), "slab_variance must be a positive finite number, got True"),
         (lambda: ad.Prior(intercept=1), "intercept must be True or False, got 1"),
         (lambda: ad.Prior(units=None), "units must be one of .*'raw'.*, got None"),
@@ -106,7 +124,7 @@ def test_gibbs_refuses_what_is_no_whole_number(name, value):
 
 def test_numbers_of_numpy_are_numbers():
     assert e.MCMC(sweeps=np.int64(100)).sweeps == 100
-    assert ad.KnownNoise(np.float32(2.0)).precision == 2.0
+    assert ad.priors.KnownNoise(np.float32(2.0)).precision == 2.0
     assert checks.whole("n", np.int32(3), 1) == 3
 
 

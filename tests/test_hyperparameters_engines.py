@@ -12,16 +12,16 @@ from naive.sets import brute_force
 from problems import make_problem
 
 PRIORS = {
-    "learned slab": ad.Prior(slab=ad.LearnedSlab(points=9)),
-    "learned slab, known noise": ad.Prior(slab=ad.LearnedSlab(points=9), noise=ad.KnownNoise(1.5)),
-    "g = n": ad.Prior(slab=ad.GPrior("n")),
-    "hyper-g": ad.Prior(slab=ad.HyperG(3.0, points=15)),
-    "Zellner-Siow": ad.Prior(slab=ad.ZellnerSiow(points=15)),
-    "beta-binomial": ad.Prior(edges=ad.BetaBinomial(1.0, 2.0)),
-    "learned slab, beta-binomial": ad.Prior(slab=ad.LearnedSlab(points=9), edges=ad.BetaBinomial()),
-    "slab apart from the noise": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+    "learned slab": ad.Prior(slab=ad.priors.LearnedSlab(points=9)),
+    "learned slab, known noise": ad.Prior(slab=ad.priors.LearnedSlab(points=9), noise=ad.priors.KnownNoise(1.5)),
+    "g = n": ad.Prior(slab=ad.priors.GPrior("n")),
+    "hyper-g": ad.Prior(slab=ad.priors.HyperG(3.0, points=15)),
+    "Zellner-Siow": ad.Prior(slab=ad.priors.ZellnerSiow(points=15)),
+    "beta-binomial": ad.Prior(edges=ad.priors.BetaBinomial(1.0, 2.0)),
+    "learned slab, beta-binomial": ad.Prior(slab=ad.priors.LearnedSlab(points=9), edges=ad.priors.BetaBinomial()),
+    "slab apart from the noise": ad.Prior(noise=ad.priors.UnknownNoise(scales_slab=False)),
     "learned slab apart from the noise": ad.Prior(
-        slab=ad.LearnedSlab(points=5), noise=ad.UnknownNoise(scales_slab=False)
+        slab=ad.priors.LearnedSlab(points=5), noise=ad.priors.UnknownNoise(scales_slab=False)
     ),
 }
 

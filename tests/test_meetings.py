@@ -51,7 +51,7 @@ class Study:
         if options.pop("copies", False):
             table = ad.Imputed([table, table | {"income": table["income"] + 0.1}])
         if options.pop("moments", False):
-            table = ad.Moments.from_table({name: table[name] for name in NAMES}, drop_missing=True)
+            table = ad.Moments.from_table({name: table[name] for name in NAMES}, missing="drop")
         return ad.fit(table, self.graph, **options)
 
 
@@ -138,10 +138,10 @@ OPTIONS = {
     "graphs": Option(lambda s: s.shaped("graphs"), {"several graphs", "evidence"}, lambda p: len(p.graphs) == 2),
     "paper": Option(lambda s: s.saying(prior=ad.Prior.paper()), {"no intercept", "other noise"}, keyword="prior"),
     "known noise": Option(
-        lambda s: s.saying(prior=ad.Prior(noise=ad.KnownNoise(1.0))), {"other noise"}, keyword="prior"
+        lambda s: s.saying(prior=ad.Prior(noise=ad.priors.KnownNoise(1.0))), {"other noise"}, keyword="prior"
     ),
     "shared": Option(
-        lambda s: s.saying(prior=ad.Prior(slab=ad.LearnedSlab(points=3, shared=True))),
+        lambda s: s.saying(prior=ad.Prior(slab=ad.priors.LearnedSlab(points=3, shared=True))),
         {"shared", "evidence"},
         keyword="prior",
     ),

@@ -68,7 +68,7 @@ class FitOptions:
     missing
         Missing values: raise an error, drop the rows, or impute.
     imputations
-        Number of completed tables with --missing impute.
+        Number of completed tables with --missing impute; by default one for each percent of rows with a gap, 5 to 20.
     auxiliary
         Columns outside the graph that help to impute.
     weights
@@ -86,8 +86,6 @@ class FitOptions:
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: look for curves, and for effects that differ between rows.
-    drop_missing
-        Leave out rows with missing values: the same as --missing drop.
     seed
         Seed of the draws behind intervals and of sampling engines.
     n_jobs
@@ -105,7 +103,7 @@ class FitOptions:
     interventions: str | None = None
     randomized: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     missing: Literal["raise", "drop", "impute"] = "raise"
-    imputations: int = 20
+    imputations: int | None = None
     auxiliary: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
@@ -113,8 +111,7 @@ class FitOptions:
     robust: bool = True
     fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
-    terms: Literal["auto"] | None = None
-    drop_missing: Annotated[bool, Parameter(negative="")] = False
+    terms: Literal["auto", "straight"] = "auto"
     seed: int = 0
     n_jobs: int = 1
     progress: bool = True
@@ -178,7 +175,6 @@ def _fit(data: Path, options: FitOptions) -> Posterior:
         fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
         families=_families(options.family),
         terms=options.terms,
-        drop_missing=options.drop_missing,
         progress=options.progress,
     )
 
@@ -408,7 +404,7 @@ def moments(
     out: Path,
     *,
     columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
-    drop_missing: Annotated[bool, Parameter(negative="")] = False,
+    missing: Literal["raise", "drop"] = "raise",
     n_jobs: int = -1,
 ) -> None:
     """Write row count, means and cross-products of a table to a file: what sites share instead of rows.
@@ -421,12 +417,12 @@ def moments(
         File to write: .json or .npz
     columns
         Names of the columns; all by default.
-    drop_missing
-        Leave out rows with missing values.
+    missing
+        Missing values: raise an error, or drop the rows.
     n_jobs
         Threads; -1 for one per processor.
     """
-    found = alldags.read_moments(data, columns or None, drop_missing=drop_missing, n_jobs=n_jobs)
+    found = alldags.read_moments(data, columns or None, missing=missing, n_jobs=n_jobs)
     found.save(out)
     print(f"moments of {len(found.names):,} columns in {found.n:,} rows written to {out}", file=sys.stderr)
 
@@ -494,7 +490,9 @@ def _save(axes: Any, target: Path) -> None:
 @app.command
 def schema() -> None:
     """Print the JSON Schema of everything that --json prints."""
-    print(json.dumps(alldags.json_schema(), indent=1))
+    from alldags.schema import json_schema
+
+    print(json.dumps(json_schema(), indent=1))
 
 
 @app.command(name="app")
@@ -506,7 +504,7 @@ def local_page(
     outcome: str | None = None,
     port: int = 0,
     browser: bool = True,
-    drop_missing: Annotated[bool, Parameter(negative="")] = False,
+    missing: Literal["columns", "drop"] = "columns",
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -524,12 +522,12 @@ def local_page(
         Where to listen on this computer; 0 for any free port.
     browser
         Open a browser.
-    drop_missing
-        Leave out rows with gaps; without it, columns with gaps are left out.
+    missing
+        Gaps: leave out the columns that have some, or drop the rows.
     """
     from alldags.app.run import run
 
-    run(data, graph, treatment, outcome, port=port, browser=browser, drop_missing=drop_missing)
+    run(data, graph, treatment, outcome, port=port, browser=browser, drop_missing=missing == "drop")
 
 
 @app.command

@@ -34,6 +34,22 @@ class DataError(AlldagsError):
     """The table cannot be used as it is."""
 
 
+class MissingValuesError(DataError):
+    """Values are missing, and nothing was said about them.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    columns
+        The columns that have gaps.
+    """
+
+    def __init__(self, message: str = "", columns: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
 class PriorError(AlldagsError):
     """A prior setting is outside its range or does not fit the question."""
 

@@ -26,14 +26,14 @@ from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
 from alldags.engines import resolve
 from alldags.engines.suits import check_suits
-from alldags.errors import AlldagsError, DataError, GraphError
+from alldags.errors import AlldagsError, GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
 from alldags.graph.randomized import randomized_names, randomized_note, without_causes
 from alldags.models.capabilities import model_asks, open_categories
 from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
-from alldags.models.curved import with_terms
+from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
 from alldags.nodes.posterior import Engine
@@ -49,7 +49,6 @@ from alldags.results.posterior import Posterior
 from alldags.results.recipe import Recipe, with_rows
 from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
-from alldags.wording import option
 
 _MOST_THREADS = 1024
 _MOST_NAMED = 6
@@ -66,18 +65,17 @@ def fit(
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
     families: Families = "auto",
-    terms: Any = None,
+    terms: Any = "auto",
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
-    imputations: int = 20,
+    imputations: int | None = None,
     auxiliary: Sequence[str] = (),
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
     cluster: Any = None,
     robust: bool = True,
     fixed_effects: str | Sequence[str] = (),
-    drop_missing: bool = False,
     progress: bool = False,
 ) -> Posterior:
     """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
@@ -109,9 +107,10 @@ def fit(
         `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
         lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
-        Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
-        asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
-        "log(income)", "curve(age)"]}``. None: straight lines only.
+        Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
+        effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
+        children, with `Terms` or a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``. None or
+        ``"straight"``: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -122,7 +121,8 @@ def fit(
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations
-        Number of completed tables with ``missing="impute"``.
+        Number of completed tables with ``missing="impute"``; None: one for each percent of the rows that have a gap,
+        at least 5 and at most 20.
     auxiliary
         Columns outside the graph that help to impute.
     weights
@@ -141,8 +141,6 @@ def fit(
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
         regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
-    drop_missing
-        The same as ``missing="drop"``.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -161,33 +159,29 @@ def fit(
             "names": names, "families": families, "terms": terms, "interventions": interventions,
             "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
             "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
-            "fixed_effects": fixed_effects,
-            "drop_missing": drop_missing, "graph_weights": graph_weights,
+            "fixed_effects": fixed_effects, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
-    _check_options(prior, n_jobs, {"drop_missing": drop_missing, "progress": progress, "robust": robust})
-    policy = _missing(missing, drop_missing)
-    options = RowOptions(policy, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
+    _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
+    options = RowOptions(missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
-    made = resolve(engine)
-    check_suits(made, prior)
-    if any(one.blocks for one in graphs):
-        order_engine(made)
-        block_prior(prior)
+    made = _engine(engine, prior, graphs)
     met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    completer = GraphCompleter(graphs, families, terms, tails)
+    wanted = wanted_terms(terms, {**met, **options.asked}, table)
+    completer = GraphCompleter(graphs, families, wanted.terms, tails)
     table_rng = np.random.default_rng(table_seed)
     tables = read_tables(table, names, variables, options, table_rng, n_jobs, progress, completer)
     parts = [part.forget(lots) for part in tables.parts]
+    wanted = wanted.in_table(parts[0].rows, len(variables))
     categories = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(categories, graphs)}
     meetings.check(met)
@@ -198,22 +192,22 @@ def fit(
     data[0] = replace(data[0], seen=seen)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     inside = None if tables.factors is None else partial(_inside, parts[0], tables.factors)
-    opened = Opened(partial(_opened, table, names, variables), policy == "drop", tables.asked, marked, inside)
+    opened = Opened(partial(_opened, table, names, variables), missing == "drop", tables.asked, marked, inside)
     copies = _copies(table, variables, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
-    data = [with_terms(one, terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
+    data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
-    notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
+    notes = (*tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 
@@ -246,6 +240,16 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
 
 
+def _engine(engine: str | Engine, prior: Prior, graphs: Sequence[CandidateGraph]) -> Engine:
+    """Return the engine, or say that it does not suit the prior or the graphs."""
+    made = resolve(engine)
+    check_suits(made, prior)
+    if any(one.blocks for one in graphs):
+        order_engine(made)
+        block_prior(prior)
+    return made
+
+
 def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
     """Open a table again, its words as numbers; of several completed ones, the first."""
     if isinstance(table, Imputed):
@@ -270,14 +274,6 @@ def _itself(source: Source) -> Source:
 def _inside(parts: RowGroups, factors: Factors, rows: RowTable, child: str) -> RowTable:
     """Return rows as deviations from the levels of fixed effects, as in the regression of a child."""
     return rows_inside(rows, parts.showing({child}), factors)
-
-
-def _missing(missing: Missing, drop_missing: bool) -> str:
-    """Return what to do about missing values, where there are two ways to say it."""
-    if drop_missing and missing == "impute":
-        both = f"{option('drop_missing', True)} and {option('missing', 'impute')}"
-        raise DataError(f"{both} contradict each other; leave out one of them")
-    return "drop" if drop_missing else missing
 
 
 def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator[Note]:

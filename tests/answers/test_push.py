@@ -158,14 +158,14 @@ def answers(data, graph, terms, treatment, outcome):
 def check_seeds_agree(effects) -> None:
     for one in effects:
         for other in effects:
-            assert abs(one.mean - other.mean) <= 4 * np.hypot(one.mean_error, other.mean_error)
+            assert abs(one.mean - other.mean) <= 4 * np.hypot(one.uncertainty.mean_error, other.uncertainty.mean_error)
 
 
 def test_the_error_holds_that_of_the_regressions_where_rows_are_carried_straight():
     effects = answers(*wide(), dict.fromkeys(("m", "y"), LINES), "x", "y")
     assert all(is_linear(effect.answer.responses.items[0]) and effect.converged for effect in effects)
     means = np.array([effect.mean for effect in effects])
-    claimed = np.array([effect.mean_error for effect in effects])
+    claimed = np.array([effect.uncertainty.mean_error for effect in effects])
     assert (claimed > 0.0).all()
     assert (claimed < 0.25 * effects[0].sd).all()
     assert claimed.mean() < 5 * means.std(ddof=1)  # large enough, and not for nothing
@@ -176,4 +176,4 @@ def test_the_error_holds_that_of_the_regressions_where_rows_are_pushed():
     effects = answers(EXAMPLE.table, EXAMPLE.graph, "auto", "smoking", "risk")
     assert not is_linear(effects[0].answer.responses.items[0])
     check_seeds_agree(effects)
-    assert all(effect.mean_error < 0.2 * effect.sd for effect in effects)
+    assert all(effect.uncertainty.mean_error < 0.2 * effect.sd for effect in effects)

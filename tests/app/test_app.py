@@ -306,7 +306,7 @@ def test_command_serves_until_interrupted(folder):
     assert "read study.csv: 500 rows, 7 columns" in told
     assert max(map(len, told.splitlines())) <= 80
     told = " ".join(told.split())
-    assert "left out, no numbers or with gaps: comment; --drop-missing leaves out rows with gaps instead" in told
+    assert "left out, no numbers or with gaps: comment; --missing drop leaves out rows with gaps instead" in told
     assert "warming up: the first answer takes longest" in told
 
 

@@ -147,7 +147,7 @@ def test_an_arm_that_nobody_else_is_like_is_noted_in_its_contrast():
 
 def test_a_placebo_beside_a_category():
     effect = ad.fit(study(), GRAPH, rng=0).effect("treat", "y")
-    found = effect.placebo(19, rng=1)
+    found = effect.checks.placebo(19, rng=1)
     assert found.p_value == pytest.approx(0.05)
     assert max(map(abs, found.means)) < 0.5 * effect.mean
 
@@ -157,7 +157,7 @@ def test_a_placebo_is_that_of_a_table_with_the_values_dealt_out():
     effect = ad.fit(table, GRAPH, rng=0).effect("treat", "y")
     order = np.random.default_rng(5).spawn(1)[0].permutation(ROWS)
     again = ad.fit(table | {"treat": table["treat"][order]}, GRAPH, rng=0).effect("treat", "y")
-    assert effect.placebo(1, rng=5).means[0] == pytest.approx(again.mean, abs=1e-9)
+    assert effect.checks.placebo(1, rng=5).means[0] == pytest.approx(again.mean, abs=1e-9)
 
 
 # -- sensitivity -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`Posterior.checks` and `Effect.placebo`: what is found, what is not, and what cannot be looked at."""
+"""`Posterior.checks` and `Effect.checks.placebo`: what is found, what is not, and what cannot be looked at."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_counts_with_an_offset_are_checked():
     graph = ad.CandidateGraph.from_edges({("a", "visits"): 0.5})
     posterior = ad.fit(table, graph, families={"visits": ad.Poisson(offset="log_years")}, rng=0)
     assert posterior.checks().ok
-    assert len(posterior.effect("a", "visits").placebo(2, rng=0).means) == 2
+    assert len(posterior.effect("a", "visits").checks.placebo(2, rng=0).means) == 2
 
 
 def test_children_with_curves_are_left_to_their_own_checks():
@@ -155,7 +155,7 @@ def test_children_with_curves_are_left_to_their_own_checks():
     order = np.random.default_rng(4).spawn(1)[0].permutation(300)
     table = linear(curve=0.4)
     again = ad.fit(table | {"x": table["x"][order]}, GRAPH, terms={"y": ["curve(x)"]}, rng=0).effect("x", "y")
-    assert effect.placebo(1, rng=4).means[0] == pytest.approx(again.mean, abs=0.02)
+    assert effect.checks.placebo(1, rng=4).means[0] == pytest.approx(again.mean, abs=0.02)
 
 
 # -- public data -------------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_more_findings_than_are_shown_are_named():
 
 def test_a_placebo_is_a_fit_of_the_permuted_table(posterior):
     effect = posterior.effect("smoking", "risk")
-    found = effect.placebo(3, rng=5)
+    found = effect.checks.placebo(3, rng=5)
     orders = [child.permutation(500) for child in np.random.default_rng(5).spawn(3)]
     for order, mean in zip(orders, found.means, strict=True):
         table = STUDY.table | {"smoking": np.asarray(STUDY.table["smoking"])[order]}
@@ -296,25 +296,25 @@ def test_a_placebo_is_a_fit_of_the_permuted_table(posterior):
 def test_a_placebo_of_a_yes_no_outcome_is_a_fit_of_the_permuted_table():
     table = treated()
     effect = ad.fit(table, TREATED, rng=0).effect("t", "died")
-    found = effect.placebo(1, rng=2)
+    found = effect.checks.placebo(1, rng=2)
     order = np.random.default_rng(2).spawn(1)[0].permutation(400)
     again = ad.fit(table | {"t": table["t"][order]}, TREATED, rng=0).effect("t", "died")
-    assert again.mean == pytest.approx(found.means[0], abs=5 * (again.mean_error + 1e-6))
+    assert again.mean == pytest.approx(found.means[0], abs=5 * (again.uncertainty.mean_error + 1e-6))
 
 
 def test_placebo_numbers_come_from_the_seed(posterior):
     effect = posterior.effect("smoking", "risk")
-    assert effect.placebo(2, rng=1) == effect.placebo(2, rng=1)
-    assert effect.placebo(2) == effect.placebo(2)
-    assert effect.placebo(2, rng=1).means != effect.placebo(2, rng=2).means
-    text = " ".join(str(effect.placebo(4, rng=1)).split())
+    assert effect.checks.placebo(2, rng=1) == effect.checks.placebo(2, rng=1)
+    assert effect.checks.placebo(2) == effect.checks.placebo(2)
+    assert effect.checks.placebo(2, rng=1).means != effect.checks.placebo(2, rng=2).means
+    text = " ".join(str(effect.checks.placebo(4, rng=1)).split())
     assert "0 of 4 were as large (p = 0.2)" in text
 
 
 def test_placebo_refuses_what_it_cannot_permute(posterior):
     with pytest.raises(DataError, match="a placebo and moments"):
-        ad.fit(ad.Moments.from_table(STUDY.table), STUDY.graph).effect("smoking", "risk").placebo()
+        ad.fit(ad.Moments.from_table(STUDY.table), STUDY.graph).effect("smoking", "risk").checks.placebo()
     with pytest.raises(DataError, match="a placebo and weights= do not go together"):
-        ad.fit(linear(), GRAPH, weights=np.ones(300)).effect("x", "y").placebo()
+        ad.fit(linear(), GRAPH, weights=np.ones(300)).effect("x", "y").checks.placebo()
     with pytest.raises(AlldagsError, match="permutations"):
-        posterior.effect("smoking", "risk").placebo(0)
+        posterior.effect("smoking", "risk").checks.placebo(0)

@@ -255,7 +255,7 @@ def test_notes_are_in_json_and_in_the_report(tmp_path):
     posterior = ad.fit(table(w=2 * table()["z"]), graph("w"), rng=0)
     note = found("copies", posterior.effect("x", "y"))
     assert {"text": note.text, "severity": note.severity, "about": []} in json.loads(
-        json.dumps(posterior.effect("x", "y").to_dict())
+        json.dumps(posterior.effect("x", "y").to.dict())
     )["notes"]
     posterior.report(tmp_path / "report.html", treatment="x", outcome="y")
     assert "copies of each other" in (tmp_path / "report.html").read_text()

@@ -94,7 +94,7 @@ def test_a_note_about_some_variables_is_left_out_of_effects_past_them():
 
 def test_json_has_text_and_severity():
     effect = ad.fit(table(z=with_gaps(table()["z"])), GRAPH, missing="drop", rng=0).effect("x", "y")
-    found = json.loads(json.dumps(effect.to_dict()))["notes"]
+    found = json.loads(json.dumps(effect.to.dict()))["notes"]
     assert [item["text"] for item in found] == [str(note) for note in effect.notes]
     assert [item["severity"] for item in found] == severities(effect.notes)
 
@@ -106,7 +106,7 @@ def test_saved_notes_keep_their_severity(tmp_path):
 
 
 def test_the_schema_knows_the_severities():
-    assert tuple(ad.json_schema()["$defs"]["note"]["properties"]["severity"]["enum"]) == records.SEVERITIES
+    assert tuple(ad.schema.json_schema()["$defs"]["note"]["properties"]["severity"]["enum"]) == records.SEVERITIES
 
 
 def test_whoever_asked_for_curves_is_not_told_to_ask_for_them():

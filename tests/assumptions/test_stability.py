@@ -16,7 +16,7 @@ def study() -> ad.datasets.Study:
 
 
 def test_rows_equal_fits_with_these_priors(study) -> None:
-    table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
+    table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").checks.stability()
     odds = {edge: p / (1 - p) for edge, p in study.graph.edges.items()}
     rare = replace(study.graph, edges={edge: value / 3 / (1 + value / 3) for edge, value in odds.items()})
     fits = {
@@ -34,7 +34,7 @@ def test_rows_equal_fits_with_these_priors(study) -> None:
 
 def test_fixed_slabs_are_compared_with_a_learned_one(study) -> None:
     effect = ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("smoking", "risk")
-    names = effect.stability()["variant"]
+    names = effect.checks.stability()["variant"]
     assert "slab learned" in names
     assert "slab variance 1" not in names
     assert "without the link" not in names
@@ -45,14 +45,14 @@ def test_an_answer_that_turns_is_noted() -> None:
     x = rng.normal(size=60)
     y = 0.58 * x + rng.normal(size=60)
     effect = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"], 0.8), rng=0).effect("x", "y")
-    table = effect.stability()
+    table = effect.checks.stability()
     assert min(table["low"]) <= 0.0 < max(table["low"])
     assert "whether the 95% interval holds zero depends on these choices" in table.note
     assert "note: whether the 95% interval" in str(table).replace("\n", " ")
 
 
 def test_another_engine_is_among_the_choices(study) -> None:
-    table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
+    table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").checks.stability()
     full = ad.fit(study.table, study.graph, engine="full", rng=0).effect("smoking", "risk")
     assert table["variant"][-1] == "engine full: every edge"
     assert table["mean"][-1] == pytest.approx(full.mean, rel=1e-12)
@@ -61,13 +61,13 @@ def test_another_engine_is_among_the_choices(study) -> None:
 
 def test_several_graphs_and_open_directions(study) -> None:
     two = ad.fit(study.table, [study.graph, study.graph.without_edge("smoking", "risk")], rng=0)
-    assert len(two.effect("smoking", "risk").stability()) == 8
+    assert len(two.effect("smoking", "risk").checks.stability()) == 8
     graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.5, None])
-    table = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").stability()
+    table = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").checks.stability()
     assert not any("odds" in name for name in table["variant"])
 
 
 def test_scale_mixtures_have_nothing_to_vary(study) -> None:
-    effect = ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.Horseshoe(0.1)), engine="vb", rng=0)
+    effect = ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.priors.Horseshoe(0.1)), engine="vb", rng=0)
     with pytest.raises(ad.AlldagsError, match="which scale mixtures do not have"):
-        effect.effect("smoking", "risk").stability()
+        effect.effect("smoking", "risk").checks.stability()

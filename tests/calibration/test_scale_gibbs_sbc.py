@@ -16,11 +16,11 @@ from problems import make_problem
 
 # proper hyperparameters: at the paper's kappa = nu = 1e-6 the prior cannot be simulated
 PRIORS = {
-    "neg": ad.NEG(2.0, 2.0),
-    "laplace": ad.Laplace(2.0),
-    "student-t": ad.StudentT(2.0, 1.0),
-    "horseshoe": ad.Horseshoe(0.5, learn_global=False),
-    "horseshoe-learned": ad.Horseshoe(0.5),
+    "neg": ad.priors.NEG(2.0, 2.0),
+    "laplace": ad.priors.Laplace(2.0),
+    "student-t": ad.priors.StudentT(2.0, 1.0),
+    "horseshoe": ad.priors.Horseshoe(0.5, learn_global=False),
+    "horseshoe-learned": ad.priors.Horseshoe(0.5),
 }
 DRAWS, BINS = 49, 10  # per chain, two chains: ranks 0 to 98 of 99 thinned draws
 

@@ -121,7 +121,7 @@ def test_effect_is_printed_as_python_prints_it(folder, engine):
     effect = ad.fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
     assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == f"{effect}\n"
     as_json = run(*QUESTION, "--engine", engine, "--json", cwd=folder).stdout
-    assert as_json == json.dumps(effect.to_dict(), ensure_ascii=False) + "\n"
+    assert as_json == json.dumps(effect.to.dict(), ensure_ascii=False) + "\n"
 
 
 def test_families_are_named_by_option(tmp_path):
@@ -374,7 +374,7 @@ def test_messages_name_options_and_not_keywords(rows_folder):
         run(*question, "--missing", "drop", "--imputations", "3", cwd=rows_folder),
     )
     assert plain.returncode == both.returncode == 2
-    assert "drop them with --drop-missing, or fill them in with --missing impute" in plain.stderr
+    assert "drop them with --missing drop, or fill them in with --missing impute" in plain.stderr
     assert "--imputations is for --missing impute" in both.stderr
 
 

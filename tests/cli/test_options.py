@@ -68,7 +68,12 @@ def test_a_picture(folder, capsys, tmp_path):
 
 @pytest.mark.parametrize(
     ("word", "slab"),
-    [("learned", ad.LearnedSlab()), ("g", ad.GPrior()), ("hyper-g", ad.HyperG()), ("zellner-siow", ad.ZellnerSiow())],
+    [
+        ("learned", ad.priors.LearnedSlab()),
+        ("g", ad.priors.GPrior()),
+        ("hyper-g", ad.priors.HyperG()),
+        ("zellner-siow", ad.priors.ZellnerSiow()),
+    ],
 )
 def test_priors_by_name(folder, capsys, word, slab):
     found = json.loads(said(folder, capsys, "--prior", word, "--no-progress", "--json"))

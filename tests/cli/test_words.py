@@ -52,7 +52,8 @@ def run(folder, *arguments, **more):
         (option("families", {"x": "student"}), "families={'x': 'student'}", "--family x=student"),
         (option("engine", "auto", "exact", "mcmc"), "engine='auto', 'exact' or 'mcmc'", "--engine auto, exact or mcmc"),
         (option("weight_kind", "sampling"), "weight_kind='sampling'", "--weight-kind sampling"),
-        (option("drop_missing", True), "drop_missing=True", "--drop-missing"),
+        (option("missing", "drop"), "missing='drop'", "--missing drop"),
+        (option("robust", True), "robust=True", "--robust"),
         (option("slab_variance", 1.0), "slab_variance=1.0", "--slab-variance 1.0"),
         (either("graph.uncalibrated()", "calibrate = false"), "graph.uncalibrated()", "calibrate = false"),
     ],
@@ -72,7 +73,7 @@ def test_marks_in_the_names_of_columns_do_no_harm():
         assert error.on_command_line.endswith("--cluster")
 
 
-OPTIONS = ("auxiliary", "cluster", "drop_missing", "engine", "families", "imputations", "interventions", "missing")
+OPTIONS = ("auxiliary", "cluster", "engine", "families", "imputations", "interventions", "missing")
 OPTIONS += ("randomized", "terms", "weight_kind", "weights")
 NOT_MARKED = re.compile(rf"(?<![\w.])({'|'.join(OPTIONS)})=(?!=)")
 CODE = ("app/answer.py", "results/report.py", "experiments/command.py")  # what they write is Python

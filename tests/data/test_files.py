@@ -58,7 +58,7 @@ def test_csv_written_by_other_programs(tmp_path, reader, text):
 @pytest.mark.parametrize("sign", ["", "NA", "NaN", "null"])
 def test_missing_values_in_csv(tmp_path, reader, sign):
     table = read_table(written(tmp_path, "t.csv", f"a,b\n1,2\n{sign},3\n5,8\n"))
-    assert Moments.from_table(table, drop_missing=True).mean.tolist() == [3, 5]
+    assert Moments.from_table(table, missing="drop").mean.tolist() == [3, 5]
     with pytest.raises(DataError, match=r"missing values in column 'a' \(1\)"):
         Moments.from_table(table)
 

@@ -36,7 +36,7 @@ def test_two_words_are_zero_and_one_and_are_named_in_the_answer(make, numbers):
     spoken = answer(make(numbers | {"x": words(numbers["x"])}))
     assert (spoken.mean, spoken.sd) == (plain.mean, plain.sd)
     assert "Changing x from 'no' to 'yes' changes y" in str(spoken).replace("\n", " ")
-    assert spoken.to_dict()["treatment_words"] == ["no", "yes"]
+    assert spoken.to.dict()["treatment_words"] == ["no", "yes"]
     assert "words as numbers: x is 0 for 'no' and 1 for 'yes'" in map(str, spoken.notes)
 
 
@@ -60,12 +60,12 @@ def test_truth_values_are_named(numbers):
 def test_which_word_is_one(numbers, no, yes):
     spoken = answer(numbers | {"x": words(numbers["x"], no, yes)})
     first, second = sorted([no, yes]) if no.startswith("z-") else (no, yes)
-    assert spoken.to_dict()["treatment_words"] == [first, second]
+    assert spoken.to.dict()["treatment_words"] == [first, second]
 
 
 def test_the_order_of_a_category_decides(numbers):
     ordered = pd.Categorical(words(numbers["x"], "low", "high"), categories=["low", "high"])
-    assert answer(pd.DataFrame(numbers).assign(x=ordered)).to_dict()["treatment_words"] == ["low", "high"]
+    assert answer(pd.DataFrame(numbers).assign(x=ordered)).to.dict()["treatment_words"] == ["low", "high"]
     turned = pd.Categorical(words(numbers["x"], "low", "high"), categories=["high", "low"])
     assert answer(pd.DataFrame(numbers).assign(x=turned)).mean == pytest.approx(-answer(numbers).mean, rel=1e-9)
 
@@ -75,7 +75,7 @@ def test_a_yes_no_outcome_of_words_is_logistic_and_named(numbers):
     plain, spoken = answer(coded), answer(coded | {"y": words(coded["y"], "alive", "dead")})
     assert (spoken.mean, spoken.measure) == (plain.mean, "risk")
     assert "changes the risk that y is 'dead' by" in spoken.sentence()
-    assert spoken.to_dict()["outcome_words"] == ["alive", "dead"]
+    assert spoken.to.dict()["outcome_words"] == ["alive", "dead"]
     named = answer(coded | {"y": words(coded["y"]), "x": words(coded["x"])}, families={"y": "bernoulli"})
     assert "at 'no'" in str(named)
 
@@ -85,7 +85,7 @@ def test_missing_words_are_missing_values(numbers):
     spoken[:5], spoken[5:8], spoken[8] = None, "", "NA"
     with pytest.raises(DataError, match=r"missing values in column 'x' \(9\)"):
         answer(numbers | {"x": spoken})
-    dropped = answer(numbers | {"x": spoken}, drop_missing=True)
+    dropped = answer(numbers | {"x": spoken}, missing="drop")
     assert any("9 of 300 rows were dropped for missing values in column 'x' (9)" in note for note in dropped.notes)
     assert dropped.mean == pytest.approx(answer({name: column[9:] for name, column in numbers.items()}).mean, rel=1e-12)
 

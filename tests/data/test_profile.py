@@ -34,7 +34,7 @@ def test_columns_of_other_types_are_looked_at_alike(rng, kind):
 def test_rows_left_out_for_gaps_are_not_looked_at(rng):
     table = rng.standard_normal((500, 2))
     table[3] = 1e9, np.nan
-    profile = ad.Moments.from_table(table, names=["a", "b"], drop_missing=True).profile
+    profile = ad.Moments.from_table(table, names=["a", "b"], missing="drop").profile
     complete = table[~np.isnan(table).any(axis=1)]
     np.testing.assert_allclose(ends(profile), (complete.min(axis=0), complete.max(axis=0)))
 

@@ -59,15 +59,15 @@ def test_missing_values(null):
     lazy = relation({name: pa.array(column, from_pandas=null) for name, column in data.items()})
     with pytest.raises(DataError, match=r"missing values in column 'select' \(3\); of 2000 rows, 3 have one"):
         ad.read_moments(lazy, push_down=True)
-    got = ad.read_moments(lazy, push_down=True, drop_missing=True)
-    want = ad.Moments.from_table(data, drop_missing=True)
+    got = ad.read_moments(lazy, push_down=True, missing="drop")
+    want = ad.Moments.from_table(data, missing="drop")
     assert got.n == 1997
     np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-12)
 
 
 def test_truth_values_decimals_and_whole_numbers():
     lazy = duckdb.sql("select * from (values (true, 1.25::decimal(9,2), 7), (null, 2, 8), (false, 3.5, 9)) t(a, b, c)")
-    got = ad.read_moments(lazy, push_down=True, drop_missing=True)
+    got = ad.read_moments(lazy, push_down=True, missing="drop")
     assert (got.n, got.mean.tolist()) == (2, [0.5, 2.375, 8.0])
 
 

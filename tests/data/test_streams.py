@@ -218,7 +218,7 @@ def test_parts_may_differ_in_the_kind_of_number(tmp_path):
     pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "a-1.parquet")
     pq.write_table(pa.table({"x": [0.5, 2.5]}), tmp_path / "a-2.parquet")
     pq.write_table(pa.table({"x": pa.array([None, None], pa.null())}), tmp_path / "a-3.parquet")
-    assert ad.Moments.from_table(tmp_path / "a-*.parquet", drop_missing=True).mean.tolist() == [1.5]
+    assert ad.Moments.from_table(tmp_path / "a-*.parquet", missing="drop").mean.tolist() == [1.5]
 
 
 def test_hidden_files_of_engines_are_left_out(tmp_path):
@@ -245,7 +245,7 @@ def test_nullable_and_decimal_types_of_engines():
     relation = duckdb.sql(
         "select * from (values (1::decimal(9,2), true, 2::hugeint), (2.5, null, 3), (4, false, 7)) t(a,b,c)"
     )
-    got = ad.Moments.from_table(relation, drop_missing=True)
+    got = ad.Moments.from_table(relation, missing="drop")
     assert (got.n, got.mean.tolist()) == (2, [2.5, 0.5, 4.5])
 
 

@@ -184,7 +184,7 @@ def test_small_floats_are_summed_in_double_precision(make):
 def test_numbers_in_object_columns():
     values = [True, None, 2, 0.5, Decimal("2.5")]
     for table in (pd.DataFrame({"a": values}), {"a": values}):
-        moments = Moments.from_table(table, drop_missing=True)
+        moments = Moments.from_table(table, missing="drop")
         assert moments.n == 4
         assert moments.mean.tolist() == [1.5]
 
@@ -216,7 +216,7 @@ MISSING = {
 
 @pytest.mark.parametrize("kind", MISSING)
 def test_rows_with_missing_values_are_dropped_on_request(kind):
-    moments = Moments.from_table(MISSING[kind], drop_missing=True)
+    moments = Moments.from_table(MISSING[kind], missing="drop")
     assert moments.n == 3
     np.testing.assert_allclose(moments.mean, [8 / 3, 2 / 3], rtol=1e-15)
     np.testing.assert_allclose(moments.scatter, 2 * np.cov([1, 3, 4], [1, 1, 0]), rtol=1e-14)
@@ -224,7 +224,7 @@ def test_rows_with_missing_values_are_dropped_on_request(kind):
 
 def test_only_used_columns_count_as_missing(make):
     table = make({"a": [1.0, 2.0, 4.0], "b": [None, 1.0, None], "text": ["x", "y", "z"]})
-    assert Moments.from_table(table, ["a"], drop_missing=True).n == 3
+    assert Moments.from_table(table, ["a"], missing="drop").n == 3
 
 
 def test_dropping_equals_deleting_in_every_chunk(rng, monkeypatch, make):
@@ -236,7 +236,7 @@ def test_dropping_equals_deleting_in_every_chunk(rng, monkeypatch, make):
     kept = values[~np.isnan(values).any(axis=1)]
     mean, scatter = exact_moments(kept.T.tolist())
     for table in (make(dict(zip(NAMES, values.T, strict=True))), pd.DataFrame(values, columns=NAMES)):
-        moments = Moments.from_table(table, drop_missing=True)
+        moments = Moments.from_table(table, missing="drop")
         assert moments.n == len(kept)
         np.testing.assert_allclose(moments.mean, mean, rtol=1e-14)
         np.testing.assert_allclose(moments.scatter, scatter, rtol=1e-9, atol=1e-9)

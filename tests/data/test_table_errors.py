@@ -21,7 +21,7 @@ def fails(match: str):
 
 def test_missing_values_are_counted_by_column(make):
     frame = make({"a": [1.0, None, None, 4.0], "b": [1, None, 3, 4], "c": [1, 2, 3, 4]})
-    with fails(r"missing values in columns 'a' \(2\), 'b' \(1\); of 4 rows, 2 have one: .*drop_missing=True"):
+    with fails(r"missing values in columns 'a' \(2\), 'b' \(1\); of 4 rows, 2 have one: .*missing='drop'"):
         Moments.from_table(frame)
 
 
@@ -50,16 +50,16 @@ def test_missing_values_are_counted_across_parts(monkeypatch):
         Moments.from_table({"a": column, "b": np.arange(95.0)}, n_jobs=2)
 
 
-@pytest.mark.parametrize("drop_missing", [False, True])
-def test_infinities(make, drop_missing):
+@pytest.mark.parametrize("missing", ["raise", "drop"])
+def test_infinities(make, missing):
     frame = make({"a": [1.0, 2.0, 3.0, 4.0], "b": [np.inf, 1.0, -np.inf, 2.0]})
     with fails(r"infinite values in column 'b' \(2\); replace them"):
-        Moments.from_table(frame, drop_missing=drop_missing)
+        Moments.from_table(frame, missing=missing)
 
 
 def test_infinities_beside_missing_values():
     with fails(r"infinite values in column 'b' \(1\)"):
-        Moments.from_table({"a": [1.0, np.nan, 2.0], "b": [np.inf, 1.0, 1.0]}, drop_missing=True)
+        Moments.from_table({"a": [1.0, np.nan, 2.0], "b": [np.inf, 1.0, 1.0]}, missing="drop")
 
 
 def test_values_too_large_to_square():
@@ -144,9 +144,9 @@ def test_too_few_rows(make):
 def test_too_few_complete_rows(make):
     frame = make({"a": [1.0, None, 3.0], "b": [None, 1.0, 2.0]})
     with fails(r"the table has 1 row \(of 3\) without missing values; means"):
-        Moments.from_table(frame, drop_missing=True)
+        Moments.from_table(frame, missing="drop")
     with fails(r"the table has 0 rows \(of 2\) without missing values; means"):
-        Moments.from_table({"a": [np.nan, np.nan]}, drop_missing=True)
+        Moments.from_table({"a": [np.nan, np.nan]}, missing="drop")
 
 
 @pytest.mark.parametrize("thing", [[1, 2], pd.Series([1, 2]), None], ids=str)

@@ -32,8 +32,8 @@ def test_mean_and_variance(case):
 def test_structural_and_coefficient_parts(case):
     _, _, effect, truth = case
     between = truth.between - truth.mean**2
-    assert effect.sd_structure**2 == pytest.approx(between, rel=1e-9, abs=1e-11)
-    assert effect.sd_coefficients**2 == pytest.approx(truth.variance - between, rel=1e-9, abs=1e-11)
+    assert effect.uncertainty.structure**2 == pytest.approx(between, rel=1e-9, abs=1e-11)
+    assert effect.uncertainty.coefficients**2 == pytest.approx(truth.variance - between, rel=1e-9, abs=1e-11)
 
 
 def test_inclusion_and_evidence(case):
@@ -68,8 +68,8 @@ def test_sign_flips_where_it_says(case):
 
 def test_no_path(case):
     _, _, effect, truth = case
-    assert effect.probability_no_path == pytest.approx(truth.no_path, **EXACT)
-    assert effect.probability_no_path_error == 0.0
+    assert effect.probability_no_effect == pytest.approx(truth.no_path, **EXACT)
+    assert effect.probability.no_effect_error == 0.0
 
 
 @pytest.mark.parametrize("x", [-1.0, 0.0, 2.5])
@@ -157,11 +157,13 @@ def test_several_graphs_with_opposite_directions():
     w = np.exp(log - evidence)
     mean = w @ [part.mean for part in parts]
     assert posterior.log_evidence == pytest.approx(evidence, rel=1e-9)
-    assert posterior.weights == pytest.approx(w, rel=1e-9)
+    assert posterior.graph_probabilities == pytest.approx(w, rel=1e-9)
     assert effect.mean == pytest.approx(mean, **EXACT)
     assert effect.sd**2 == pytest.approx(w @ [part.second for part in parts] - mean**2, rel=1e-9, abs=1e-11)
-    assert effect.sd_structure**2 == pytest.approx(w @ [part.between for part in parts] - mean**2, rel=1e-8, abs=1e-11)
-    assert effect.probability_no_path == pytest.approx(w @ [part.no_path for part in parts], **EXACT)
+    assert effect.uncertainty.structure**2 == pytest.approx(
+        w @ [part.between for part in parts] - mean**2, rel=1e-8, abs=1e-11
+    )
+    assert effect.probability_no_effect == pytest.approx(w @ [part.no_path for part in parts], **EXACT)
     inclusion = np.tensordot(w, [part.inclusion for part in parts], 1)
     present = np.tensordot(w, [part.inclusion * np.nan_to_num(part.edge_mean_present) for part in parts], 1)
     for row in posterior.edge_probabilities().rows():
@@ -180,10 +182,10 @@ def test_wide_graphs_fall_back_to_draws_for_no_path(monkeypatch):
 
     world = random_world(1, PRIORS["known"])
     truth = world.naive_effect("a", world.names[-1])
-    monkeypatch.setattr(reach.probability_no_path, "__defaults__", (0,))
+    monkeypatch.setattr(reach.probability_no_effect, "__defaults__", (0,))
     effect = world.fit().effect("a", world.names[-1])
-    assert effect.probability_no_path_error > 0
-    assert effect.probability_no_path == pytest.approx(truth.no_path, abs=5 * effect.probability_no_path_error)
+    assert effect.probability.no_effect_error > 0
+    assert effect.probability_no_effect == pytest.approx(truth.no_path, abs=5 * effect.probability.no_effect_error)
 
 
 def test_top_graphs_are_the_most_probable(rng):

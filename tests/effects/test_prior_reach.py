@@ -9,7 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.effects import prior_reach
-from alldags.effects.prior_reach import prior_no_path
+from alldags.effects.prior_reach import prior_no_effect
 
 
 def random_graph(seed: int, size: int = 5) -> ad.CandidateGraph:
@@ -42,14 +42,14 @@ def by_all_graphs(graph: ad.CandidateGraph, source: str, target: str) -> float:
 def test_equals_the_sum_over_all_graphs(seed: int) -> None:
     graph = random_graph(seed)
     for source, target in (("v0", "v4"), ("v1", "v3"), ("v4", "v0")):
-        assert prior_no_path(graph, source, target) == pytest.approx(by_all_graphs(graph, source, target), abs=1e-12)
+        assert prior_no_effect(graph, source, target) == pytest.approx(by_all_graphs(graph, source, target), abs=1e-12)
 
 
 def test_graphs_too_wide_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(3)
-    exact = prior_no_path(graph, "v0", "v4")
+    exact = prior_no_effect(graph, "v0", "v4")
     monkeypatch.setattr(prior_reach, "_MOST_STATES", 1)
-    drawn = prior_no_path(graph, "v0", "v4")
+    drawn = prior_no_effect(graph, "v0", "v4")
     assert drawn != exact
     assert drawn == pytest.approx(exact, abs=0.03)
-    assert drawn == prior_no_path(graph, "v0", "v4")
+    assert drawn == prior_no_effect(graph, "v0", "v4")

@@ -38,7 +38,7 @@ def test_equal_sets_are_merged(count, rng):
 
 def total_of(graph: ad.CandidateGraph, x: np.ndarray, treatment: str, outcome: str, **options) -> TotalEffect:
     names = list(graph.variables)
-    (total,) = ad.fit(x, graph, names=names, rng=0, **options).effect(treatment, outcome)._totals.items
+    (total,) = ad.fit(x, graph, names=names, rng=0, **options).effect(treatment, outcome).workings.totals.items
     return total
 
 
@@ -51,7 +51,7 @@ def test_agrees_with_all_graphs_where_sets_are_forgotten_on_the_way(rng):
         x[:, i] += 0.4 * x[:, i - 1]
     graph = ad.CandidateGraph.from_edges(edges, variables=[name for layer in layers for name in layer])
     total = total_of(graph, x, "x", "y", engine="exact")
-    assert reach.probability_no_path(total) == pytest.approx(no_path_by_layers(total, layers), rel=1e-9)
+    assert reach.probability_no_effect(total) == pytest.approx(no_path_by_layers(total, layers), rel=1e-9)
 
 
 def no_path_by_layers(total: TotalEffect, layers: list[list[str]]) -> float:
@@ -85,15 +85,15 @@ def test_a_wide_graph_is_given_up_before_it_is_begun():
     total = total_of(graph, x, "x", "y", engine="exact")
     total.prepare()
     start = time.process_time()
-    assert reach.probability_no_path(total) is None
+    assert reach.probability_no_effect(total) is None
     assert time.process_time() - start < 0.1  # some milliseconds; half a million sets take seconds
 
 
 def test_the_width_that_is_given_up_is_the_one_that_would_be_too_wide():
     graph, x = wide(8)
     total = total_of(graph, x, "x", "y", engine="exact")
-    assert reach.probability_no_path(total, max_states=2**8) is not None
-    assert reach.probability_no_path(total, max_states=2**8 - 1) is None
+    assert reach.probability_no_effect(total, max_states=2**8) is not None
+    assert reach.probability_no_effect(total, max_states=2**8 - 1) is None
 
 
 @pytest.mark.parametrize("engine", ["full", "exact"])
@@ -105,4 +105,4 @@ def test_certain_edges_make_wide_graphs_narrow(engine):
         expected = node.probability_disjoint(np.ones((1, len(node.parents)), dtype=bool))[0]
     else:
         total, expected = total_of(graph, x, "x", "y", engine="full"), 0.0
-    assert reach.probability_no_path(total) == pytest.approx(expected)
+    assert reach.probability_no_effect(total) == pytest.approx(expected)

@@ -105,7 +105,7 @@ def test_with_normal_mediators_the_risk_is_one_line(simple):
 def test_draws_without_a_path_are_exactly_zero(simple):
     effect = simple.effect("x", "y")
     share = float(np.mean(effect.draws() == 0.0))
-    p = effect.probability_no_path
+    p = effect.probability_no_effect
     assert abs(share - p) < 4 * math.sqrt(max(p * (1 - p), 1e-4) / 1000)
     none = effect.answer.samples["y"].coefficients
     through = none[:, 2] * effect.answer.samples["m"].coefficients[:, 1]
@@ -115,11 +115,11 @@ def test_draws_without_a_path_are_exactly_zero(simple):
 def test_the_mean_has_the_error_it_says(simple):
     effect = simple.effect("x", "y")
     plain = effect.answer.outcomes.difference
-    assert effect.mean_error < 0.7 * plain.std() / math.sqrt(len(plain))
+    assert effect.uncertainty.mean_error < 0.7 * plain.std() / math.sqrt(len(plain))
     others = [ad.fit(_table(simple), simple.graphs[0], rng=seed).effect("x", "y") for seed in range(1, 9)]
     spread = np.std([item.mean for item in others], ddof=1)
-    assert spread < 3.0 * effect.mean_error
-    assert abs(np.mean([item.mean for item in others]) - effect.mean) < 4.0 * effect.mean_error
+    assert spread < 3.0 * effect.uncertainty.mean_error
+    assert abs(np.mean([item.mean for item in others]) - effect.mean) < 4.0 * effect.uncertainty.mean_error
 
 
 def _table(posterior):
@@ -131,14 +131,18 @@ def test_flipping_the_outcome_flips_the_sign(simple):
     table = _table(simple)
     flipped = ad.fit(table | {"y": 1.0 - table["y"]}, simple.graphs[0], rng=0).effect("x", "y")
     effect = simple.effect("x", "y")
-    assert abs(flipped.mean + effect.mean) < 5 * math.hypot(effect.mean_error, flipped.mean_error)
+    assert abs(flipped.mean + effect.mean) < 5 * math.hypot(
+        effect.uncertainty.mean_error, flipped.uncertainty.mean_error
+    )
     assert flipped.sd == pytest.approx(effect.sd, rel=0.08)
 
 
 def test_recoding_the_treatment_flips_the_sign_and_units_of_covariates_do_not_matter(simple):
     table, effect = _table(simple), simple.effect("x", "y")
     recoded = ad.fit(table | {"x": 1.0 - table["x"]}, simple.graphs[0], rng=0).effect("x", "y")
-    assert abs(recoded.mean + effect.mean) < 5 * math.hypot(effect.mean_error, recoded.mean_error)
+    assert abs(recoded.mean + effect.mean) < 5 * math.hypot(
+        effect.uncertainty.mean_error, recoded.uncertainty.mean_error
+    )
     scaled = ad.fit(table | {"c": 1000.0 * table["c"] + 5.0}, simple.graphs[0], rng=0).effect("x", "y")
     assert scaled.mean == pytest.approx(effect.mean, abs=1e-6)
     np.testing.assert_allclose(scaled.draws(), effect.draws(), atol=1e-6)
@@ -157,23 +161,25 @@ def test_treated_and_untreated_add_up_to_all(simple):
 
 def test_risks_ratios_and_do_go_together(simple):
     effect = simple.effect("x", "y")
-    low, high = effect.risks
+    low, high = effect.levels
     np.testing.assert_allclose(high.draws - low.draws, effect.draws(), atol=1e-15)
-    np.testing.assert_allclose(effect.risk_ratio.draws, high.draws / low.draws)
+    np.testing.assert_allclose(effect.on("ratio").draws, high.draws / low.draws)
     odds = high.draws / (1 - high.draws) / (low.draws / (1 - low.draws))
-    np.testing.assert_allclose(effect.odds_ratio.draws, odds)
+    np.testing.assert_allclose(effect.on("odds ratio").draws, odds)
     assert float(effect.do(1.0).mean) == pytest.approx(high.mean, abs=1e-9)
     assert effect.contrast(0, 1).mean == effect.mean
     assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
     assert effect.contrast(0, 1).interval(0.9) == effect.interval(0.9)
-    assert effect.log_odds.standardized().mean == pytest.approx(effect.log_odds.mean * simple._data.deviation("x"))
+    assert effect.on("log odds").standardized().mean == pytest.approx(
+        effect.on("log odds").mean * simple._data.deviation("x")
+    )
     with pytest.raises(ad.AlldagsError, match="no one size per standard deviation"):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
     assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
     assert 0.0 < float(effect.do(0.5).mean) < 1.0
-    assert repr(effect.risk_ratio).startswith("Quantity(median")
+    assert repr(effect.on("ratio")).startswith("Quantity(median")
 
 
 def test_log_odds_are_todays_recursion(simple):
@@ -216,9 +222,9 @@ def test_a_normal_outcome_below_a_yes_no_mediator():
     with pytest.raises(ad.AlldagsError, match="paths do not multiply through a yes/no variable"):
         effect.paths()
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome"):
-        effect.odds_ratio  # noqa: B018
+        effect.on("odds ratio")
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome or a count"):
-        effect.risk_ratio  # noqa: B018
+        effect.on("ratio")
     assert "b is yes/no" in str(effect)
 
 
@@ -231,10 +237,10 @@ def test_counts_have_rates_and_a_constant_ratio():
     table = {"x": x, "c": c, "visits": visits, "log_years": np.log(years)}
     effect = ad.fit(table, graph, families={"visits": ad.Poisson("log_years")}, rng=0).effect("x", "visits")
     assert effect.measure == "rate"
-    log_rate = effect.log_rate
-    assert effect.risk_ratio.mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
-    assert effect.risk_ratio.median == pytest.approx(math.exp(0.4), rel=0.15)
-    assert np.ptp(np.log(effect.risk_ratio.draws) / (effect.answer.samples["visits"].coefficients[:, 0])) < 1e-9
+    log_rate = effect.on("log rate")
+    assert effect.on("ratio").mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
+    assert effect.on("ratio").median == pytest.approx(math.exp(0.4), rel=0.15)
+    assert np.ptp(np.log(effect.on("ratio").draws) / (effect.answer.samples["visits"].coefficients[:, 0])) < 1e-9
     assert "changes the mean of visits by" in str(effect)
     assert "visits is a count" in str(effect)
 
@@ -273,11 +279,11 @@ def test_edges_have_influence_on_risks(mixed):
 
 def test_structure_is_a_part_of_the_spread(simple, mixed):
     for effect in (simple.effect("x", "y"), mixed.effect("x", "y")):
-        assert 0.0 <= effect.sd_structure <= effect.sd
-        assert effect.sd_structure**2 + effect.sd_coefficients**2 == pytest.approx(effect.sd**2)
+        assert 0.0 <= effect.uncertainty.structure <= effect.sd
+        assert effect.uncertainty.structure**2 + effect.uncertainty.coefficients**2 == pytest.approx(effect.sd**2)
     known = ad.fit(_table(simple), mixed_free(simple.graphs[0]), rng=0, prior=ad.Prior(slab_variance=1.0))
     effect = known.effect("x", "y")  # the graph is known, and so is the slab
-    assert effect.sd_structure < 0.1 * effect.sd
+    assert effect.uncertainty.structure < 0.1 * effect.sd
 
 
 def test_the_share_of_the_graph_is_what_grouping_draws_by_graph_says(simple):
@@ -288,7 +294,7 @@ def test_the_share_of_the_graph_is_what_grouping_draws_by_graph_says(simple):
     graphs = present @ (1 << np.arange(present.shape[1]))
     means = {graph: values[graphs == graph].mean() for graph in np.unique(graphs)}
     grouped = np.std([means[graph] for graph in graphs])
-    assert effect.sd_structure == pytest.approx(grouped, rel=0.15)  # which leaves out the slab
+    assert effect.uncertainty.structure == pytest.approx(grouped, rel=0.15)  # which leaves out the slab
 
 
 def mixed_free(graph):
@@ -303,8 +309,8 @@ def test_several_graphs_are_averaged_by_evidence(simple):
     assert isinstance(effect.answer, PushedAnswer)
     parts = [ad.fit(table, one, rng=0).effect("x", "y").mean for one in (graph, other)]
     assert min(parts) - 0.005 <= effect.mean <= max(parts) + 0.005
-    assert sum(both.weights) == pytest.approx(1.0)
-    assert effect.sd_structure <= effect.sd
+    assert sum(both.graph_probabilities) == pytest.approx(1.0)
+    assert effect.uncertainty.structure <= effect.sd
 
 
 def test_all_effects_at_once_are_those_asked_for_one_by_one(simple):
@@ -318,12 +324,12 @@ def test_a_part_of_the_rows_is_pushed_where_there_are_very_many(simple, monkeypa
     from alldags.answers import choose
 
     whole = simple.effect("x", "y")
-    assert whole.mean_error > 0.0  # pushed with all rows, before there are too many
+    assert whole.uncertainty.mean_error > 0.0  # pushed with all rows, before there are too many
     monkeypatch.setattr(choose, "MOST_ROWS", 200)
     part = simple.effect("x", "y")
     assert part.answer.target.count == 200
-    assert part.mean_error > whole.mean_error
-    assert abs(part.mean - whole.mean) < 5 * part.mean_error
+    assert part.uncertainty.mean_error > whole.uncertainty.mean_error
+    assert abs(part.mean - whole.mean) < 5 * part.uncertainty.mean_error
 
 
 def test_response_without_a_path_is_zero(simple):
@@ -343,14 +349,14 @@ def test_a_candidate_graph_without_a_path_counts_as_no_effect():
     graph = ad.CandidateGraph.from_tiers([["z"], ["t"], ["y"]])
     both = ad.fit(table, [graph, graph.without_edge("t", "y")], rng=0)
     effect, alone = both.effect("t", "y"), ad.fit(table, graph, rng=0).effect("t", "y")
-    share = both.weights[0]
+    share = both.graph_probabilities[0]
     assert 0.1 < share < 0.9
     assert len(effect.draws(1000)) == 1000
     assert effect.mean == pytest.approx(share * alone.mean, abs=6 * alone.sd / math.sqrt(1000))
     second = share * (alone.sd**2 + alone.mean**2)
     assert effect.sd == pytest.approx(math.sqrt(second - (share * alone.mean) ** 2), rel=0.15)
-    assert effect.sd_structure < effect.sd
-    low, high = effect.risks
+    assert effect.uncertainty.structure < effect.sd
+    low, high = effect.levels
     assert np.mean((low.draws == high.draws) & (low.draws == table["y"].mean())) == pytest.approx(1 - share, abs=0.05)
     assert len(effect.do(1, draws_size=50).mean.draws) == 50
     assert 0.0 < effect.do(1).new_unit.probability < 1.0

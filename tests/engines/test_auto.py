@@ -60,7 +60,7 @@ def test_all_roads_lead_to_the_same_answer(prior, rng):
     exact = Exact()(problem, rng)
     certified = Auto(max_exact=4)(problem, rng)
     sampled = Auto(max_exact=4, max_certified=0)(problem, rng)
-    assert (np.abs(certified.mean - exact.mean) <= certified.mean_bound + 1e-12).all()
+    assert (np.abs(certified.mean - exact.mean) <= certified.uncertainty.mean_bound + 1e-12).all()
     for place in range(problem.k):
         error = sampled.linear_error(np.eye(problem.k)[place])
         # five standard errors, and a floor for edges whose rare visits make their own error estimate unsure
@@ -80,18 +80,18 @@ def test_the_answer_says_which_engine_and_how_far_off():
     certified = ad.fit(x, graph, names=names, rng=0).effect("t", "y")
     sampled = ad.fit(x, graph, names=names, engine=Auto(max_certified=0), rng=0).effect("t", "y")
     assert certified.posterior.engines_used == {"y": "certified"}
-    assert abs(certified.mean - exact.mean) <= certified.mean_bound
+    assert abs(certified.mean - exact.mean) <= certified.uncertainty.mean_bound
     assert "sets of causes left out: at most" in str(certified)
     assert sampled.posterior.engines_used == {"y": "mcmc"}
-    assert 0 < sampled.mean_error < 0.05 * exact.sd
-    assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
+    assert 0 < sampled.uncertainty.mean_error < 0.05 * exact.sd
+    assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
     assert re.search(r"posterior mean +[\d.]+ ± [\d.]+ Monte Carlo", str(sampled))
     assert "1 regression by sampling" in str(sampled)
     assert sampled.summary().engine == "auto (mcmc: 1 node)"
-    assert certified.probability_no_path_error == 0
-    assert sampled.probability_no_path_error > 0
-    assert sampled.probability_no_path == pytest.approx(
-        exact.probability_no_path, abs=5 * sampled.probability_no_path_error
+    assert certified.probability.no_effect_error == 0
+    assert sampled.probability.no_effect_error > 0
+    assert sampled.probability_no_effect == pytest.approx(
+        exact.probability_no_effect, abs=5 * sampled.probability.no_effect_error
     )
     assert sampled.sd == pytest.approx(exact.sd, rel=0.05)
     assert sampled.interval()[0] == pytest.approx(exact.interval()[0], abs=0.1 * exact.sd)

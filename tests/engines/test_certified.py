@@ -125,7 +125,7 @@ def test_draws_follow_the_posterior(rng, monkeypatch):
 # -- more candidates than can be enumerated --------------------------------------------------------------------------
 
 
-def large_problem(seed: int, n: int, k: int, noise: ad.KnownNoise | ad.UnknownNoise) -> NodeProblem:
+def large_problem(seed: int, n: int, k: int, noise: ad.priors.KnownNoise | ad.priors.UnknownNoise) -> NodeProblem:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, k))
     y = x @ (rng.standard_normal(k) * (rng.random(k) < 0.5)) + rng.standard_normal(n)
@@ -138,7 +138,7 @@ def many() -> int:
     return 20 if config.DISABLE_JIT else 31
 
 
-@pytest.mark.parametrize("noise", [ad.KnownNoise(1.0), ad.UnknownNoise()], ids=["known", "unknown"])
+@pytest.mark.parametrize("noise", [ad.priors.KnownNoise(1.0), ad.priors.UnknownNoise()], ids=["known", "unknown"])
 def test_many_candidates_are_certified(noise, many):
     posterior = Certified(tolerance=1e-4)(large_problem(3, 200, many, noise), np.random.default_rng(0))
     assert posterior.diagnostics.reached
@@ -150,7 +150,7 @@ def test_many_candidates_are_certified(noise, many):
 
 def test_a_small_budget_is_reported():
     engine = Certified(max_subsets=1, tolerance=1e-4)
-    posterior = engine(large_problem(0, 60, 50, ad.UnknownNoise()), np.random.default_rng(0))
+    posterior = engine(large_problem(0, 60, 50, ad.priors.UnknownNoise()), np.random.default_rng(0))
     assert not posterior.diagnostics.reached
     assert "raise max_subsets" in posterior.diagnostics.warnings[0]
     assert 0.5 < posterior.diagnostics.mass_left_out <= 1.0
@@ -158,7 +158,7 @@ def test_a_small_budget_is_reported():
 
 
 def test_weights_far_above_the_greedy_set_do_not_overflow():
-    problem = large_problem(1, 100, 8, ad.KnownNoise(1.0))
+    problem = large_problem(1, 100, 8, ad.priors.KnownNoise(1.0))
     ours = certify(problem, Certified(tolerance=1e-9))
     free = ours._free
     low = replace(free, weights=free.weights._replace(reference=free.weights.reference - 900.0))
@@ -169,7 +169,7 @@ def test_weights_far_above_the_greedy_set_do_not_overflow():
 
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_few_or_no_candidates(k):
-    problem = large_problem(0, 20, k, ad.UnknownNoise())
+    problem = large_problem(0, 20, k, ad.priors.UnknownNoise())
     posterior = Certified()(problem, np.random.default_rng(0))
     assert posterior.diagnostics.mass_left_out == 0.0
     np.testing.assert_allclose(posterior.mean, ExactPosterior(problem).mean, atol=1e-12)

@@ -87,7 +87,7 @@ def test_values_without_evidence_cost_one_bound(rng):
     y = x @ np.r_[np.full(4, 30.0), np.zeros(k - 4)] + rng.standard_normal(n)
     problem = NodeProblem(
         "y", tuple(f"x{i}" for i in range(k)), x.T @ x, x.T @ y, float(y @ y), float(n), np.full(k, 0.5),
-        (Setting(1.0, ad.UnknownNoise()),),
+        (Setting(1.0, ad.priors.UnknownNoise()),),
     )  # fmt: skip
     ours = certify(nine_settings(problem), Certified(tolerance=1e-4))
     assert isinstance(ours, CertifiedMixture)

@@ -17,10 +17,10 @@ from problems import correlated_problem, make_problem
 pytestmark = pytest.mark.kernels
 
 PRIORS = {
-    "neg": ad.NEG(0.7, 0.3),
-    "laplace": ad.Laplace(9.0),
-    "student-t": ad.StudentT(0.8, 0.05),
-    "horseshoe": ad.Horseshoe(0.6),
+    "neg": ad.priors.NEG(0.7, 0.3),
+    "laplace": ad.priors.Laplace(9.0),
+    "student-t": ad.priors.StudentT(0.8, 0.05),
+    "horseshoe": ad.priors.Horseshoe(0.6),
 }
 RNG = np.random.default_rng(0)  # EM uses no random numbers
 
@@ -45,7 +45,7 @@ def test_weight_is_minus_the_log_densitys_slope_over_theta(prior, theta):
 
 def test_em_and_variational_weights_of_neg_differ():
     # variational Bayes separates t and alpha; EM integrates both out (the paper gives only the former)
-    settings = ad.NEG(kappa=0.7, nu=0.3)
+    settings = ad.priors.NEG(kappa=0.7, nu=0.3)
     assert prior_weight(np.array([0.25]), settings)[0] != pytest.approx(
         naive.mixing_weight(0.25, settings, 0.0), rel=0.05
     )
@@ -65,7 +65,7 @@ def lasso(problem, penalty):
 
 def test_laplace_mode_is_the_lasso(rng):
     problem = correlated_problem(rng, n=30, k=8, noise=KnownNoise(1.3))
-    fit = EM(tolerance=1e-10)(naive.under(problem, ad.Laplace(100.0)), RNG)
+    fit = EM(tolerance=1e-10)(naive.under(problem, ad.priors.Laplace(100.0)), RNG)
     expected = lasso(problem, penalty=10.0)
     assert (expected == 0.0).any()
     np.testing.assert_allclose(fit.mean, expected, atol=1e-6)

@@ -65,7 +65,7 @@ def test_the_sampler_takes_certain_edges_a_learned_slab_and_a_prior_of_the_size(
 
     x = columns(120, 4, rng)
     y = (rng.random(120) < 1 / (1 + np.exp(1.0 - x[:, 1]))).astype(float)
-    prior = ad.Prior(edges=ad.BetaBinomial(1, 2))
+    prior = ad.Prior(edges=ad.priors.BetaBinomial(1, 2))
     weighted = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
     monkeypatch.setattr(canonical, "LEAST_EVENTS", 1000)
     sampled = fit_node(x, y, probability=[1.0, 0.5, 0.5, 0.5], prior=prior)
@@ -129,7 +129,7 @@ def test_the_sampler_of_counts_takes_certain_edges_a_learned_slab_and_a_prior_of
 
     x = columns(100, 4, rng)
     y = rng.poisson(np.exp(0.4 * x[:, 1])).astype(float)
-    prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
+    prior, chances = ad.Prior(edges=ad.priors.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
     weighted = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
     monkeypatch.setattr(canonical, "LEAST_EVENTS", 10**9)
     sampled = fit_node(x, y, family=Poisson(), probability=chances, prior=prior)
@@ -255,7 +255,7 @@ def test_engines_agree_on_one_expansion(rng):
 def test_a_slab_that_was_not_given_is_the_one_for_the_link_scale():
     assert Bernoulli().prior(ad.Prior()).slab == LINK_SLAB
     assert Bernoulli().prior(ad.Prior(slab_variance=2.0)).slab_variance == 2.0
-    assert Bernoulli().prior(ad.Prior(slab=ad.LearnedSlab(median=2.0))).slab == ad.LearnedSlab(median=2.0)
+    assert Bernoulli().prior(ad.Prior(slab=ad.priors.LearnedSlab(median=2.0))).slab == ad.priors.LearnedSlab(median=2.0)
 
 
 # -- Pareto smoothing --------------------------------------------------------------------------------------------------

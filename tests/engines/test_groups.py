@@ -17,16 +17,16 @@ from naive.with_and_without import WithAndWithout
 from problems import grouped_problem
 
 KINDS = {
-    "known noise": {"noise": ad.KnownNoise(1.3)},
+    "known noise": {"noise": ad.priors.KnownNoise(1.3)},
     "unknown noise": {},
-    "noise that counts columns": {"noise": ad.EquivalentNoise()},
+    "noise that counts columns": {"noise": ad.priors.EquivalentNoise()},
     "several slabs": {"taus": (0.2, 1.0, 7.0, 50.0)},
     "g-prior": {"slab": "g", "taus": (60.0,)},
     "several g": {"slab": "g", "taus": (3.0, 60.0, 900.0)},
-    "g-prior, known noise": {"noise": ad.KnownNoise(0.8), "slab": "g", "taus": (60.0,)},
+    "g-prior, known noise": {"noise": ad.priors.KnownNoise(0.8), "slab": "g", "taus": (60.0,)},
     "prior of the number": {"sized": True},
     "prior of the number, several slabs": {"sized": True, "taus": (0.3, 4.0)},
-    "number and columns counted": {"sized": True, "noise": ad.EquivalentNoise()},
+    "number and columns counted": {"sized": True, "noise": ad.priors.EquivalentNoise()},
 }
 SIZES = {
     "groups alone": (2, 3, 4),
@@ -165,7 +165,7 @@ def prior_sets(problem: NodeProblem) -> dict[tuple[bool, ...], float]:
 @pytest.mark.parametrize("sized", [False, True])
 @pytest.mark.parametrize("certain", [(), (1,), (2,)])
 def test_prior_probabilities_count_a_group_once(sized, certain):
-    noise = ad.KnownNoise(1.0)
+    noise = ad.priors.KnownNoise(1.0)
     problem = grouped_problem(np.random.default_rng(6), (2, 1, 3, 1), noise, sized=sized, certain=certain)
     sets = prior_sets(problem)
     for column in range(problem.k):
@@ -198,7 +198,7 @@ def test_what_is_said_of_one_column_is_said_of_its_group():
 
 
 def test_a_slab_of_its_own_width_has_a_grid_of_noise_that_fits_groups(rng):
-    prior = ad.Prior(noise=ad.UnknownNoise(scales_slab=False), slab_variance=0.7)
+    prior = ad.Prior(noise=ad.priors.UnknownNoise(scales_slab=False), slab_variance=0.7)
     problem = grouped_problem(rng, (1, 2, 3, 1), sized=True)
     problem = replace(problem, settings=prior.settings_of(problem))
     assert len(problem.settings) > 5

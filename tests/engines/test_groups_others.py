@@ -27,7 +27,11 @@ from alldags.nodes import NodeProblem
 from naive.sets import all_sets, every_set, log_prior, one_set
 from problems import grouped_problem
 
-NOISES = {"known": ad.KnownNoise(1.3), "unknown": ad.UnknownNoise(), "counting columns": ad.EquivalentNoise()}
+NOISES = {
+    "known": ad.priors.KnownNoise(1.3),
+    "unknown": ad.priors.UnknownNoise(),
+    "counting columns": ad.priors.EquivalentNoise(),
+}
 
 
 def score(problem: NodeProblem, mask: np.ndarray) -> float:

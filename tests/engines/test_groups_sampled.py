@@ -32,12 +32,12 @@ from alldags.nodes import NodeProblem, Setting
 from naive.sets import all_sets, every_set
 from problems import grouped_problem, make_problem
 
-NOISES = [ad.KnownNoise(2.0), ad.UnknownNoise(1.0, 0.5), ad.EquivalentNoise()]
+NOISES = [ad.priors.KnownNoise(2.0), ad.priors.UnknownNoise(1.0, 0.5), ad.priors.EquivalentNoise()]
 NAMES = ["known", "unknown", "counting columns"]
 
 
 def small(noise, sized: bool = False, slab: str = "independent") -> NodeProblem:
-    taus = (1.0,) if isinstance(noise, ad.EquivalentNoise) else (0.5, 5.0)
+    taus = (1.0,) if isinstance(noise, ad.priors.EquivalentNoise) else (0.5, 5.0)
     taus = (30.0, 100.0) if slab == "g" else taus
     rng = np.random.default_rng(3)
     sizes, certain = (1, 3, 1, 2, 2), (2, 4)
@@ -53,7 +53,7 @@ SUITED = [  # EquivalentNoise refuses g-priors
     (noise, slab)
     for noise in NOISES
     for slab in ("independent", "g")
-    if slab == "independent" or not isinstance(noise, ad.EquivalentNoise)
+    if slab == "independent" or not isinstance(noise, ad.priors.EquivalentNoise)
 ]
 
 
@@ -99,7 +99,7 @@ def test_log_weights_of_sets_count_groups_and_columns(noise, sized):
 
 @pytest.mark.kernels
 def test_a_greedy_way_flips_whole_groups():
-    given = small(ad.UnknownNoise())
+    given = small(ad.priors.UnknownNoise())
     systems = stack_systems(given)
     path, weights = greedy_way(systems, State(given.certain.copy(), 0), ~given.certain, 100)
     mask, left = given.certain.copy(), pieces(systems)
@@ -113,11 +113,11 @@ def test_a_greedy_way_flips_whole_groups():
 
 
 def test_sets_are_made_whole_by_the_first_column_of_a_group():
-    systems = stack_systems(small(ad.UnknownNoise()))
+    systems = stack_systems(small(ad.priors.UnknownNoise()))
     assert systems.starts.tolist() == [0, 1, 4, 5, 7, 8, 9]
     first = np.array([False, True, False, False, False, False, True, True, False])
     assert whole_groups(systems, first).tolist() == [False, True, True, True, False, False, False, True, False]
-    plain = stack_systems(replace(small(ad.UnknownNoise()), groups=None))
+    plain = stack_systems(replace(small(ad.priors.UnknownNoise()), groups=None))
     assert whole_groups(plain, first) is first
 
 
@@ -187,7 +187,7 @@ def test_conditional_expectations_of_groups_average_to_the_moments(noise, jumpin
 
 @pytest.mark.kernels
 def test_a_swap_draws_the_place_of_a_group_from_its_conditional(scaled):
-    given = replace(small(ad.UnknownNoise()), settings=(Setting(1.0, ad.UnknownNoise()),))
+    given = replace(small(ad.priors.UnknownNoise()), settings=(Setting(1.0, ad.priors.UnknownNoise()),))
     systems, generator = stack_systems(given), np.random.default_rng(8)
     target, draws = flattened(systems, 1, 1.0), scaled(4000)
     begin = given.certain | flips_of(systems, np.array([1]))
@@ -213,7 +213,7 @@ def test_copies_of_a_group_under_a_wide_slab_are_factored_anew(beta, scaled):
     x = rng.normal(size=(40, 6))
     x[:, 2:4] = x[:, :2] @ np.array([[0.6, 0.8], [-0.8, 0.6]])  # another basis of the same space
     y, groups = 0.3 * x[:, 0] + x[:, 4] + rng.normal(size=40), np.array([0, 0, 1, 1, 2, 3])
-    settings = tuple(Setting(value, ad.UnknownNoise()) for value in (1.0, 1e7))
+    settings = tuple(Setting(value, ad.priors.UnknownNoise()) for value in (1.0, 1e7))
     given = make_problem(x, y, probability=[0.5, 0.5, 0.3, 0.3, 0.4, 1.0], groups=groups, settings=settings)
     systems = stack_systems(given)
     chain = new_chain(6)
@@ -269,7 +269,7 @@ def two_categories(seed: int, likeness: float = 0.95) -> NodeProblem:
     x = np.hstack([*blocks, rng.standard_normal((200, 3))])
     x -= x.mean(axis=0)
     y = 1.2 * np.array([0.0, 1.0, -1.0, 1.5])[first] + rng.standard_normal(200)
-    taus = tuple(Setting(tau, ad.UnknownNoise()) for tau in (0.5, 4.0, 30.0))
+    taus = tuple(Setting(tau, ad.priors.UnknownNoise()) for tau in (0.5, 4.0, 30.0))
     return make_problem(x, y - y.mean(), groups=np.repeat(np.arange(6), [3, 3, 3, 1, 1, 1]), settings=taus)
 
 
@@ -292,7 +292,7 @@ def hidden_groups(seed: int) -> NodeProblem:
     x = np.hstack([whole, parts, rng.standard_normal((400, 8))])
     y = parts @ np.array([1.0, -1.0, 1.0, 1.0]) + rng.standard_normal(400)
     groups = np.repeat(np.arange(9), [4, 2, 2, 2, 2, 1, 1, 1, 1])
-    return make_problem(x, y, groups=groups, probability=0.2, settings=(Setting(1.0, ad.UnknownNoise()),))
+    return make_problem(x, y, groups=groups, probability=0.2, settings=(Setting(1.0, ad.priors.UnknownNoise()),))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -49,7 +49,7 @@ def test_the_sampler_agrees_with_enumeration(monkeypatch):
 
 def test_learned_slabs_certain_edges_and_size_priors_are_the_same_to_weights_and_sampler(monkeypatch):
     x, y = heavy(60, 4, "t3", 3)
-    prior, chances = ad.Prior(edges=ad.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
+    prior, chances = ad.Prior(edges=ad.priors.BetaBinomial(1, 2)), [1.0, 0.5, 0.5, 0.5]
     weighted = fit_heavy(x, y, prior=prior, probability=chances)
     monkeypatch.setattr(WeightedDraws, "can_be_trusted", lambda draws, most: False)
     sampled = fit_heavy(x, y, prior=prior, probability=chances)
@@ -186,7 +186,7 @@ def test_hard_tables_have_finite_answers(case):
     elif case == "a wide slab":
         prior = ad.Prior(slab_variance=1e6)
     else:
-        prior = ad.Prior(slab=ad.GPrior("n"))
+        prior = ad.Prior(slab=ad.priors.GPrior("n"))
     found = fit_heavy(x, y, prior=prior)
     for values in (found.mean, found.inclusion, found.second_moment, found.log_evidence, found.noise_variance):
         assert np.isfinite(values).all()

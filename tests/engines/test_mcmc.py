@@ -17,7 +17,7 @@ from alldags.priors.grid import Setting
 from naive import sets as sets_by_hand
 from problems import KINDS, random_kind
 
-KNOWN, UNKNOWN = ad.KnownNoise(0.7), ad.UnknownNoise()
+KNOWN, UNKNOWN = ad.priors.KnownNoise(0.7), ad.priors.UnknownNoise()
 
 
 def table(k: int = 7, n: int = 40, seed: int = 1, correlation: float = 0.6) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def table(k: int = 7, n: int = 40, seed: int = 1, correlation: float = 0.6) -> t
     return x, x[:, 0] - 0.4 * x[:, 1] + 0.25 * x[:, 2] + rng.normal(size=n)
 
 
-def grid(noise: ad.KnownNoise | ad.UnknownNoise, slab: str = "independent") -> tuple[Setting, ...]:
+def grid(noise: ad.priors.KnownNoise | ad.priors.UnknownNoise, slab: str = "independent") -> tuple[Setting, ...]:
     values = np.array([0.05, 0.2, 1.0, 5.0, 20.0])
     scale = 1.0 if slab == "independent" else 40.0
     return tuple(Setting(scale * v, noise, slab, -0.3 * i) for i, v in enumerate(values))  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ CERTAIN = np.array([0.5, 1.0, 0.3, 0.9, 1.0, 0.02, 0.5])
 CASES = {
     "known noise": {"settings": (Setting(1.0, KNOWN),)},
     "unknown noise": {"settings": (Setting(1.0, UNKNOWN),)},
-    "proper noise prior": {"settings": (Setting(2.0, ad.UnknownNoise(1.5, 0.8)),)},
+    "proper noise prior": {"settings": (Setting(2.0, ad.priors.UnknownNoise(1.5, 0.8)),)},
     "g slab, known": {"settings": (Setting(40.0, KNOWN, "g"),)},
     "g slab, unknown": {"settings": (Setting(40.0, UNKNOWN, "g"),)},
     "edge probabilities": {"probability": SOME},
@@ -140,7 +140,7 @@ def test_conditional_means_of_rare_events_come_from_a_new_run() -> None:
 
 
 def test_draws_use_the_noise_variance_of_their_setting() -> None:
-    settings = (Setting(1.0, ad.KnownNoise(4.0)), Setting(1.0, ad.KnownNoise(1.0)))
+    settings = (Setting(1.0, ad.priors.KnownNoise(4.0)), Setting(1.0, ad.priors.KnownNoise(1.0)))
     node = MCMC()(naive_mcmc.problem_of(*table(), settings=settings), np.random.default_rng(0))
     _, variances = node.draw(500, np.random.default_rng(0))
     assert set(np.unique(variances)) <= {0.25, 1.0}

@@ -11,7 +11,7 @@ from alldags.engines.mcmc import MCMC
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
 
-UNKNOWN = Setting(1.0, ad.UnknownNoise())
+UNKNOWN = Setting(1.0, ad.priors.UnknownNoise())
 
 
 def check(problem: NodeProblem, seed: int = 0, **options: float) -> None:
@@ -36,8 +36,10 @@ def design(k: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("slab", ["independent", "g"])
 @pytest.mark.parametrize("probability", [0.5, 0.05])
-@pytest.mark.parametrize("noise", [ad.KnownNoise(1.0), ad.UnknownNoise()])
-def test_duplicated_columns(slab: str, probability: float, noise: ad.KnownNoise | ad.UnknownNoise) -> None:
+@pytest.mark.parametrize("noise", [ad.priors.KnownNoise(1.0), ad.priors.UnknownNoise()])
+def test_duplicated_columns(
+    slab: str, probability: float, noise: ad.priors.KnownNoise | ad.priors.UnknownNoise
+) -> None:
     x, e = design(8, 60)
     x[:, 3], x[:, 4], x[:, 5] = x[:, 0], x[:, 0], -2 * x[:, 1]
     setting = Setting(1.0 if slab == "independent" else 60.0, noise, slab)  # type: ignore[arg-type]
@@ -66,7 +68,7 @@ def test_effects_of_extreme_size(size: float, where: str) -> None:
     y = x[:, 0] + 0.3 * x[:, 1] + e
     if where == "parents":
         x[:, :2] /= size
-        check(naive_mcmc.problem_of(x, y, settings=(Setting(size**2, ad.KnownNoise(1.0)),)))
+        check(naive_mcmc.problem_of(x, y, settings=(Setting(size**2, ad.priors.KnownNoise(1.0)),)))
     else:
         check(naive_mcmc.problem_of(x, size * y, settings=(UNKNOWN,)))
 
@@ -74,7 +76,7 @@ def test_effects_of_extreme_size(size: float, where: str) -> None:
 @pytest.mark.parametrize("effect", [1e-6, 1e6])
 def test_effects_of_extreme_size_with_unit_noise(effect: float) -> None:
     x, e = design(7, 80)
-    check(naive_mcmc.problem_of(x, effect * x[:, 0] + e, settings=(Setting(1.0, ad.KnownNoise(1.0)),)))
+    check(naive_mcmc.problem_of(x, effect * x[:, 0] + e, settings=(Setting(1.0, ad.priors.KnownNoise(1.0)),)))
 
 
 def test_ten_million_rows_by_moments() -> None:
@@ -122,7 +124,7 @@ def test_chains_that_disagree_warn_and_say_how_much_longer() -> None:
     rotation = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     x[:, 4:] = x[:, :4] @ rotation + 1e-3 * x[:, 4:]
     y = x[:, :4].sum(axis=1) + 0.3 * rng.normal(size=2000)
-    problem = naive_mcmc.problem_of(x, y, probability=1e-4, settings=(Setting(1e4, ad.UnknownNoise()),))
+    problem = naive_mcmc.problem_of(x, y, probability=1e-4, settings=(Setting(1e4, ad.priors.UnknownNoise()),))
     exact = naive_mcmc.every_set(problem)
     node = MCMC(sweeps=200, max_sweeps=400)(problem, np.random.default_rng(0))
     wrong, troubles = np.abs(node.inclusion - exact.inclusion).max() > 0.1, node.diagnostics.troubles

@@ -165,11 +165,11 @@ def test_a_bridge_finds_the_ratio_of_two_sums() -> None:
 
 
 PRIORS = {
-    "known": (Setting(1.0, ad.KnownNoise(0.7)),),
-    "unknown": (Setting(1.0, ad.UnknownNoise()),),
-    "equivalent": (Setting(1.0, ad.EquivalentNoise()),),
-    "g": (Setting(40.0, ad.UnknownNoise(), "g"),),
-    "grid": tuple(Setting(v, ad.UnknownNoise(), log_weight=-math.log(3)) for v in (0.1, 1.0, 10.0)),
+    "known": (Setting(1.0, ad.priors.KnownNoise(0.7)),),
+    "unknown": (Setting(1.0, ad.priors.UnknownNoise()),),
+    "equivalent": (Setting(1.0, ad.priors.EquivalentNoise()),),
+    "g": (Setting(40.0, ad.priors.UnknownNoise(), "g"),),
+    "grid": tuple(Setting(v, ad.priors.UnknownNoise(), log_weight=-math.log(3)) for v in (0.1, 1.0, 10.0)),
 }
 
 
@@ -202,7 +202,7 @@ def copies_without_signal(copies: int = 14, n: int = 300) -> NodeProblem:
     cause, copied = rng.normal(size=n), rng.normal(size=n)
     x = np.column_stack([cause, *[copied] * copies])
     y = cause + 0.05 * rng.normal(size=n)
-    settings = tuple(Setting(math.exp(value), ad.UnknownNoise()) for value in (10.0, 11.5))
+    settings = tuple(Setting(math.exp(value), ad.priors.UnknownNoise()) for value in (10.0, 11.5))
     return naive_mcmc.problem_of(x, y, probability=0.5, settings=settings)
 
 

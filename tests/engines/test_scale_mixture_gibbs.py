@@ -18,11 +18,11 @@ from naive import scale_mixtures as naive
 from problems import correlated_problem, make_problem
 
 PRIORS = {
-    "neg": ad.NEG(0.7, 0.3),
-    "laplace": ad.Laplace(3.0),
-    "student-t": ad.StudentT(1.2, 0.4),
-    "horseshoe": ad.Horseshoe(0.6, learn_global=False),
-    "horseshoe-learned": ad.Horseshoe(0.6),
+    "neg": ad.priors.NEG(0.7, 0.3),
+    "laplace": ad.priors.Laplace(3.0),
+    "student-t": ad.priors.StudentT(1.2, 0.4),
+    "horseshoe": ad.priors.Horseshoe(0.6, learn_global=False),
+    "horseshoe-learned": ad.priors.Horseshoe(0.6),
 }
 
 
@@ -109,7 +109,7 @@ def test_agrees_with_numerical_integration(prior, noise, k, signal, rng):
 def test_low_rank_chain_has_the_same_posterior(rng):
     # one row, two parents: rank one
     problem = correlated_problem(rng, n=1, k=2, noise=KnownNoise(1.3), signal=2.0)
-    prior = ad.Laplace(3.0)
+    prior = ad.priors.Laplace(3.0)
     fit = Gibbs(draws=10_000)(naive.under(problem, prior), np.random.default_rng(1))
     truth = naive.integrate_node(problem, prior, high=8.0)  # beyond, exp(-alpha t / 2) has vanished
     assert (np.abs(fit.mean - truth.mean) < 4.5 * fit.diagnostics.error).all()
@@ -129,7 +129,7 @@ def test_certain_edges_have_the_slab(noise, rng):
 
 def test_draws_are_rows_of_the_chains(noise, rng):
     problem = correlated_problem(rng, n=15, k=2, noise=noise)
-    fit = Gibbs()(naive.under(problem, ad.Laplace()), np.random.default_rng(0))
+    fit = Gibbs()(naive.under(problem, ad.priors.Laplace()), np.random.default_rng(0))
     theta, variance = fit.draw(8000, np.random.default_rng(1))
     assert len(np.unique(theta[:, 0])) == 8000  # each once
     np.testing.assert_allclose(theta.mean(axis=0), fit.mean, atol=0.05)
@@ -141,7 +141,7 @@ def test_draws_are_rows_of_the_chains(noise, rng):
 
 def test_error_of_a_combination(rng):
     problem = correlated_problem(rng, n=15, k=3, noise=KnownNoise())
-    fit = Gibbs()(naive.under(problem, ad.Laplace()), np.random.default_rng(0))
+    fit = Gibbs()(naive.under(problem, ad.priors.Laplace()), np.random.default_rng(0))
     assert fit.linear_error(np.array([0.0, 1.0, 0.0])) == pytest.approx(fit.diagnostics.error[1])
     assert fit.linear_error(np.zeros(3)) == 0.0
 
@@ -149,7 +149,7 @@ def test_error_of_a_combination(rng):
 def test_same_seed_same_numbers(rng):
     problem = correlated_problem(rng, n=15, k=3, noise=UnknownNoise())
     engine = Gibbs(draws=500)
-    first, second = (engine(naive.under(problem, ad.Laplace()), np.random.default_rng(9)) for _ in range(2))
+    first, second = (engine(naive.under(problem, ad.priors.Laplace()), np.random.default_rng(9)) for _ in range(2))
     np.testing.assert_array_equal(first.mean, second.mean)
     assert first.diagnostics.warnings == (NOT_USED,)
 

@@ -19,11 +19,11 @@ from naive import scale_mixtures as naive
 from problems import correlated_problem, make_problem
 
 PRIORS = {
-    "neg": ad.NEG(0.7, 0.3),
-    "laplace": ad.Laplace(3.0),
-    "student-t": ad.StudentT(1.2, 0.4),
-    "horseshoe": ad.Horseshoe(0.6, learn_global=False),
-    "horseshoe-learned": ad.Horseshoe(0.6),
+    "neg": ad.priors.NEG(0.7, 0.3),
+    "laplace": ad.priors.Laplace(3.0),
+    "student-t": ad.priors.StudentT(1.2, 0.4),
+    "horseshoe": ad.priors.Horseshoe(0.6, learn_global=False),
+    "horseshoe-learned": ad.priors.Horseshoe(0.6),
 }
 RNG = np.random.default_rng(0)  # engines here use no random numbers
 
@@ -66,7 +66,7 @@ def test_weight_is_the_mean_of_the_mixing_factor(name, e):
 def test_closed_form_of_the_inner_updates_at_the_papers_hyperparameters():
     # (nu/e) u^2 + u/2 = kappa + 1/2; for kappa, nu -> 0 the weight is 1/e, as in automatic relevance determination
     assert kernel.weight_and_slope(kernel.NEG, 2.0, 1e-6, 1e-6)[0] == pytest.approx(0.5, rel=1e-5)
-    settings = ad.NEG(kappa=1e-6, nu=1e-6)
+    settings = ad.priors.NEG(kappa=1e-6, nu=1e-6)
     assert kernel.weight_and_slope(kernel.NEG, 1e-5, 1e-6, 1e-6)[0] == pytest.approx(
         naive.mixing_weight(1e-5, settings, 0.0), rel=1e-9
     )
@@ -137,7 +137,7 @@ def test_bound_never_falls(prior, noise, seed):
 def test_fixed_point_is_the_papers(kappa, nu, rng):
     problem = correlated_problem(rng, n=60, k=6, noise=KnownNoise(1.3))
     theta, sigma, _ = naive.paper_iteration(problem, kappa, nu, rounds=20000)
-    fit = VB(tolerance=1e-11)(naive.under(problem, ad.NEG(kappa, nu)), RNG)
+    fit = VB(tolerance=1e-11)(naive.under(problem, ad.priors.NEG(kappa, nu)), RNG)
     np.testing.assert_allclose(fit.mean, theta, atol=1e-6)
     np.testing.assert_allclose(fit.covariance, sigma, atol=1e-6)
 
@@ -293,8 +293,8 @@ def test_a_fit_says_once_what_is_not_used_and_labels_the_weights():
     assert draws.mean() == pytest.approx(effect.mean, abs=5 * effect.sd / math.sqrt(20_000))
     assert draws.std() == pytest.approx(effect.sd, rel=0.03)
     assert [note.text for note in posterior.notes].count(NOT_USED) == 1
-    assert effect.sd_structure is None
-    assert effect.probability_no_path is None
+    assert effect.uncertainty.structure is None
+    assert effect.probability_no_effect is None
     assert "shrinkage" in posterior.edge_probabilities().columns
 
 
@@ -362,5 +362,5 @@ def test_g_prior_slab_of_a_certain_edge_is_refused(rng):
 def test_the_string_stands_for_the_papers_settings():
     engine = ad.engines.resolve("vb")
     assert engine == VB()
-    assert mixture_of(correlated_problem(RNG, n=5, k=2, noise=KnownNoise())) == ad.NEG(kappa=1e-6, nu=1e-6)
+    assert mixture_of(correlated_problem(RNG, n=5, k=2, noise=KnownNoise())) == ad.priors.NEG(kappa=1e-6, nu=1e-6)
     assert engine.name == "vb"

@@ -23,7 +23,7 @@ def test_an_iteration_without_a_finite_end_raises():
     problem, _ = random_node(0, PRIORS["unknown"], 3)
     bad = np.full(3, math.nan)
     with pytest.raises(ad.AlldagsError, match=r"variational Bayes of 'd' broke down: its 3 parents"):
-        vb._posterior(vb.VB(), ad.NEG(), problem, node_arrays(problem), bad, bad, np.zeros(2), False)
+        vb._posterior(vb.VB(), ad.priors.NEG(), problem, node_arrays(problem), bad, bad, np.zeros(2), False)
 
 
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")

@@ -64,9 +64,9 @@ def cases() -> Iterator[tuple[str, Any, dict[str, Any]]]:
         yield f"engine {name}", plain, {"engine": name}
     yield "paper", plain, {"prior": ad.Prior.paper()}
     yield "fixed slab", plain, {"prior": ad.Prior(slab_variance=0.5)}
-    yield "hyper-g", plain, {"prior": ad.Prior(slab=ad.HyperG())}
-    yield "shared slab", plain, {"prior": ad.Prior(slab=ad.LearnedSlab(shared=True))}
-    yield "beta-binomial", plain, {"prior": ad.Prior(edges=ad.BetaBinomial())}
+    yield "hyper-g", plain, {"prior": ad.Prior(slab=ad.priors.HyperG())}
+    yield "shared slab", plain, {"prior": ad.Prior(slab=ad.priors.LearnedSlab(shared=True))}
+    yield "beta-binomial", plain, {"prior": ad.Prior(edges=ad.priors.BetaBinomial())}
     yield "no link", plain, {"prior": ad.Prior(link=0.0)}
     yield "frequency weights", plain, {"weights": "count"}
     yield "sampling weights", plain, {"weights": "weight", "weight_kind": "sampling"}
@@ -96,8 +96,8 @@ def answers(name: str, where: Any, options: dict[str, Any]) -> list[float]:
         posterior = ad.fit(data, where, families="normal", rng=5, **({"robust": False} | options))
         effect = posterior.effect("treat", "outcome")
         edges = posterior.edge_probabilities()
-        found = [effect.mean, effect.sd, effect.sd_structure, *effect.interval(), effect.probability_no_path]
-        found += [effect.mean_error, effect.draws(50, rng=1).sum()]
+        found = [effect.mean, effect.sd, effect.uncertainty.structure, *effect.interval(), effect.probability_no_effect]
+        found += [effect.uncertainty.mean_error, effect.draws(50, rng=1).sum()]
         found += [math.nan if name == "experiments" else posterior.effects_sd()["age", "outcome"]]
         found += edges["posterior" if "posterior" in edges.columns else "shrinkage"]
     return [float("nan") if value is None else float(value) for value in found]

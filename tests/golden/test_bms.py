@@ -23,7 +23,9 @@ def solve(case: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     x = np.reshape(GOLDEN["x"], (GOLDEN["k"], GOLDEN["n"])).T
     own = case["mprior"] == "pip"
     probability = GOLDEN["probability"] if own else 0.5
-    prior = ad.Prior(slab=ad.GPrior(case["g"]), units="raw", edges=None if own else ad.BetaBinomial(1.0, 1.0))
+    prior = ad.Prior(
+        slab=ad.priors.GPrior(case["g"]), units="raw", edges=None if own else ad.priors.BetaBinomial(1.0, 1.0)
+    )
     problem = make_problem(x, np.array(GOLDEN["y"]), prior, probability=probability)
     masks, system = all_sets(problem), conjugate_system(problem)
     parts = [summarize_set(system, mask, problem.certain) for mask in masks]

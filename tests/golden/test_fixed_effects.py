@@ -67,8 +67,8 @@ def test_spreads_by_rows_and_by_clusters_are_those_of_pyfixest(case):
     factors, _ = SCRIPT.CASES[case]
     asked = {"table": SCRIPT.panel(), "tiers": [["w"], ["x"], ["y"]], "fixed_effects": list(factors)}
     rows, clusters = least_squares(**asked, robust=True), least_squares(**asked, cluster="state")
-    assert rows.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["uneven"], rel=0.05)
-    assert clusters.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["clustered"], rel=0.05)
+    assert rows.uncertainty.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["uneven"], rel=0.05)
+    assert clusters.uncertainty.jackknife.sd_pieces == pytest.approx(GOLDEN["panel"][case]["clustered"], rel=0.05)
 
 
 CASTLE = importlib.util.find_spec("causaldata")

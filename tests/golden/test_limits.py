@@ -49,7 +49,7 @@ def test_known_noise_and_slab_are_bayesian_ridge():
     """Means and covariances at the two precisions that scikit-learn settles on."""
     bayes = GOLDEN["bayesian_ridge"]
     prior = ad.Prior(
-        1.0 / bayes["coefficient_precision"], ad.KnownNoise(bayes["noise_precision"]), units="raw", link=0.0
+        1.0 / bayes["coefficient_precision"], ad.priors.KnownNoise(bayes["noise_precision"]), units="raw", link=0.0
     )
     found = node(prior)
     np.testing.assert_allclose(found.mean, bayes["coefficients"], rtol=1e-7)

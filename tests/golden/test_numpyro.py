@@ -17,14 +17,14 @@ EDGES = {(edge[0], edge[1]): p for edge, p in GOLDEN["edges"].items()}
 @pytest.fixture(scope="module")
 def answers():
     """Everything NumPyro was asked, exactly or from many draws."""
-    noise = ad.UnknownNoise(*GOLDEN["noise"])
+    noise = ad.priors.UnknownNoise(*GOLDEN["noise"])
     prior = ad.Prior(GOLDEN["slab"], noise, units="raw", intercept=False, link=0.0)
     graph = ad.CandidateGraph.from_edges(EDGES, ["a", "b", "c"])
     posterior = ad.fit(np.array(GOLDEN["rows"]), graph, names=["a", "b", "c"], prior=prior, engine="exact", rng=0)
     effect = posterior.effect("a", "c")
     found = {"effect": effect.mean, "effect squared": effect.sd**2 + effect.mean**2}
-    found |= {"no path": effect.probability_no_path}
-    found |= {f"effect above {value}": effect.probability_above(value) for value in (0.1, 0.4)}
+    found |= {"no path": effect.probability_no_effect}
+    found |= {f"effect above {value}": effect.probability.above(value) for value in (0.1, 0.4)}
     for row in posterior.edge_probabilities().rows():
         found[f"P({row['cause']} -> {row['effect']})"] = row["posterior"]
     for row in posterior.coefficients().rows():

@@ -12,7 +12,7 @@ import alldags as ad
 
 STORED = json.loads(Path(__file__).with_name("sumu.json").read_text(encoding="utf-8"))
 NAMES = [f"v{i}" for i in range(6)]
-PRIOR = ad.Prior(slab_variance=2.0, noise=ad.EquivalentNoise(dof=3.0), units="raw", intercept=False, link=0.0)
+PRIOR = ad.Prior(slab_variance=2.0, noise=ad.priors.EquivalentNoise(dof=3.0), units="raw", intercept=False, link=0.0)
 
 
 def log_evidence(table: np.ndarray, parents: list[int]) -> float:

@@ -55,7 +55,7 @@ def test_gaps_in_a_category_a_number_and_a_yes_no_variable_meet_every_family(out
     assert abs(effect.mean - whole.mean) < 1.5 * whole.sd
     assert 0.9 * whole.sd < effect.sd < 1.6 * whole.sd
     assert effect.measure == whole.measure
-    assert effect.sd_missing > 0.0
+    assert effect.uncertainty.missing > 0.0
     assert effect.posterior.rows == 400
     assert any("were imputed 8 times, each by its own regression" in note for note in effect.notes)
 
@@ -81,10 +81,10 @@ def test_an_answer_over_completed_tables_is_the_average_of_their_answers():
     error = 5 * together.sd / np.sqrt(4000)
     assert together.mean == pytest.approx(means.mean(), abs=error)
     assert together.sd == pytest.approx(np.sqrt((sds**2).mean() + means.var()), rel=0.08)
-    assert together.sd_missing == pytest.approx(means.std(), abs=error)
-    low, high = together.risks
-    assert float(low) == pytest.approx(np.mean([float(one.risks[0]) for one in apart]), abs=error)
-    assert float(high) == pytest.approx(np.mean([float(one.risks[1]) for one in apart]), abs=error)
+    assert together.uncertainty.missing == pytest.approx(means.std(), abs=error)
+    low, high = together.levels
+    assert float(low) == pytest.approx(np.mean([float(one.levels[0]) for one in apart]), abs=error)
+    assert float(high) == pytest.approx(np.mean([float(one.levels[1]) for one in apart]), abs=error)
 
 
 def _codes(table) -> np.ndarray:
@@ -138,7 +138,7 @@ def test_curves_are_looked_for_in_every_completed_table(rng):
     effect = ad.fit(table, graph, **options).effect("t", "y")
     assert effect.mean == pytest.approx(0.5, abs=4 * effect.sd)
     assert effect.sd < 0.1  # straight lines leave a spread of 1: an sd of 0.1
-    assert effect.sd_missing > 0.0
+    assert effect.uncertainty.missing > 0.0
     assert effect.posterior.workings.tables[1].curved
     auto = ad.fit(table, graph, **(options | {"terms": "auto", "imputations": 2})).effect("t", "y")
     assert auto.mean == pytest.approx(effect.mean, abs=0.1)
@@ -170,7 +170,7 @@ def test_what_was_imputed_is_saved_and_loaded(tmp_path, kind):
     fit.save(tmp_path / "fit.npz")
     found = ad.load(tmp_path / "fit.npz").effect("t", "y")
     effect = fit.effect("t", "y")
-    assert (found.mean, found.sd, found.sd_missing) == (effect.mean, effect.sd, effect.sd_missing)
+    assert (found.mean, found.sd, found.uncertainty.missing) == (effect.mean, effect.sd, effect.uncertainty.missing)
     assert found.do(1.0).mean.sd == effect.do(1.0).mean.sd
 
 
@@ -184,11 +184,11 @@ def test_gaps_in_the_outcome_leave_rows_out_of_its_own_regression_only(outcome):
     kept, dropped = (ad.fit(table, GRAPH, prior=prior, missing=how, rng=0) for how in ("impute", "drop"))
     assert len(kept.workings.tables) == 1
     assert kept.rows == 400
-    ask = (lambda effect: effect.log_odds) if outcome == "yes/no" else (lambda effect: effect)
+    ask = (lambda effect: effect.on("log odds")) if outcome == "yes/no" else (lambda effect: effect)
     one, two = (ask(fit.effect("t", "y")) for fit in (kept, dropped))
     assert one.mean == pytest.approx(two.mean, rel=1e-6)
     assert one.sd == pytest.approx(two.sd, rel=1e-6)
-    assert one.sd_missing is None
+    assert one.uncertainty.missing is None
     assert any("were left out of its own regression only" in note for note in one.notes)
     assert not any("were imputed" in note for note in one.notes)
     early = [fit.effect("x", "t").mean for fit in (kept, dropped)]
@@ -348,7 +348,7 @@ def test_auxiliary_columns_help_in_the_graph_too(rng):
     graph = ad.CandidateGraph.from_order(["x", "y"])
     options = {"missing": "impute", "imputations": 10, "rng": 0}
     without, helped = (ad.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("near",)))
-    assert helped.sd_missing < 0.5 * without.sd_missing
+    assert helped.uncertainty.missing < 0.5 * without.uncertainty.missing
 
 
 def test_an_outcome_that_something_auxiliary_knows_of_is_imputed(rng):

@@ -57,14 +57,14 @@ def joint_effect(table: np.ndarray, p: float, strength: float) -> float:
     data = table - table.mean(axis=0)
     scale = data.std(axis=0, ddof=1)
     data /= scale
-    wx, _ = over_slabs(data[:, :COVARIATES], data[:, COVARIATES], 0, ad.LearnedSlab(low=math.exp(-6), points=11))
+    wx, _ = over_slabs(data[:, :COVARIATES], data[:, COVARIATES], 0, ad.priors.LearnedSlab(low=math.exp(-6), points=11))
     sizes = np.array([bin(code).count("1") for code in range(2**COVARIATES)])
     wx *= [1 / ((COVARIATES + 1) * math.comb(COVARIATES, size)) for size in sizes]
     linked = (wx / wx.sum()).reshape((2,) * COVARIATES)
     pair = np.array([[1 - p, p], [(1 - p) * (1 - strength), 1 - (1 - p) * (1 - strength)]])
     for axis in range(COVARIATES):
         linked = np.moveaxis(np.tensordot(linked, pair, axes=(axis, 0)), -1, axis)
-    wy, mean = over_slabs(data[:, : COVARIATES + 1], data[:, -1], 1, ad.LearnedSlab())
+    wy, mean = over_slabs(data[:, : COVARIATES + 1], data[:, -1], 1, ad.priors.LearnedSlab())
     # axis i of the array is bit COVARIATES - 1 - i of the code, for the prior as for the evidence
     weight = linked.reshape(-1) * wy
     return float(weight @ mean / weight.sum() * scale[-1] / scale[-2])
@@ -128,7 +128,7 @@ def test_certain_and_excluded_edges_stay_as_they_are(rng):
 
 
 def test_under_a_beta_binomial_the_odds_are_raised(rng):
-    prior = ad.Prior(edges=ad.BetaBinomial(), link=1.0)
+    prior = ad.Prior(edges=ad.priors.BetaBinomial(), link=1.0)
     model = ad.fit(weak_confounders(rng), GRAPH, prior=prior, names=NAMES)._linked_models("x").items[0]
     q = model._link.inclusion("x")
     node = model.node("y")
@@ -149,7 +149,7 @@ def test_without_link_nothing_changes(rng):
     assert plain.coefficients()["mean"] == linked.coefficients()["mean"]
     assert plain.log_evidence == linked.log_evidence
     assert plain.effect("x", "y").mean != linked.effect("x", "y").mean
-    assert linked.effect("x", "y").link_check.mean_without == plain.effect("x", "y").mean
+    assert linked.effect("x", "y").checks.confounder_link.mean_without == plain.effect("x", "y").mean
 
 
 @pytest.mark.parametrize("engine", ["full", "vb", "em"])
@@ -166,7 +166,7 @@ def test_all_effects_are_linked_for_each_treatment(rng):
     effect = posterior.effect("x", "y")
     assert posterior.effects()["x", "y"] == pytest.approx(effect.mean, rel=1e-12)
     assert posterior.effects_sd()["x", "y"] == pytest.approx(effect.sd, rel=1e-9)
-    assert posterior.effects(link=0.0)["x", "y"] == pytest.approx(effect.link_check.mean_without, rel=1e-12)
+    assert posterior.effects(link=0.0)["x", "y"] == pytest.approx(effect.checks.confounder_link.mean_without, rel=1e-12)
     with pytest.raises(ad.AlldagsError, match=r"link must be None, 0 or the prior's own \(1\), got 0.5"):
         posterior.effects(link=0.5)
 
@@ -206,7 +206,7 @@ def test_what_an_edge_does_is_told_for_its_stated_probability(rng):
 
 
 def test_the_check_names_the_covariates_that_moved_the_answer(rng):
-    check = ad.fit(weak_confounders(rng), GRAPH, names=NAMES).effect("x", "y").link_check
+    check = ad.fit(weak_confounders(rng), GRAPH, names=NAMES).effect("x", "y").checks.confounder_link
     assert set(check.names[:3]) <= {"c0", "c1", "c2", "c3"}
     assert check.shift < 0  # confounders act in the same direction as x
     assert sum(moved for _, moved in check.covariates) == pytest.approx(check.mean - check.mean_without, rel=0.3)
@@ -221,8 +221,8 @@ def test_very_many_weak_confounders_are_named_too(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
         effect = ad.fit(table, graph, names=names, rng=0).effect("x", "y")
-    assert len(effect.link_check.names) == 5
-    assert any(effect.link_check.names[0] in note for note in effect.notes)
+    assert len(effect.checks.confounder_link.names) == 5
+    assert any(effect.checks.confounder_link.names[0] in note for note in effect.notes)
 
 
 def test_a_large_shift_gets_a_note_with_the_way_to_say_what_is_known(rng):
@@ -233,11 +233,11 @@ def test_a_large_shift_gets_a_note_with_the_way_to_say_what_is_known(rng):
     table = {"z": z, "x": x, "y": y}
     graph = ad.CandidateGraph.from_order(["z", "x", "y"])
     effect = ad.fit(table, graph, rng=0).effect("x", "y")
-    assert abs(effect.link_check.shift) > 0.5
+    assert abs(effect.checks.confounder_link.shift) > 0.5
     (note,) = [note for note in effect.notes if note.text.startswith("weak confounders or instruments")]
     assert "graph.instrument('z', treatment='x')" in note
     known = ad.fit(table, graph.instrument("z", treatment="x"), rng=0).effect("x", "y")
-    assert known.link_check.shift == 0.0
+    assert known.checks.confounder_link.shift == 0.0
     assert not any("instrument" in note for note in known.notes)
 
 

@@ -103,7 +103,7 @@ def test_certain_categories_and_stated_probabilities():
 def test_a_prior_of_the_number_of_causes_counts_a_category_once():
     columns = table(2)
     graph = ad.CandidateGraph.from_tiers([["a", "site", "b", "kind"], ["x"], ["y"]], 0.5)
-    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.BetaBinomial()))
+    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.priors.BetaBinomial()))
 
     def log_prior(mask):  # Beta(1, 1): every number of causes is as probable as any other
         return -math.log(6) - math.log(math.comb(5, sum(mask)))
@@ -113,7 +113,7 @@ def test_a_prior_of_the_number_of_causes_counts_a_category_once():
 
 def test_a_linked_category_is_raised_as_one_cause():
     columns = table(0, 0.6)
-    linked = ad.fit(columns, GRAPH, rng=0).effect("x", "y")._totals.items[0].model.node("y")
+    linked = ad.fit(columns, GRAPH, rng=0).effect("x", "y").workings.totals.items[0].model.node("y")
     assert linked.raised[1] > 0.9
     stated = 1.0 - 0.7 * (1.0 - linked.raised)
     stated[4] = 0.3  # the treatment itself
@@ -138,7 +138,7 @@ def test_sampled_regressions_agree_with_enumerated_ones():
     columns = table(5)
     exact, sampled = (ad.fit(columns, GRAPH, rng=0, engine=engine) for engine in ("exact", "mcmc"))
     one, other = exact.effect("x", "y"), sampled.effect("x", "y")
-    assert other.mean == pytest.approx(one.mean, abs=5 * other.mean_error + 1e-4)
+    assert other.mean == pytest.approx(one.mean, abs=5 * other.uncertainty.mean_error + 1e-4)
     assert other.sd == pytest.approx(one.sd, rel=0.05)
     np.testing.assert_allclose(
         sampled.edge_probabilities()["posterior"], exact.edge_probabilities()["posterior"], atol=0.03
@@ -191,12 +191,12 @@ def test_several_graphs_weights_clusters_and_interventions():
     columns = table()
     single = [ad.fit(columns, graph, rng=0).log_evidence for graph in (GRAPH, GRAPH.without_edge("site", "y"))]
     both = ad.fit(columns, [GRAPH, GRAPH.without_edge("site", "y")], rng=0)
-    assert both.weights[0] == pytest.approx(1 / (1 + math.exp(single[1] - single[0])), rel=1e-6)
+    assert both.graph_probabilities[0] == pytest.approx(1 / (1 + math.exp(single[1] - single[0])), rel=1e-6)
     twice = ad.fit(columns, GRAPH, rng=0, weights=np.full(ROWS, 2)).effect("x", "y")
     doubled = ad.fit({name: np.tile(column, 2) for name, column in columns.items()}, GRAPH, rng=0).effect("x", "y")
     assert twice.mean == pytest.approx(doubled.mean, rel=1e-9)
     clustered = ad.fit(columns, GRAPH, rng=0, cluster=np.arange(ROWS) % 30).effect("x", "y")
-    assert clustered.clusters.clusters == 30
+    assert clustered.uncertainty.clusters.clusters == 30
     moved = ad.fit(columns, GRAPH, rng=0, interventions={"x": np.arange(ROWS) < 40}).effect("x", "y")
     assert moved.sd > 0
 
@@ -242,7 +242,7 @@ def test_engines_that_bound_or_select_take_categories(engine):
     assert node.parents == CAUSES
     exact = ad.fit(table(0, 1.5), GRAPH, rng=0, engine="exact", prior=prior)
     if engine == "certified":
-        assert effect.mean == pytest.approx(exact.effect("x", "y").mean, abs=effect.mean_bound + 1e-12)
+        assert effect.mean == pytest.approx(exact.effect("x", "y").mean, abs=effect.uncertainty.mean_bound + 1e-12)
         assert found.edge_probabilities()["posterior"] == pytest.approx(
             exact.edge_probabilities()["posterior"], abs=1e-4
         )
@@ -288,7 +288,7 @@ def test_a_report_and_other_tables(tmp_path):
     posterior = ad.fit(table(), GRAPH, rng=0)
     posterior.report(tmp_path / "report.html", treatment="x", outcome="y")
     assert "Do the data fit the assumptions?" in (tmp_path / "report.html").read_text()
-    assert len(posterior.effect("x", "y").stability()["mean"]) > 2
+    assert len(posterior.effect("x", "y").checks.stability()["mean"]) > 2
 
 
 def test_a_saved_posterior_knows_its_categories(tmp_path):
@@ -299,11 +299,11 @@ def test_a_saved_posterior_knows_its_categories(tmp_path):
 
 
 PRIORS = {
-    "beta-binomial": ad.Prior(edges=ad.BetaBinomial()),
-    "shared edges": ad.Prior(edges=ad.BetaBinomial(shared=True, points=5)),
-    "shared slab": ad.Prior(slab=ad.LearnedSlab(shared=True)),
-    "tied directions": ad.Prior(noise=ad.EquivalentNoise()),
-    "slab of its own": ad.Prior(noise=ad.UnknownNoise(scales_slab=False)),
+    "beta-binomial": ad.Prior(edges=ad.priors.BetaBinomial()),
+    "shared edges": ad.Prior(edges=ad.priors.BetaBinomial(shared=True, points=5)),
+    "shared slab": ad.Prior(slab=ad.priors.LearnedSlab(shared=True)),
+    "tied directions": ad.Prior(noise=ad.priors.EquivalentNoise()),
+    "slab of its own": ad.Prior(noise=ad.priors.UnknownNoise(scales_slab=False)),
     "paper": ad.Prior.paper(),
 }
 
@@ -321,7 +321,7 @@ def test_categories_meet_every_prior_and_go_to_other_machines(prior):
 def test_a_prior_of_the_number_holds_where_all_causes_are_categories():
     columns = table(4)
     graph = ad.CandidateGraph.from_tiers([["site", "kind"], ["y"]], 0.5)
-    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.BetaBinomial()))
+    found = node(columns, graph, prior=ad.Prior(link=0.0, edges=ad.priors.BetaBinomial()))
 
     def log_prior(mask):
         return -math.log(3) - math.log(math.comb(2, sum(mask)))

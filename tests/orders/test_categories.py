@@ -73,7 +73,7 @@ def test_edges_and_effects_are_those_of_a_sum_over_all_graphs(seed):
     unit = columns["z"].std(ddof=1) / columns["x"].std(ddof=1)
     assert effect.mean == pytest.approx(unit * mean, rel=1e-8)
     assert effect.sd == pytest.approx(unit * sd, rel=1e-8)
-    assert effect.probability_no_path == pytest.approx(1.0 - edges["x", "z"], rel=1e-8)
+    assert effect.probability_no_effect == pytest.approx(1.0 - edges["x", "z"], rel=1e-8)
 
 
 def test_draws_have_all_columns_or_none_and_the_shares_of_the_sums():

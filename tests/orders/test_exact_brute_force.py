@@ -39,9 +39,9 @@ def test_mean_spread_and_paths_of_effects(world):
         mean, sd, structure, none = world.naive.effect(i, j)
         assert found.mean == pytest.approx(unit * mean, **EXACT)
         assert found.sd == pytest.approx(unit * sd, rel=1e-8, abs=1e-9)
-        assert found.sd_structure == pytest.approx(unit * structure, rel=1e-7, abs=1e-7)
-        assert found.probability_no_path == pytest.approx(none, **EXACT)
-        assert found.probability_reverse == pytest.approx(1 - world.naive.effect(j, i)[3], **EXACT)
+        assert found.uncertainty.structure == pytest.approx(unit * structure, rel=1e-7, abs=1e-7)
+        assert found.probability_no_effect == pytest.approx(none, **EXACT)
+        assert found.probability.reverse == pytest.approx(1 - world.naive.effect(j, i)[3], **EXACT)
 
 
 def test_edges_and_coefficients(world):
@@ -137,7 +137,7 @@ def test_draws_have_the_exact_moments_and_atom(world):
         found = world.posterior.effect(cause, effect)
         draws = found.draws(20_000, rng=1)
         assert draws.mean() == pytest.approx(found.mean, abs=4.5 * found.sd / math.sqrt(20_000) + 1e-12)
-        none = found.probability_no_path
+        none = found.probability_no_effect
         assert np.mean(draws == 0.0) == pytest.approx(none, abs=4.5 * math.sqrt(none * (1 - none) / 20_000) + 1e-12)
         if found.sd > 0:
             square = (draws - found.mean) ** 2
@@ -162,6 +162,6 @@ def test_top_graphs_have_their_exact_probability(world):
 
 def test_the_self_check_is_small(world):
     effect = world.posterior.effect(world.names[1], world.names[-1])
-    for block in effect._totals.items[0].order_blocks:
+    for block in effect.workings.totals.items[0].order_blocks:
         assert block.diagnostics.self_check < 1e-12
         assert block.diagnostics.left_out < 1e-20

@@ -130,21 +130,21 @@ def test_the_part_inside_classes_is_that_of_all_graphs(name, rng):
     graph = GRAPHS[name]
     m = len(graph.variables)
     rows = rng.normal(size=(60, m)) @ (np.eye(m) + np.triu(rng.normal(size=(m, m)), 1) * 0.5)
-    prior = ad.Prior(noise=ad.EquivalentNoise(dof=2), link=0.0)
+    prior = ad.Prior(noise=ad.priors.EquivalentNoise(dof=2), link=0.0)
     posterior, truth, units = ask(graph, rows, prior)
     for source, target in (("a", "d"), ("b", "d"), ("a", graph.variables[-1])):
         i, j = graph.variables.index(source), graph.variables.index(target)
         want = math.sqrt(inside_classes(truth, lambda g, i=i, j=j: truth.effects(g)[i, j])) * units[j] / units[i]
         effect = posterior.effect(source, target)
-        assert effect.sd_direction == pytest.approx(want, rel=0.08, abs=1e-3)
-        assert effect.sd_direction <= effect.sd_structure
+        assert effect.uncertainty.direction == pytest.approx(want, rel=0.08, abs=1e-3)
+        assert effect.uncertainty.direction <= effect.uncertainty.structure
 
 
 def test_known_directions_leave_nothing_to_classes(rng):
     rows = rng.normal(size=(50, 3))
     graph = ad.CandidateGraph.from_order(list("abc"), 0.5)
     posterior = ad.fit(dict(zip("abc", rows.T, strict=True)), graph, rng=0)
-    assert posterior.effect("a", "c").sd_direction == 0.0
+    assert posterior.effect("a", "c").uncertainty.direction == 0.0
 
 
 def test_more_rows_do_not_help_inside_a_class(rng):
@@ -154,8 +154,8 @@ def test_more_rows_do_not_help_inside_a_class(rng):
         a = rng.normal(size=n)
         table = {"a": a, "b": a + rng.normal(size=n)}
         effect = ad.fit(table, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
-        parts.append(effect.sd_direction)
-        assert effect.sd_direction == pytest.approx(effect.sd_structure, rel=0.05)
+        parts.append(effect.uncertainty.direction)
+        assert effect.uncertainty.direction == pytest.approx(effect.uncertainty.structure, rel=0.05)
     assert parts[1] == pytest.approx(parts[0], rel=0.25)
     assert parts[1] == pytest.approx(0.5, rel=0.1)  # 1 or 0, each with one half
 
@@ -165,10 +165,10 @@ def test_exact_and_sampled_blocks_agree_on_it(rng):
     table, graph = dict(zip("abcde", rows.T, strict=True)), ad.CandidateGraph.unordered(list("abcde"), 0.5)
     exact, sampled = (ad.fit(table, graph, engine=name, rng=0).effect("b", "e") for name in ("exact", "mcmc"))
     assert sampled.converged
-    assert sampled.mean_error > 0
-    assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
+    assert sampled.uncertainty.mean_error > 0
+    assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
     assert sampled.sd == pytest.approx(exact.sd, rel=0.05)
-    assert sampled.sd_structure == pytest.approx(exact.sd_structure, rel=0.05)
-    assert sampled.sd_direction == pytest.approx(exact.sd_direction, rel=0.1)
-    assert sampled.probability_no_path == pytest.approx(exact.probability_no_path, abs=0.05)
+    assert sampled.uncertainty.structure == pytest.approx(exact.uncertainty.structure, rel=0.05)
+    assert sampled.uncertainty.direction == pytest.approx(exact.uncertainty.direction, rel=0.1)
+    assert sampled.probability_no_effect == pytest.approx(exact.probability_no_effect, abs=0.05)
     assert any("order of 5 variables was sampled" in note for note in sampled.notes)

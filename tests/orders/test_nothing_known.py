@@ -49,7 +49,7 @@ def test_every_acyclic_graph_of_five_variables() -> None:
     weight /= weight.sum()
     effects = np.linalg.inv(np.eye(5) - means)
     reached = np.linalg.inv(np.eye(5) - 0.1 * graphs) > 0.0
-    prior = ad.Prior(1.0, ad.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
+    prior = ad.Prior(1.0, ad.priors.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
     posterior = ad.fit(x, candidate, names=NAMES, prior=prior, rng=0)
     np.testing.assert_allclose(np.asarray(posterior.effects()), np.einsum("g,gij->ij", weight, effects), atol=1e-9)
     table = posterior.edge_probabilities()
@@ -57,9 +57,9 @@ def test_every_acyclic_graph_of_five_variables() -> None:
         i, j = NAMES.index(cause), NAMES.index(effect)
         assert found == pytest.approx(float(weight @ graphs[:, i, j]), abs=1e-9)
     asked = posterior.effect("v0", "v3")
-    assert asked.probability_no_path == pytest.approx(float(weight @ ~reached[:, 0, 3]), abs=1e-9)
+    assert asked.probability_no_effect == pytest.approx(float(weight @ ~reached[:, 0, 3]), abs=1e-9)
     between = float(weight @ effects[:, 0, 3] ** 2) - asked.mean**2
-    assert asked.sd_structure == pytest.approx(between**0.5, abs=1e-7)
+    assert asked.uncertainty.structure == pytest.approx(between**0.5, abs=1e-7)
 
 
 def test_an_experiment_decides_a_direction_that_rows_alone_leave_open() -> None:
@@ -73,6 +73,6 @@ def test_an_experiment_decides_a_direction_that_rows_alone_leave_open() -> None:
         ad.fit(table, graph, rng=0, **options).effect("x", "y")  # type: ignore[arg-type]
         for options in ({}, {"interventions": {"x": was_set}})
     )
-    assert plain.probability_reverse == pytest.approx(0.65, abs=0.1)
-    assert told.probability_reverse < 1e-6
+    assert plain.probability.reverse == pytest.approx(0.65, abs=0.1)
+    assert told.probability.reverse < 1e-6
     assert abs(told.mean - 0.8) < 4 * told.sd

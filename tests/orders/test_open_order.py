@@ -36,7 +36,7 @@ def test_complete_graphs_of_opposite_orders_weigh_the_same(noise):
     x[:, 2] = x[:, 0] + x[:, 1] + noise * x[:, 2]
     rows = dict(zip("abc", x.T, strict=True))
     posterior = ad.fit(rows, [complete(list("abc")), complete(list("cba")).with_order(list("abc"))], rng=0)
-    assert posterior.weights == pytest.approx((0.5, 0.5), abs=1e-9)
+    assert posterior.graph_probabilities == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
 def test_several_graphs_of_opposite_directions_against_every_graph():
@@ -47,7 +47,7 @@ def test_several_graphs_of_opposite_directions_against_every_graph():
     parts = [OpenWorld(world.rows, graph) for graph in (forward, backward)]
     log = np.log([0.7, 0.3]) + [part.log_evidence for part in parts]
     weights = np.exp(log - np.logaddexp.reduce(log))
-    assert posterior.weights == pytest.approx(weights, rel=1e-9)
+    assert posterior.graph_probabilities == pytest.approx(weights, rel=1e-9)
     mean = weights @ [part.naive.effect(0, 3)[0] for part in parts]
     assert posterior.effect("a", "d").mean == pytest.approx(world.unit(0, 3) * mean, rel=1e-9)
 
@@ -61,14 +61,16 @@ def test_only_nodes_between_which_graphs_disagree_have_the_tying_prior():
     models = posterior._models.items
     assert models[0].node("d") is models[1].node("d")
     assert models[0].node("d").mean == pytest.approx(alone._models.items[0].node("d").mean, rel=1e-14)
-    assert isinstance(models[0].node("b").problem.settings[0].noise, ad.EquivalentNoise)
+    assert isinstance(models[0].node("b").problem.settings[0].noise, ad.priors.EquivalentNoise)
 
 
 def test_the_default_prior_inside_a_block_is_the_fixed_slab_and_said_once():
     rows = table(NAMES, 40, 5)
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], within=[0.5, None])
     plain = ad.fit(rows, graph, names=NAMES, rng=0)
-    explicit = ad.fit(rows, graph, names=NAMES, prior=ad.Prior(slab_variance=1.0, noise=ad.EquivalentNoise()), rng=0)
+    explicit = ad.fit(
+        rows, graph, names=NAMES, prior=ad.Prior(slab_variance=1.0, noise=ad.priors.EquivalentNoise()), rng=0
+    )
     found, same = plain.effect("a", "c"), explicit.effect("a", "c")
     assert found.mean == pytest.approx(same.mean, rel=1e-12)
     assert found.sd == pytest.approx(same.sd, rel=1e-12)
@@ -90,17 +92,17 @@ def test_members_of_a_markov_class_tie():
 def test_beta_binomial_edges_in_a_block():
     rows = table(NAMES, 15, 6)
     graph = ad.CandidateGraph.unordered(NAMES, 0.5)
-    prior = ad.Prior(noise=ad.EquivalentNoise(), edges=ad.BetaBinomial(1, 1), link=0.0)
+    prior = ad.Prior(noise=ad.priors.EquivalentNoise(), edges=ad.priors.BetaBinomial(1, 1), link=0.0)
     posterior = ad.fit(rows, graph, names=NAMES, prior=prior, rng=0)
-    odds, by_size = np.ones((4, 4)) - np.eye(4), ad.BetaBinomial(1, 1).log_size(3)
+    odds, by_size = np.ones((4, 4)) - np.eye(4), ad.priors.BetaBinomial(1, 1).log_size(3)
     naive = Orders(standardized(rows), 14.0, odds, by_size=by_size)
     unit = rows[:, 3].std() / rows[:, 0].std()
     mean, sd, structure, none = naive.effect(0, 3)
     found = posterior.effect("a", "d")
     assert found.mean == pytest.approx(unit * mean, rel=1e-9)
     assert found.sd == pytest.approx(unit * sd, rel=1e-8)
-    assert found.sd_structure == pytest.approx(unit * structure, rel=1e-7)
-    assert found.probability_no_path == pytest.approx(none, rel=1e-9)
+    assert found.uncertainty.structure == pytest.approx(unit * structure, rel=1e-7)
+    assert found.probability_no_effect == pytest.approx(none, rel=1e-9)
     empty = Orders(np.zeros((4, 4)), 0.0, odds, by_size=by_size)
     assert posterior.log_evidence == pytest.approx(naive.log_total - empty.log_total, rel=1e-10)
     prior_edges = empty.average(empty.edges)
@@ -114,9 +116,9 @@ def test_known_noise_is_kept_and_orients():
     a = rng.normal(size=400)
     rows = {"a": a, "b": 2.0 * a + rng.normal(size=400)}
     effect = ad.fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), prior=ad.Prior.paper(), rng=0).effect("a", "b")
-    assert effect.probability_no_path < 1e-3  # equal variances tell the direction
+    assert effect.probability_no_effect < 1e-3  # equal variances tell the direction
     tied = ad.fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
-    assert tied.probability_no_path == pytest.approx(0.5, abs=1e-9)
+    assert tied.probability_no_effect == pytest.approx(0.5, abs=1e-9)
 
 
 # -- invariance --------------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def test_order_of_columns_and_units_do_not_matter():
     turned = ad.fit((rows * scale)[:, ::-1], other, names=NAMES[::-1], robust=False, rng=0).effect("b", "d")
     assert turned.mean * 10.0 / 5.0 == pytest.approx(found.mean, rel=1e-9)
     assert turned.sd * 10.0 / 5.0 == pytest.approx(found.sd, rel=1e-9)
-    assert turned.probability_no_path == pytest.approx(found.probability_no_path, rel=1e-9)
+    assert turned.probability_no_effect == pytest.approx(found.probability_no_effect, rel=1e-9)
 
 
 def test_near_copies_lose_no_digits():
@@ -141,7 +143,7 @@ def test_near_copies_lose_no_digits():
     names = [f"x{i}" for i in range(6)]
     posterior = ad.fit(x, ad.CandidateGraph.unordered(names, 0.5), names=names, rng=0)
     effect = posterior.effect("x0", "x1")
-    block = effect._totals.items[0].order_blocks[0]
+    block = effect.workings.totals.items[0].order_blocks[0]
     assert block.diagnostics.self_check < 1e-9
     assert effect.converged
 
@@ -174,8 +176,8 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
 @pytest.mark.parametrize(
     ("prior", "match"),
     [
-        (ad.Prior(slab=ad.GPrior("n")), "slab=GPrior.* data cannot tell apart.*slab_variance"),
-        (ad.Prior(slab=ad.LearnedSlab(spread=1.0)), "slab=LearnedSlab"),
+        (ad.Prior(slab=ad.priors.GPrior("n")), "slab=GPrior.* data cannot tell apart.*slab_variance"),
+        (ad.Prior(slab=ad.priors.LearnedSlab(spread=1.0)), "slab=LearnedSlab"),
     ],
 )
 def test_a_slab_that_prefers_directions_is_refused(prior, match):
@@ -194,7 +196,7 @@ def wide_block(b, earlier=0):
     for j in range(b):
         terms = tuple(f"x{i}" for i in range(b) if i != j) + tuple(f"e{i}" for i in range(earlier))
         k = len(terms)
-        setting = (Setting(1.0, ad.EquivalentNoise()),)
+        setting = (Setting(1.0, ad.priors.EquivalentNoise()),)
         nodes.append(NodeProblem(f"x{j}", terms, np.eye(k), np.zeros(k), 1.0, 9.0, np.full(k, 0.3), setting))
     return BlockProblem(tuple(nodes))
 
@@ -229,20 +231,20 @@ def test_the_answer_says_which_way_and_what_was_left_open():
     assert "Which of the two acts on the other was left open: a on b 50.0%, b on a 50.0%, neither below 0.1%." in text
     assert "b -> a 50%, a -> b 50%, no edge <1%" in text or "a -> b 50%, b -> a 50%, no edge <1%" in text
     assert "no number of such rows can tell" in text
-    found = effect.to_dict()
+    found = effect.to.dict()
     assert found["probability_reverse"] == pytest.approx((1 - found["probability_neither"]) / 2, abs=1e-9)
     assert found["open_pairs"][0]["none"] == pytest.approx(found["probability_neither"], abs=1e-9)
-    assert found["sd_direction"] == pytest.approx(effect.sd_structure, rel=0.1)
-    parts = (1 - effect.probability_no_path, effect.probability_reverse, effect.probability_neither)
+    assert found["sd_direction"] == pytest.approx(effect.uncertainty.structure, rel=0.1)
+    parts = (1 - effect.probability_no_effect, effect.probability.reverse, effect.probability.neither)
     assert math.fsum(parts) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_without_open_directions_nothing_is_said_of_them():
     rows = dict(zip(NAMES, table(NAMES, 40, 1).T, strict=True))
     effect = ad.fit(rows, ad.CandidateGraph.from_order(NAMES), rng=0).effect("a", "d")
-    assert effect.open_pairs == ()
-    assert effect.probability_reverse == 0.0
-    found = effect.to_dict()
+    assert effect.probability.open_pairs == ()
+    assert effect.probability.reverse == 0.0
+    found = effect.to.dict()
     assert found["probability_reverse"] is None
     assert found["open_pairs"] == []
     assert "either" not in ad.fit(rows, ad.CandidateGraph.from_order(NAMES)).edge_probabilities().columns

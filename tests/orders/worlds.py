@@ -10,7 +10,7 @@ import numpy as np
 import alldags as ad
 from naive.orders import Orders
 
-PRIOR = ad.Prior(noise=ad.EquivalentNoise(), link=0.0)  # the same score inside and outside of blocks
+PRIOR = ad.Prior(noise=ad.priors.EquivalentNoise(), link=0.0)  # the same score inside and outside of blocks
 
 
 @dataclass(frozen=True, eq=False)

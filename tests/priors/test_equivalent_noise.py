@@ -31,7 +31,7 @@ def random_problem(
 ) -> tuple[NodeProblem, np.ndarray]:
     rows = make_rows(rng, n, k)
     probability = rng.uniform(0.2, 0.8, size=k)
-    settings = (Setting(tau, ad.EquivalentNoise(dof)),)
+    settings = (Setting(tau, ad.priors.EquivalentNoise(dof)),)
     return make_problem(
         rows[:, :k], rows[:, k], probability=probability, certain=certain, settings=settings
     ), rows.T @ rows
@@ -158,7 +158,7 @@ def test_markov_equivalent_graphs_have_equal_evidence(rng, m, count, classes):
     rows = rng.normal(size=(30, m))
     rows[:, 1] += 0.7 * rows[:, 0]
     rows[:, 2] += 0.5 * rows[:, 1] - 0.4 * rows[:, 0]
-    settings = (Setting(0.7, ad.EquivalentNoise(2.5)),)
+    settings = (Setting(0.7, ad.priors.EquivalentNoise(2.5)),)
     scores: dict[tuple[int, tuple[int, ...]], float] = {}
     for child in range(m):
         others = [i for i in range(m) if i != child]
@@ -191,7 +191,7 @@ def test_complete_orders_tie_even_if_one_variable_is_almost_the_sum_of_the_other
     rng = np.random.default_rng(7)
     x = rng.normal(size=(500, 2))
     rows = np.column_stack([x, x.sum(axis=1) + eps * rng.normal(size=500)])
-    one, other = both_orders(rows, ad.Prior(noise=ad.EquivalentNoise()))
+    one, other = both_orders(rows, ad.Prior(noise=ad.priors.EquivalentNoise()))
     assert one == pytest.approx(other, abs=1e-9)
     usual = both_orders(rows, ad.Prior(slab_variance=1.0))
     assert abs(usual[0] - usual[1]) > 10.0
@@ -241,19 +241,26 @@ def test_noise_variance_is_infinite_where_it_does_not_exist(rng):
 
 
 @pytest.mark.parametrize(
-    "slab", [ad.LearnedSlab(), ad.LearnedSlab(shared=True), ad.GPrior(), ad.HyperG(), ad.ZellnerSiow()]
+    "slab",
+    [
+        ad.priors.LearnedSlab(),
+        ad.priors.LearnedSlab(shared=True),
+        ad.priors.GPrior(),
+        ad.priors.HyperG(),
+        ad.priors.ZellnerSiow(),
+    ],
 )
 def test_every_learned_or_g_slab_is_refused(slab):
     with pytest.raises(
         PriorError, match=f"EquivalentNoise means a fixed slab: with {type(slab).__name__} .* slab=None"
     ):
-        ad.Prior(noise=ad.EquivalentNoise(), slab=slab)
+        ad.Prior(noise=ad.priors.EquivalentNoise(), slab=slab)
 
 
 @pytest.mark.parametrize("dof", [0.0, -1.0, math.inf, "2", True])
 def test_bad_degrees_of_freedom_are_refused(dof):
     with pytest.raises(PriorError, match="EquivalentNoise dof must be a positive finite number, got"):
-        ad.EquivalentNoise(dof)
+        ad.priors.EquivalentNoise(dof)
 
 
 def test_certified_refuses_and_auto_samples_instead(rng):

@@ -14,28 +14,28 @@ from alldags.errors import EngineError, PriorError
 from alldags.kernels.mixtures import mixing
 from problems import PRIORS, random_node
 
-MIXTURES = [ad.NEG(0.7, 0.3), ad.Laplace(3.0), ad.StudentT(1.2, 0.4), ad.Horseshoe(0.6)]
+MIXTURES = [ad.priors.NEG(0.7, 0.3), ad.priors.Laplace(3.0), ad.priors.StudentT(1.2, 0.4), ad.priors.Horseshoe(0.6)]
 TAKE_MIXTURES = {"vb", "em", "gibbs"}
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ad.NEG(kappa=0.0), "NEG kappa must be a positive finite number, got 0.0"),
-        (lambda: ad.NEG(nu=math.inf), "NEG nu must be a positive finite number, got inf"),
-        (lambda: ad.Laplace("4"), "Laplace alpha must be a positive finite number, got '4'"),
-        (lambda: ad.StudentT(shape=True), "StudentT shape must be a positive finite number, got True"),
-        (lambda: ad.StudentT(rate=-1), "StudentT rate must be a positive finite number, got -1"),
-        (lambda: ad.Horseshoe(None), "Horseshoe global_scale must be a positive finite number, got None"),
-        (lambda: ad.Horseshoe(learn_global=1), "Horseshoe learn_global must be True or False, got 1"),
+        (lambda: ad.priors.NEG(kappa=0.0), "NEG kappa must be a positive finite number, got 0.0"),
+        (lambda: ad.priors.NEG(nu=math.inf), "NEG nu must be a positive finite number, got inf"),
+        (lambda: ad.priors.Laplace("4"), "Laplace alpha must be a positive finite number, got '4'"),
+        (lambda: ad.priors.StudentT(shape=True), "StudentT shape must be a positive finite number, got True"),
+        (lambda: ad.priors.StudentT(rate=-1), "StudentT rate must be a positive finite number, got -1"),
+        (lambda: ad.priors.Horseshoe(None), "Horseshoe global_scale must be a positive finite number, got None"),
+        (lambda: ad.priors.Horseshoe(learn_global=1), "Horseshoe learn_global must be True or False, got 1"),
         (lambda: ad.Prior(coefficients="horseshoe"), "coefficients must be NEG, .* or None, got 'horseshoe'"),
-        (lambda: ad.Prior(coefficients=ad.Horseshoe), "coefficients must be NEG, .* got <class"),
+        (lambda: ad.Prior(coefficients=ad.priors.Horseshoe), "coefficients must be NEG, .* got <class"),
         (
-            lambda: ad.Prior(coefficients=ad.Laplace(), edges=ad.BetaBinomial()),
+            lambda: ad.Prior(coefficients=ad.priors.Laplace(), edges=ad.priors.BetaBinomial()),
             r"edges=BetaBinomial\(.*\) has no meaning with coefficients=Laplace\(alpha=4.0\).*give only one",
         ),
         (
-            lambda: ad.Prior(coefficients=ad.Laplace(), noise=ad.EquivalentNoise()),
+            lambda: ad.Prior(coefficients=ad.priors.Laplace(), noise=ad.priors.EquivalentNoise()),
             r"EquivalentNoise\(dof=2.0\) counts parents, .* use UnknownNoise\(\)",
         ),
     ],
@@ -53,7 +53,7 @@ def test_codes_are_those_of_the_kernels():
 @pytest.mark.parametrize("name", sorted(ad.engines._NAMES))
 def test_every_engine_takes_a_mixture_or_refuses_it_by_name(name, mixture):
     study = ad.datasets.example(n=60)
-    prior = ad.Prior(coefficients=mixture, noise=ad.UnknownNoise(1.0, 1.0))
+    prior = ad.Prior(coefficients=mixture, noise=ad.priors.UnknownNoise(1.0, 1.0))
     if name in TAKE_MIXTURES:
         assert unsuited(ad.engines.resolve(name), prior) is None
         return
@@ -67,19 +67,19 @@ def test_every_engine_takes_a_mixture_or_refuses_it_by_name(name, mixture):
 
 @pytest.mark.parametrize("mixture", MIXTURES, ids=lambda one: type(one).__name__)
 def test_engines_use_the_mixture_that_the_prior_names(mixture, rng):
-    prior = ad.Prior(coefficients=mixture, noise=ad.UnknownNoise(1.0, 1.0))
+    prior = ad.Prior(coefficients=mixture, noise=ad.priors.UnknownNoise(1.0, 1.0))
     problem, _ = random_node(0, prior, 4)
-    paper, _ = random_node(0, ad.Prior(noise=ad.UnknownNoise(1.0, 1.0)), 4)
+    paper, _ = random_node(0, ad.Prior(noise=ad.priors.UnknownNoise(1.0, 1.0)), 4)
     given = ad.engines.VB()(problem, rng)
     default = ad.engines.VB()(paper, rng)
     assert np.abs(given.mean - default.mean).max() > 1e-6
-    named, _ = random_node(0, ad.Prior(coefficients=ad.NEG(), noise=ad.UnknownNoise(1.0, 1.0)), 4)
+    named, _ = random_node(0, ad.Prior(coefficients=ad.priors.NEG(), noise=ad.priors.UnknownNoise(1.0, 1.0)), 4)
     np.testing.assert_array_equal(ad.engines.VB()(named, rng).mean, default.mean)
 
 
 def test_nodes_with_different_mixtures_are_fitted_together_as_alone(rng):
     problems = [
-        random_node(seed, ad.Prior(coefficients=one, noise=ad.UnknownNoise(1.0, 1.0)), 4)[0]
+        random_node(seed, ad.Prior(coefficients=one, noise=ad.priors.UnknownNoise(1.0, 1.0)), 4)[0]
         for seed, one in enumerate(MIXTURES * 2)
     ]
     engine = ad.engines.VB()
@@ -95,10 +95,10 @@ def test_an_engine_that_declares_nothing_takes_any_noise_and_no_mixture():
             return ad.engines.Full()(problem, rng)
 
     study = ad.datasets.example(n=60)
-    effect = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.EquivalentNoise()), engine=Plain())
+    effect = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.EquivalentNoise()), engine=Plain())
     assert math.isfinite(effect.effect("smoking", "risk").mean)
     with pytest.raises(EngineError, match="the engine 'plain' cannot take Laplace"):
-        ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.Laplace()), engine=Plain())
+        ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.priors.Laplace()), engine=Plain())
 
 
 def test_engines_carry_their_own_words():

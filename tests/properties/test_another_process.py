@@ -17,7 +17,7 @@ study = ad.datasets.example()
 numbers = []
 for engine in json.loads(sys.argv[1]):
     effect = ad.fit(study.table, study.graph, rng=5, engine=engine).effect("smoking", "risk")
-    numbers += [effect.mean, effect.sd, *effect.interval(), *effect.draws(5), effect.probability_positive]
+    numbers += [effect.mean, effect.sd, *effect.interval(), *effect.draws(5), effect.probability.positive]
 open_order = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
 effect = ad.fit(study.table, open_order, rng=5).effect("smoking", "risk")
 numbers += [effect.mean, effect.sd, *effect.interval()]
@@ -38,7 +38,7 @@ def test_same_seed_in_another_process():
     expected = []
     for engine in ENGINES:
         effect = ad.fit(study.table, study.graph, rng=5, engine=engine).effect("smoking", "risk")
-        expected += [effect.mean, effect.sd, *effect.interval(), *effect.draws(5), effect.probability_positive]
+        expected += [effect.mean, effect.sd, *effect.interval(), *effect.draws(5), effect.probability.positive]
     open_order = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
     effect = ad.fit(study.table, open_order, rng=5).effect("smoking", "risk")
     expected += [effect.mean, effect.sd, *effect.interval()]

@@ -30,7 +30,7 @@ def test_units_and_origins(seed, unit, origin, flip):
     old, new = first.edge_probabilities(), second.edge_probabilities()
     assert new["posterior"] == pytest.approx(old["posterior"], rel=1e-6, abs=1e-9)
     a, b = first.effect("a", "e"), second.effect("a", "e")
-    assert b.probability_no_path == pytest.approx(a.probability_no_path, rel=1e-6, abs=1e-9)
+    assert b.probability_no_effect == pytest.approx(a.probability_no_effect, rel=1e-6, abs=1e-9)
 
 
 @settings(max_examples=15, deadline=None)
@@ -65,5 +65,5 @@ def test_certain_and_excluded_edges_are_limits(seed):
 @given(seed=st.integers(0, 50), estimate=st.floats(-5, 5))
 def test_mean_minimises_expected_loss(seed, estimate):
     effect = random_world(seed, ad.Prior()).fit().effect("a", "e")
-    assert effect.expected_loss(estimate) >= effect.expected_loss(effect.mean) - 1e-12
-    assert effect.expected_loss(effect.mean) == pytest.approx(effect.sd**2)
+    assert effect.uncertainty.expected_loss(estimate) >= effect.uncertainty.expected_loss(effect.mean) - 1e-12
+    assert effect.uncertainty.expected_loss(effect.mean) == pytest.approx(effect.sd**2)

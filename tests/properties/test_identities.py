@@ -69,7 +69,7 @@ def test_a_variable_without_edges_changes_nothing(seed, place):
     first = world.fit().effect("a", "e")
     second = ad.fit(rows, graph, names=names, rng=1, engine="exact", robust=False).effect("a", "e")
     assert (second.mean, second.sd) == (close(first.mean, 1e-12), close(first.sd, 1e-10))
-    assert second.probability_no_path == close(first.probability_no_path, 1e-12)
+    assert second.probability_no_effect == close(first.probability_no_effect, 1e-12)
 
 
 # -- sums ------------------------------------------------------------------------------------------------------------
@@ -101,9 +101,13 @@ def test_variances_of_structure_and_coefficients_are_those_over_all_graphs(seed,
     weight, mean, variance = every_graph(world)
     effect = world.fit().effect("a", "d")
     assert effect.mean == close(weight @ mean, 1e-8)
-    assert effect.sd_structure == pytest.approx(np.sqrt(max(weight @ mean**2 - (weight @ mean) ** 2, 0.0)), abs=1e-7)
-    assert effect.sd_coefficients == pytest.approx(np.sqrt(weight @ variance), rel=1e-7, abs=1e-7)
-    assert effect.sd_structure**2 + effect.sd_coefficients**2 == pytest.approx(effect.sd**2, rel=1e-9, abs=1e-12)
+    assert effect.uncertainty.structure == pytest.approx(
+        np.sqrt(max(weight @ mean**2 - (weight @ mean) ** 2, 0.0)), abs=1e-7
+    )
+    assert effect.uncertainty.coefficients == pytest.approx(np.sqrt(weight @ variance), rel=1e-7, abs=1e-7)
+    assert effect.uncertainty.structure**2 + effect.uncertainty.coefficients**2 == pytest.approx(
+        effect.sd**2, rel=1e-9, abs=1e-12
+    )
 
 
 @few
@@ -139,7 +143,9 @@ def test_probability_one_is_conditioning(seed, prior, data):
     second = p * (there.sd**2 + there.mean**2) + (1 - p) * (gone.sd**2 + gone.mean**2)
     assert whole.mean == close(mean, 1e-8)
     assert whole.sd**2 + whole.mean**2 == close(second, 1e-7)
-    assert whole.probability_no_path == close(p * there.probability_no_path + (1 - p) * gone.probability_no_path, 1e-8)
+    assert whole.probability_no_effect == close(
+        p * there.probability_no_effect + (1 - p) * gone.probability_no_effect, 1e-8
+    )
 
 
 # -- engines ---------------------------------------------------------------------------------------------------------
@@ -151,11 +157,11 @@ def test_engines_agree_within_the_error_they_state(seed, prior):
     world = random_world(seed, PRIORS[prior], variables=6, max_edges=15)
     exact = world.fit().effect("a", "f")
     bounded = world.fit(engine="certified").effect("a", "f")
-    assert abs(bounded.mean - exact.mean) <= bounded.mean_bound + 1e-9 * max(1.0, abs(exact.mean))
+    assert abs(bounded.mean - exact.mean) <= bounded.uncertainty.mean_bound + 1e-9 * max(1.0, abs(exact.mean))
     assert bounded.sd == pytest.approx(exact.sd, rel=1e-3, abs=1e-9)
     sampled = world.fit(engine="mcmc").effect("a", "f")
     assert sampled.converged
-    assert abs(sampled.mean - exact.mean) <= 5 * sampled.mean_error + 1e-9 * max(1.0, abs(exact.mean))
+    assert abs(sampled.mean - exact.mean) <= 5 * sampled.uncertainty.mean_error + 1e-9 * max(1.0, abs(exact.mean))
     assert sampled.sd == pytest.approx(exact.sd, rel=0.15, abs=1e-9)
 
 
@@ -176,7 +182,7 @@ def test_threads_change_no_digit(seed, engine):
 def test_an_answer_survives_json_and_a_posterior_its_file(seed, prior, tmp_path_factory):
     posterior = random_world(seed, PRIORS[prior]).fit()
     effect = posterior.effect("a", "e")
-    answer = effect.to_dict()
+    answer = effect.to.dict()
     assert json.loads(json.dumps(answer, allow_nan=False)) == answer
     target = tmp_path_factory.mktemp("saved") / "posterior.npz"
     posterior.save(target)

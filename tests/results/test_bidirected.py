@@ -35,15 +35,18 @@ def test_the_effect_is_a_mixture(plain, mixed):
     whole = plain.sensitivity().given(ad.Strength(probability=0.3))
     assert mixed.interval(0.95) == pytest.approx((whole.low, whole.high), abs=0.02)
     assert mixed.draws(20_000, rng=1).std() == pytest.approx(mixed.sd, rel=0.03)
-    assert mixed.sd_hidden**2 + mixed.sd_structure**2 + mixed.sd_coefficients**2 == pytest.approx(mixed.sd**2)
+    assert (
+        mixed.uncertainty.hidden** 2 + mixed.uncertainty.structure** 2 + mixed.uncertainty.coefficients** 2
+        == pytest.approx(mixed.sd**2)
+    )
 
 
 def test_it_is_said_that_data_do_not_inform_it(plain, mixed):
     text = " ".join(str(mixed).split())
     assert "a hidden common cause of smoking and risk has probability 30%, which is not informed by the data" in text
     assert "from a hidden common cause" in text
-    assert plain.sd_hidden is None
-    assert mixed.to_dict()["sd_hidden"] == mixed.sd_hidden
+    assert plain.uncertainty.hidden is None
+    assert mixed.to.dict()["sd_hidden"] == mixed.uncertainty.hidden
 
 
 def test_paths_and_sensitivity_are_those_without_it(plain, mixed):
@@ -158,7 +161,7 @@ def test_bad_questions_to_the_data(plain, strength, match):
         plain.sensitivity().given(strength, identify="instruments")
     with pytest.raises(ad.AlldagsError, match="identify must be one of"):
         plain.sensitivity().given(strength, identify="magic")
-    g_prior = asked(GRAPH, prior=ad.Prior(slab=ad.GPrior()))
+    g_prior = asked(GRAPH, prior=ad.Prior(slab=ad.priors.GPrior()))
     with pytest.raises(ad.AlldagsError, match="no g-prior"):
         g_prior.sensitivity().given(ad.Strength(probability=0.5), identify="instruments")
 

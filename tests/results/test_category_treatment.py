@@ -99,7 +99,7 @@ def test_mean_sd_and_no_effect_are_those_of_a_sum_over_all_graphs(prior, pair):
     mean, sd, none = every_graph(table, *pair, settings)
     assert found.mean == pytest.approx(mean, rel=1e-9)
     assert found.sd == pytest.approx(sd, rel=1e-9)
-    assert found.probability_no_path == pytest.approx(none, rel=1e-9)
+    assert found.probability_no_effect == pytest.approx(none, rel=1e-9)
     assert 0.001 < none < 0.95  # there is something to average over
 
 
@@ -108,7 +108,7 @@ def test_draws_have_these_moments():
     draws = found.draws(40_000, rng=1)
     assert draws.mean() == pytest.approx(found.mean, abs=5 * found.sd / 200)
     assert draws.std() == pytest.approx(found.sd, rel=0.03)
-    assert np.mean(draws == 0.0) == pytest.approx(found.probability_no_path, abs=0.01)
+    assert np.mean(draws == 0.0) == pytest.approx(found.probability_no_effect, abs=0.01)
 
 
 def test_paths_direct_part_and_edges_add_up_to_the_effect():
@@ -275,10 +275,10 @@ def test_effects_of_given_rows_need_no_level():
 
 def test_scales_of_a_risk():
     effect = fitted(world(2, 150, "yes/no")).effect("arm", "y").contrast("none", "full")
-    low, high = effect.risks
+    low, high = effect.levels
     assert high.mean - low.mean == pytest.approx(effect.mean, abs=0.1 * effect.sd)
-    assert effect.log_odds.contrast("none", "full").mean == effect.log_odds.mean
-    assert effect.log_odds.mean > 0.0
+    assert effect.on("log odds").contrast("none", "full").mean == effect.on("log odds").mean
+    assert effect.on("log odds").mean > 0.0
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -289,12 +289,13 @@ def test_an_effect_of_three_levels_is_no_single_number():
     for ask in (
         lambda: effect.mean, lambda: effect.sd, effect.interval, effect.draws, effect.paths, effect.mediators,
         lambda: effect.direct, effect.standardized, effect.summary, effect.sensitivity, effect.by, effect.plot,
-        lambda: effect.placebo(2), effect.stability, effect.edge_influence, lambda: effect.link_check,
+        lambda: effect.checks.placebo(2), effect.checks.stability, effect.edge_influence,
+        lambda: effect.checks.confounder_link,
     ):  # fmt: skip
         with pytest.raises(AlldagsError, match=r"3 levels.*contrast\('none', 'full'\).*contrasts\(\)"):
             ask()
     assert repr(effect) == "Effect('arm' -> 'y': 3 levels, see contrasts())"
-    assert effect.probability_no_path == effect.contrast("none", "full").probability_no_path
+    assert effect.probability_no_effect == effect.contrast("none", "full").probability_no_effect
 
 
 def test_it_prints_what_each_level_does_compared_with_the_first():
@@ -310,7 +311,7 @@ def test_it_prints_what_each_level_does_compared_with_the_first():
 def test_a_contrast_speaks_of_its_levels():
     found = fitted(world(2, 150, "yes/no")).effect("arm", "y").contrast("none", "full")
     assert found.sentence().startswith("Changing arm from 'none' to 'full' changes the risk of y by")
-    said = found.to_dict()
+    said = found.to.dict()
     assert said["treatment_words"] == ["none", "full"]
     assert said["contrast"] == [0.0, 1.0]
     assert "at 'none'" in str(found)
@@ -384,7 +385,7 @@ def test_saved_and_loaded_it_says_the_same(tmp_path, outcome):
 
 def test_a_placebo_of_the_arm_has_no_effect():
     effect = fitted(world(2, 200)).effect("arm", "y").contrast("none", "full")
-    found = effect.placebo(19, rng=1)
+    found = effect.checks.placebo(19, rng=1)
     assert found.mean == effect.mean
     assert max(map(abs, found.means)) < effect.mean
     assert found.p_value == pytest.approx(0.05)
@@ -392,13 +393,13 @@ def test_a_placebo_of_the_arm_has_no_effect():
 
 def test_other_choices_are_about_the_same_contrast():
     found = fitted(world(2, 200)).effect("arm", "y").contrast("none", "full")
-    table = found.stability()
+    table = found.checks.stability()
     assert table["mean"][0] == found.mean
     assert all(0.2 * found.mean < value < 2.0 * found.mean for value in table["mean"])
 
 
 def test_the_link_check_of_a_contrast():
-    check = fitted(world(2, 200)).effect("arm", "y").contrast("none", "full").link_check
+    check = fitted(world(2, 200)).effect("arm", "y").contrast("none", "full").checks.confounder_link
     plain = fitted(world(2, 200), prior=NO_LINK).effect("arm", "y").contrast("none", "full")
     assert check.mean_without == pytest.approx(plain.mean, rel=1e-9)
 
@@ -416,7 +417,7 @@ def test_clusters_widen_each_contrast():
     graph = ad.CandidateGraph.from_tiers([["age"], ["arm"], ["y"]])
     plain = fitted(table, graph).effect("arm", "y").contrast("none", "full")
     found = fitted(table, graph, cluster="site").effect("arm", "y").contrast("none", "full")
-    assert found.clusters is not None
+    assert found.uncertainty.clusters is not None
     assert found.sd > 1.2 * plain.sd
 
 
@@ -443,7 +444,7 @@ def test_sampled_regressions_agree_with_exact_ones():
     exact, sampled = (
         fitted(table, engine=engine).effect("arm", "y").contrast("none", "full") for engine in ("exact", "mcmc")
     )
-    assert sampled.mean == pytest.approx(exact.mean, abs=0.05 * exact.sd + 4 * sampled.mean_error)
+    assert sampled.mean == pytest.approx(exact.mean, abs=0.05 * exact.sd + 4 * sampled.uncertainty.mean_error)
     assert sampled.sd == pytest.approx(exact.sd, rel=0.05)
 
 

@@ -65,7 +65,7 @@ def test_the_difference_of_two_means_is_the_effect(kind):
     found = effect(kind)
     low, high = found.do(0), found.do(1)
     size = len(low.mean.draws)
-    error = 5 * found.sd / math.sqrt(size) + 5 * found.mean_error
+    error = 5 * found.sd / math.sqrt(size) + 5 * found.uncertainty.mean_error
     assert float(high.mean) - float(low.mean) == pytest.approx(found.mean, abs=error)
     spread = (high.mean.draws - low.mean.draws).std()
     assert spread == pytest.approx(found.sd, rel=0.15)

@@ -30,9 +30,9 @@ def test_size_prior_counts_sets(rng):
     ("edges", "expected"),
     [
         (None, 0.5),
-        (ad.EqualEdges(0.2), 0.2),
-        (ad.BetaBinomial(1.0, 3.0), 0.25),
-        (ad.BetaBinomial(1.0, 3.0, shared=True, points=9), 0.25),
+        (ad.priors.EqualEdges(0.2), 0.2),
+        (ad.priors.BetaBinomial(1.0, 3.0), 0.25),
+        (ad.priors.BetaBinomial(1.0, 3.0, shared=True, points=9), 0.25),
     ],
     ids=["given", "equal", "per node", "shared"],
 )
@@ -43,5 +43,5 @@ def test_tables_show_the_prior_that_was_used(edges, expected):
     assert posterior.edge_probabilities()["prior"] == pytest.approx([expected] * 10, rel=1e-6)
     table = posterior.effect("a", "e").edge_influence()
     assert table["prior"] == pytest.approx([expected] * len(table), rel=1e-6)
-    if isinstance(edges, ad.BetaBinomial) and not edges.shared:
+    if isinstance(edges, ad.priors.BetaBinomial) and not edges.shared:
         assert all(math.isnan(value) for value in table["sign_flips_at"])

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,11 @@ from alldags.data.moments import Moments
 from alldags.errors import AlldagsError, AlldagsWarning
 from alldags.graph.candidate import CandidateGraph
 from alldags.results.effect import Effect
+from alldags.results.effect_checks import EffectChecks
+from alldags.results.exports import EffectExports
 from alldags.results.plots import EffectPlots
+from alldags.results.probability import Probability
+from alldags.results.uncertainty import Uncertainty
 from alldags.show.table import Table
 
 ROWS = 150
@@ -132,10 +137,10 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "count outcome": lambda: fitted(table(outcome="visits"), families={"outcome": "poisson"}),
     "yes/no mediator": lambda: fitted(table(between="ill"), families="auto"),
     "count mediator": lambda: fitted(table(between="visits"), families={"between": "poisson"}),
-    "log-odds": lambda: study("yes/no outcome").log_odds,
-    "log rate": lambda: study("count outcome").log_rate,
-    "straight line of a risk": lambda: study("yes/no outcome").straight_line,
-    "straight line of a curve": lambda: study("curve").straight_line,
+    "log-odds": lambda: study("yes/no outcome").on("log odds"),
+    "log rate": lambda: study("count outcome").on("log rate"),
+    "straight line of a risk": lambda: study("yes/no outcome").checks.straight_line,
+    "straight line of a curve": lambda: study("curve").checks.straight_line,
     "curve": lambda: fitted(where=DIRECT, terms={"outcome": TERMS}),
     "curve, some rows": lambda: fitted(where=DIRECT, terms={"outcome": TERMS}, over=columns()["age"] > 0),
     "curve of a dose": lambda: fitted(table(treat="dose"), DIRECT, terms={"outcome": TERMS}),
@@ -206,25 +211,32 @@ CALLS: dict[str, Ask] = {
     "curve": lambda e: e.curve(two(e)),
     "draws": lambda e: e.draws(50, rng=1),
     "edge_influence": lambda e: e.edge_influence(),
-    "expected_loss": lambda e: e.expected_loss(0.5),
     "interval": lambda e: e.interval(0.8),
-    "interval_error": lambda e: e.interval_error(0.8),
     "mediators": lambda e: e.mediators(),
     "modifiers": lambda e: e.modifiers(),
     "paths": lambda e: e.paths(5),
-    "placebo": lambda e: e.placebo(3, rng=1).means,
     "plot": lambda e: closed(e.plot()),
-    "plot_curve": lambda e: closed(e.plot_curve()),
-    "plot_rows": lambda e: closed(e.plot_rows("age", {name: columns()[name][:9] for name in NAMES})),
-    "probability_above": lambda e: e.probability_above(0.1),
     "sensitivity": lambda e: str(e.sensitivity(draws=500)),
     "sentence": lambda e: (e.sentence(), e.sentence("methods")),
-    "stability": lambda e: e.stability(),
     "summary": lambda e: e.summary(0.9),
-    "to_datatree": lambda e: e.to_datatree(40, rng=1)["posterior"]["effect"].values,
-    "to_dict": lambda e: e.to_dict(),
-    "to_latex": lambda e: e.to_latex(),
-    "to_markdown": lambda e: e.to_markdown(),
+    "on": lambda e: e.on("difference").mean,
+}
+SCALES: dict[str, Ask] = {
+    f"on {scale}": lambda e, scale=scale: (e.on(scale).mean, e.on(scale).sd, e.on(scale).interval())  # type: ignore[misc]
+    for scale in ("ratio", "odds ratio", "log odds", "log rate")
+}
+GROUPED: dict[str, Ask] = {  # methods of the groups `Effect.uncertainty`, `.probability`, `.checks` and `.to`
+    "uncertainty.expected_loss": lambda e: e.uncertainty.expected_loss(0.5),
+    "uncertainty.interval_error": lambda e: e.uncertainty.interval_error(0.8),
+    "uncertainty.widened": lambda e: e.uncertainty.widened(np.arange(5.0)),
+    "uncertainty.widened_level": lambda e: e.uncertainty.widened_level(np.linspace(0.1, 0.2, 5)),
+    "probability.above": lambda e: e.probability.above(0.1),
+    "checks.placebo": lambda e: e.checks.placebo(3, rng=1).means,
+    "checks.stability": lambda e: e.checks.stability(),
+    "to.datatree": lambda e: e.to.datatree(40, rng=1)["posterior"]["effect"].values,
+    "to.dict": lambda e: e.to.dict(),
+    "to.latex": lambda e: e.to.latex(),
+    "to.markdown": lambda e: e.to.markdown(),
 }
 MORE: dict[str, Ask] = {  # beside the members themselves
     "do, a new unit": lambda e: (both(e).new_unit.mean, both(e).new_unit.sd, both(e).new_unit.interval(), both(e)),
@@ -249,29 +261,35 @@ PICTURES: dict[str, Ask] = {
 }
 ALWAYS = {  # never refused
     "mean", "sd", "median", "interval", "draws", "contrast", "summary", "sentence", "print", "repr", "html", "notes",
-    "to_dict", "to_latex", "to_markdown", "converged", "mean_error", "report", "save", "plot",
+    "to.dict", "to.latex", "to.markdown", "converged", "uncertainty.mean_error", "report", "save", "plot",
 }  # fmt: skip
-RECORDS = {"posterior", "plots", "clusters", "sample", "workings", "answer"}
-REFITS = {"stability", "placebo", "report", "save", "over"}
+GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
+RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
+INSIDE = {f"{group}.effect" for group in GROUPS} | {
+    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "jackknife_or_reason")
+}
+REFITS = {"checks.stability", "checks.placebo", "report", "save", "over"}
 WITHOUT = {  # questions that take seconds, and that a study of the same kind is asked
     **dict.fromkeys(("straight, a dose", "straight, some rows", "randomised", "straight line of a curve"), REFITS),
     **dict.fromkeys(("curve, some rows", "curve of a dose through a mediator"), REFITS),
     **dict.fromkeys(("yes/no outcome, treated", "yes/no outcome, a dose"), REFITS),
     **dict.fromkeys(("imputed, hidden cause", "yes/no outcome, hidden cause", "curve, hidden cause"), REFITS),
     "experiments, hidden cause": REFITS - {"over"},
-    "hidden cause": {"stability", "placebo"},
-    "clusters": {"stability", "report", "over"},
+    "hidden cause": {"checks.stability", "checks.placebo"},
+    "clusters": {"checks.stability", "report", "over"},
     **{
-        name: {"stability"} for name in ("curve", "curve of a dose", "count mediator", "yes/no outcome, several graphs")
+        name: {"checks.stability"}
+        for name in ("curve", "curve of a dose", "count mediator", "yes/no outcome, several graphs")
     },
-    "curve through a mediator": {"stability", "placebo"},
+    "curve through a mediator": {"checks.stability", "checks.placebo"},
 }
 
 
 def members(effect: Effect) -> list[str]:
     """Return the public members of an effect, and those that other kinds have."""
     every = {name for kind in map(type, map(study, STUDIES)) for name in dir(kind)}
-    return sorted(name for name in every | set(vars(effect)) if not name.startswith("_"))
+    grouped = {f"{group}.{name}" for group, kind in GROUPS.items() for name in dir(kind)} - INSIDE
+    return sorted(name for name in every | set(vars(effect)) | grouped if not re.search(r"(^|\.)_", name))
 
 
 # -- what is expected --------------------------------------------------------------------------------------------------
@@ -295,9 +313,12 @@ def numbers(found: Any) -> Iterator[float]:
         yield from (value for item in found for value in numbers(item))
 
 
-UNKNOWN = {"direct", "edge_influence", "summary", "to_dict", "stability"}  # what does not exist is nan there
-ENDLESS = {"summary", "to_dict", "odds_ratio", "risk_ratio"}  # or infinite
+UNKNOWN = {"direct", "edge_influence", "summary", "to.dict", "checks.stability"}  # what does not exist is nan there
+ENDLESS = {"summary", "to.dict", "on ratio", "on odds ratio"}  # or infinite
 SHORT = {"treatment", "outcome", "measure", "over", "repr", "maketables", "converged"}
+
+
+PARTS = ("structure", "coefficients", "missing", "direction", "hidden", "mean_error", "mean_bound")
 
 
 def check_answer(name: str, found: Any) -> None:
@@ -309,9 +330,9 @@ def check_answer(name: str, found: Any) -> None:
     if isinstance(found, str) and name not in SHORT:
         assert found, name
         assert "nan" not in found.lower().split(), f"{name}: {found}"
-    if name.startswith("probability") and values:
+    if name.startswith("probability") and name != "probability.open_pairs" and values:
         assert all(0.0 <= value <= 1.0 for value in values), f"{name}: {found}"
-    if name.startswith("sd") and values:
+    if name in ("sd", *(f"uncertainty.{part}" for part in PARTS)) and values:
         assert all(value >= 0.0 for value in values), f"{name}: {found}"
 
 
@@ -347,7 +368,7 @@ def asked_of(name: str) -> Ask | None:
     """Return how a public member is asked; None for a record with a contract of its own."""
     if name in RECORDS:
         return None
-    return CALLS.get(name) or (lambda e: getattr(e, name))
+    return (CALLS | GROUPED).get(name) or attrgetter(name)
 
 
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
@@ -355,7 +376,8 @@ def asked_of(name: str) -> Ask | None:
 def test_every_member_works_or_is_refused_by_a_sentence_with_a_way_out(name, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTEST_CONTRACT_FOLDER", str(tmp_path))
     effect = study(name)
-    questions = {member: ask for member in members(effect) if (ask := asked_of(member)) is not None} | MORE
+    questions = {member: ask for member in members(effect) if (ask := asked_of(member)) is not None}
+    questions |= MORE | SCALES
     questions = {key: ask for key, ask in questions.items() if key not in WITHOUT.get(name, ())}
     wrong = [said for key, ask in questions.items() if (said := tried(key, ask, effect))]
     assert not wrong, "\n".join(wrong)
@@ -375,7 +397,9 @@ def test_draws_have_the_mean_and_the_spread_that_are_stated(name):
     effect, size = study(name), 1500
     draws = effect.draws(size)
     assert draws.shape == (size,)
-    assert draws.mean() == pytest.approx(effect.mean, abs=6 * effect.sd / math.sqrt(size) + 6 * effect.mean_error)
+    assert draws.mean() == pytest.approx(
+        effect.mean, abs=6 * effect.sd / math.sqrt(size) + 6 * effect.uncertainty.mean_error
+    )
     assert draws.std() == pytest.approx(effect.sd, rel=0.25, abs=1e-12)
     low, high = effect.interval(0.95)
     assert low <= np.median(draws) + 0.2 * effect.sd
@@ -414,8 +438,21 @@ def test_a_new_method_has_an_entry_in_the_table():
         if not name.startswith("_") and callable(getattr(kind, name, None)) and name not in RECORDS
     }
     assert methods == set(CALLS), sorted(methods ^ set(CALLS))
+    grouped = {
+        f"{group}.{name}"
+        for group, kind in GROUPS.items()
+        for name in dir(kind)
+        if not name.startswith("_") and callable(getattr(kind, name))
+    }
+    assert grouped == set(GROUPED), sorted(grouped ^ set(GROUPED))
     pictures = {name for name in dir(EffectPlots) if not name.startswith("_") and name != "effect"}
     assert pictures == set(PICTURES)
+
+
+def test_no_class_that_users_hold_has_more_than_40_public_members():
+    for kind in (Effect, ad.Posterior, EffectPlots, *GROUPS.values()):
+        names = [name for name in dir(kind) if not name.startswith("_")]
+        assert len(names) <= 40, (kind.__name__, len(names))
 
 
 def test_there_is_one_class_of_effects_and_each_kind_of_answer():

@@ -24,7 +24,14 @@ def table(rows=60, seed=1, **units):
 
 
 def numbers(effect, unit=1.0):
-    found = effect.mean, effect.sd, effect.sd_structure, effect.sd_coefficients, *effect.interval(), effect.median
+    found = (
+        effect.mean,
+        effect.sd,
+        effect.uncertainty.structure,
+        effect.uncertainty.coefficients,
+        *effect.interval(),
+        effect.median,
+    )
     return np.array(found) / unit
 
 
@@ -37,9 +44,9 @@ def test_units_far_apart_change_the_unit_of_the_answer_only(x, y):
     removed = [effect.edge_influence()["variance_removed"] for effect in (plain, scaled)]
     np.testing.assert_allclose(removed[1], removed[0], rtol=1e-6)
     assert posterior.effects_sd()["x", "y"] == pytest.approx(scaled.sd, rel=1e-9)
-    assert scaled.expected_loss(0.0) >= 0.0
+    assert scaled.uncertainty.expected_loss(0.0) >= 0.0
     assert str(scaled)
-    assert scaled.to_dict()["sd"] == scaled.sd
+    assert scaled.to.dict()["sd"] == scaled.sd
 
 
 @pytest.mark.parametrize("spread", [1e-155, 1e-159, 1e-160, 1e-161, 1e-170, 1e-300])
@@ -60,13 +67,13 @@ def test_three_rows_have_infinite_spread_and_no_nan(engine, seed):
     posterior = ad.fit(table(rows=3, seed=seed), GRAPH, rng=0, engine=engine)
     effect = posterior.effect("x", "y")
     assert effect.sd == math.inf
-    assert effect.sd_coefficients == (None if engine in ("gibbs", "vb") else math.inf)
+    assert effect.uncertainty.coefficients == (None if engine in ("gibbs", "vb") else math.inf)
     assert math.isfinite(effect.mean)
     assert posterior.effects_sd()["x", "y"] == math.inf
     assert not np.isnan(posterior.effects_sd().values).any()
     assert effect.do(1.0).mean.sd == effect.do(1.0).new_unit.sd == math.inf
     assert effect.mediators()["sd"] == [math.inf]
-    assert effect.to_dict()["sd"] is None
+    assert effect.to.dict()["sd"] is None
 
 
 def test_the_sum_of_infinite_moments_is_infinite():
@@ -116,9 +123,9 @@ def test_unsigned_whole_numbers():
 def test_whole_numbers_that_would_be_rounded_are_refused():
     message = r"column 'a' has whole numbers above 2\^53, which would be rounded; subtract a constant"
     with pytest.raises(DataError, match=message):
-        ad.Moments.from_table(pl.DataFrame({"a": [LARGE, LARGE + 3, None]}), drop_missing=True)
+        ad.Moments.from_table(pl.DataFrame({"a": [LARGE, LARGE + 3, None]}), missing="drop")
     with pytest.raises(DataError, match=message):
-        ad.Moments.from_table({"a": np.array([LARGE, 1, None], dtype=object)}, drop_missing=True)
+        ad.Moments.from_table({"a": np.array([LARGE, 1, None], dtype=object)}, missing="drop")
 
 
 @pytest.mark.parametrize("rows", [math.inf, math.nan, 1, "10", None, True])

@@ -46,8 +46,8 @@ def test_straight_lines_stay_to_be_had(table):
     kept = ad.fit(table, GRAPH, rng=0, families={"death": "normal"}).effect("dose", "death")
     assert kept.mean == effect.mean
     logistic = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
-    assert logistic.straight_line.mean == pytest.approx(effect.mean, rel=1e-12)
-    assert logistic.straight_line.interval() == pytest.approx(effect.interval(), rel=1e-12)
+    assert logistic.checks.straight_line.mean == pytest.approx(effect.mean, rel=1e-12)
+    assert logistic.checks.straight_line.interval() == pytest.approx(effect.interval(), rel=1e-12)
 
 
 def test_a_table_without_yes_no_children_is_not_touched():
@@ -124,7 +124,7 @@ def test_over_is_checked_everywhere(table):
 def test_missing_rows_are_dropped_in_every_pass(table):
     holes = {name: values.copy() for name, values in table.items()}
     holes["age"][:40] = np.nan
-    found = ad.fit(holes, GRAPH, rng=0, drop_missing=True).effect("dose", "death")
+    found = ad.fit(holes, GRAPH, rng=0, missing="drop").effect("dose", "death")
     complete = {name: values[40:] for name, values in table.items()}
     expected = ad.fit(complete, GRAPH, rng=0).effect("dose", "death")
     assert found.mean == pytest.approx(expected.mean, rel=1e-9)
@@ -142,12 +142,12 @@ def test_answers_do_not_depend_on_threads_or_the_kind_of_table(table, tmp_path):
 
 
 def test_json_has_the_measure_and_the_ratios(table):
-    found = json.loads(json.dumps(ad.fit(table, GRAPH, rng=0).effect("dose", "death").to_dict()))
+    found = json.loads(json.dumps(ad.fit(table, GRAPH, rng=0).effect("dose", "death").to.dict()))
     assert found["measure"] == "risk"
     assert found["contrast"] is None
     assert found["families"][0]["events"] == table["death"].sum()
     assert found["risk_ratio"]["low"] < found["risk_ratio"]["median"] < found["risk_ratio"]["high"]
-    plain = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death").to_dict()
+    plain = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death").to.dict()
     assert "measure" not in plain
 
 
@@ -160,7 +160,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     effect = ad.fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
     low, high = effect.interval()
     assert low < 0.0 < high
-    straight = effect.straight_line.interval()
+    straight = effect.checks.straight_line.interval()
     assert not straight[0] < 0.0 < straight[1]
     assert any(note.text.startswith("straight lines") for note in effect.notes)
 
@@ -168,7 +168,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
 def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
     effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
     with pytest.raises(ad.AlldagsError, match="on another scale than this effect: ask the effect itself"):
-        effect.log_odds.sensitivity()
+        effect.on("log odds").sensitivity()
     sensitivity = effect.sensitivity()
     assert "mean square of the weights that balance dose" in str(sensitivity)
     for ask in (
@@ -184,4 +184,4 @@ def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
     doubtful = ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), rng=0).effect("dose", "death")
     half = sensitivity.given(ad.Strength(probability=0.5))
     assert doubtful.sd == pytest.approx(half.sd, rel=0.03)
-    assert doubtful.sd_hidden > 0.0
+    assert doubtful.uncertainty.hidden > 0.0

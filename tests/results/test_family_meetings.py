@@ -69,7 +69,7 @@ def test_uneven_weights_are_whole_rows():
     times = data["weight"].astype(int)
     written = {name: np.repeat(column, times) for name, column in data.items()}
     weighted = fitted("yes", data, weights="weight")
-    assert weighted.mean == pytest.approx(fitted("yes", written).mean, abs=5 * weighted.mean_error + 1e-6)
+    assert weighted.mean == pytest.approx(fitted("yes", written).mean, abs=5 * weighted.uncertainty.mean_error + 1e-6)
 
 
 @pytest.mark.parametrize("outcome", FAMILIES)

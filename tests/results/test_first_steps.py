@@ -60,7 +60,7 @@ def test_an_open_pair_that_is_certain_to_be_joined_still_bears():
 def test_a_possible_confounder_whose_direction_is_open_is_named(open_effect):
     text = " ".join(str(open_effect).split())
     assert "a, m may come before x or after it: the average adjusts for them in the graphs in which they come" in text
-    assert open_effect.to_dict()["either_side"] == ["a", "m"]
+    assert open_effect.to.dict()["either_side"] == ["a", "m"]
     assert ad.fit(rows(), GRAPH, rng=0).effect("x", "y").summary().either_side == ()
 
 
@@ -111,7 +111,7 @@ def test_the_parts_of_the_variance_in_a_report_add_up_with_missing_values():
     shares = [int(word.rstrip("%")) for word in words.replace("<1%", "0%").split() if word.endswith("%")]
     assert "from not knowing the missing values" in words
     assert len(shares) == 3
-    assert shares[1] == pytest.approx(100 * effect.missing_information, abs=1)
+    assert shares[1] == pytest.approx(100 * effect.uncertainty.missing_information, abs=1)
     assert sum(shares) == pytest.approx(100, abs=2)  # each is rounded
 
 

@@ -57,7 +57,7 @@ def test_moments_paths_and_draws_agree(effect, posterior):
     unit = posterior._data.unit("drug", "cost")
     product = stay.mean[stay.parents.index("drug")] * cost.mean[cost.parents.index("stay")]
     assert effect.mean == pytest.approx(unit * (cost.mean[cost.parents.index("drug")] + product), rel=1e-12)
-    assert effect.mean_error > 0.0
+    assert effect.uncertainty.mean_error > 0.0
 
 
 def test_an_intervention_has_the_line_for_its_mean_and_the_tails_of_the_noise(table):
@@ -81,9 +81,9 @@ def test_every_table_of_a_straight_line_is_there(effect, posterior):
     assert posterior.effects()["drug", "cost"] == pytest.approx(effect.mean, rel=1e-9)
     assert posterior.effects_sd()["drug", "cost"] == pytest.approx(effect.sd, rel=1e-9)
     assert sum(graph.probability for graph in posterior.top_graphs(64)) == pytest.approx(1.0, abs=0.05)
-    assert len(effect.stability()["variant"]) > 3
-    assert effect.sd_structure <= effect.sd
-    assert 0.0 <= effect.probability_no_path < 0.01
+    assert len(effect.checks.stability()["variant"]) > 3
+    assert effect.uncertainty.structure <= effect.sd
+    assert 0.0 <= effect.probability_no_effect < 0.01
     assert posterior.edge_probabilities()["posterior"]
 
 
@@ -97,10 +97,10 @@ def test_the_answer_says_which_noise_has_heavy_tails(effect):
     assert all(len(line) <= 80 for line in text.splitlines())
     methods = effect.sentence("methods")
     assert "linear structural causal model with Student-t noise of stay (4 degrees of freedom)" in methods
-    found = effect.to_dict()["heavy_tails"]
+    found = effect.to.dict()["heavy_tails"]
     assert [item["name"] for item in found] == ["stay", "cost"]
     assert found[1]["light"] >= 3
-    json.dumps(effect.to_dict())
+    json.dumps(effect.to.dict())
 
 
 def test_it_is_saved_with_its_rows(posterior, effect, tmp_path):
@@ -117,7 +117,7 @@ def test_a_report_can_be_written(posterior, tmp_path):
 
 
 def test_what_was_asked_is_written_as_families(table):
-    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), families={"stay": "normal"}, rng=0)
+    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), families={"stay": "normal"}, rng=0)
     assert posterior.recipe.asked.arguments == (
         ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
     )
@@ -132,11 +132,13 @@ def test_checks_name_heavy_tails_as_a_remedy_and_then_leave_outliers_alone(table
 
 
 def test_heavy_tails_of_all_are_those_of_each(table):
-    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise()), rng=0)
+    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
     named = ad.fit(table, GRAPH, families=dict.fromkeys(("drug", "stay", "cost"), ad.Student()), rng=0)
     assert set(posterior._data.heavy) == {"drug", "stay", "cost"}
     assert posterior.effect("drug", "cost").mean == named.effect("drug", "cost").mean
-    spared = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.StudentNoise(df=6)), families={"stay": "normal"}, rng=0)
+    spared = ad.fit(
+        table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise(df=6)), families={"stay": "normal"}, rng=0
+    )
     assert set(spared._data.heavy) == {"drug", "cost"}
     assert spared._data.heavy["cost"].df == 6
 
@@ -146,15 +148,15 @@ def test_yes_no_outcomes_stay_so_and_may_lie_behind_heavy_tails(table):
     death = (rng.random(150) < 1 / (1 + np.exp(1 - 0.3 * table["stay"]))).astype(float)
     graph = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["stay"], ["death"]], 0.5)
     data = {name: table[name] for name in ("age", "drug", "stay")} | {"death": death}
-    posterior = ad.fit(data, graph, prior=ad.Prior(noise=ad.StudentNoise()), rng=0)
+    posterior = ad.fit(data, graph, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
     assert set(posterior._data.families) == {"death"}
     found = posterior.effect("drug", "death")
     normal = ad.fit(data, graph, rng=0).effect("drug", "death")
     assert abs(found.mean - normal.mean) < normal.sd
     assert "death is yes/no" in str(found)
     assert "The noise of stay may have heavy tails" in str(found)
-    assert found.sd_structure is not None
-    assert found.log_odds.paths()["path"]
+    assert found.uncertainty.structure is not None
+    assert found.on("log odds").paths()["path"]
 
 
 def test_candidate_graphs_are_weighed_by_evidence_that_enumeration_gives(table):
@@ -166,24 +168,28 @@ def test_candidate_graphs_are_weighed_by_evidence_that_enumeration_gives(table):
     z = {name: (values - values.mean()) / values.std(ddof=1) for name, values in table.items()}
     evidence = [one_set(np.column_stack([z[p] for p in s]), z["stay"], 4.0, 1.0, 4000, rng)[0] for s in sets]
     expected = 1.0 / (1.0 + math.exp(evidence[1] - evidence[0]))
-    assert posterior.weights[0] == pytest.approx(expected, abs=0.01)
+    assert posterior.graph_probabilities[0] == pytest.approx(expected, abs=0.01)
 
 
 def test_threads_and_seeds_do_not_matter(table, effect):
     again = ad.fit(table, GRAPH, families=BOTH, rng=0, n_jobs=2).effect("drug", "cost")
     assert again.mean == effect.mean
     other = ad.fit(table, GRAPH, families=BOTH, rng=5).effect("drug", "cost")
-    assert 0.0 < abs(other.mean - effect.mean) < 5.0 * math.hypot(other.mean_error, effect.mean_error)
+    assert (
+        0.0
+        < abs(other.mean - effect.mean)
+        < 5.0 * math.hypot(other.uncertainty.mean_error, effect.uncertainty.mean_error)
+    )
 
 
 def test_a_placebo_deals_rows_out_anew(effect):
-    found = effect.placebo(permutations=2, rng=0)
+    found = effect.checks.placebo(permutations=2, rng=0)
     assert max(abs(value) for value in found.means) < 0.5 * effect.mean
 
 
 def test_moments_are_refused_by_name(table):
     with pytest.raises(ad.AlldagsError, match="the heavy tails of 'drug', 'stay', 'cost' and moments"):
-        ad.fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.StudentNoise()))
+        ad.fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()))
 
 
 def test_a_child_that_is_nearly_always_the_same_is_refused(table):
@@ -194,6 +200,6 @@ def test_a_child_that_is_nearly_always_the_same_is_refused(table):
 
 def test_single_nodes_have_no_rows():
     with pytest.raises(ad.AlldagsError, match="StudentNoise needs the rows"):
-        ad.StudentNoise().numbers(10.0, 1.0, 2, 1.0)
+        ad.priors.StudentNoise().numbers(10.0, 1.0, 2, 1.0)
     with pytest.raises(ad.AlldagsError, match="StudentNoise df must be"):
-        ad.StudentNoise(df=1.0)
+        ad.priors.StudentNoise(df=1.0)

@@ -124,18 +124,18 @@ def test_a_slab_that_is_not_given_is_learned_outside_a_block_only():
     found = ad.fit({name: table()[name] for name in ("a", "b", "x", "y")}, graph, rng=0)
     (model,) = found._models.items
     inside = model.order_block("a").problem.nodes[0].settings
-    assert [(setting.slab_variance, setting.noise) for setting in inside] == [(1.0, ad.EquivalentNoise(2.0))]
-    assert len(model.node("y").problem.settings) == ad.LearnedSlab().points
+    assert [(setting.slab_variance, setting.noise) for setting in inside] == [(1.0, ad.priors.EquivalentNoise(2.0))]
+    assert len(model.node("y").problem.settings) == ad.priors.LearnedSlab().points
 
 
 def test_graphs_are_weighed_without_the_link_and_answer_with_it():
     graphs = [GRAPH, GRAPH.without_edge("b", "y")]
-    for slab in (None, ad.LearnedSlab(shared=True)):
+    for slab in (None, ad.priors.LearnedSlab(shared=True)):
         linked, plain = (
             ad.fit(table(), graphs, graph_weights=[0.7, 0.3], prior=ad.Prior(slab=slab, link=link), rng=0)
             for link in (1.0, 0.0)
         )
-        assert linked.weights == plain.weights
+        assert linked.graph_probabilities == plain.graph_probabilities
         assert linked.log_evidence == plain.log_evidence
         assert linked.effect("x", "y").mean != plain.effect("x", "y").mean
     alone = [ad.fit(table(), graph, rng=0) for graph in graphs]
@@ -201,9 +201,9 @@ def test_the_link_of_weighted_rows_is_that_of_repeated_rows():
 def test_sampled_graphs_are_weighed_like_enumerated_ones():
     graphs = [GRAPH, GRAPH.without_edge("a", "y")]
     exact, sampled = (ad.fit(table(), graphs, rng=0, engine=engine) for engine in ("exact", "mcmc"))
-    assert sampled.weights == pytest.approx(exact.weights, abs=0.05)
+    assert sampled.graph_probabilities == pytest.approx(exact.graph_probabilities, abs=0.05)
     effects = [posterior.effect("x", "y") for posterior in (exact, sampled)]
-    assert effects[1].mean == pytest.approx(effects[0].mean, abs=5 * effects[1].mean_error + 1e-9)
+    assert effects[1].mean == pytest.approx(effects[0].mean, abs=5 * effects[1].uncertainty.mean_error + 1e-9)
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "student"])

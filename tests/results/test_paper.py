@@ -29,7 +29,7 @@ def test_a_contrast_is_a_multiple_of_the_effect(effect: ad.Effect) -> None:
     low, high = effect.interval(0.8)
     assert found.mean == pytest.approx(-10 * effect.mean)
     assert found.sd == pytest.approx(10 * effect.sd)
-    assert found.sd_structure == pytest.approx(10 * effect.sd_structure)
+    assert found.uncertainty.structure == pytest.approx(10 * effect.uncertainty.structure)
     assert found.interval(0.8) == pytest.approx((-10 * high, -10 * low), rel=1e-3)
     assert effect.contrast(3, 3).mean == 0.0
     assert "from 20 to 10" in found.sentence()
@@ -52,7 +52,7 @@ def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:
     x[:, 1] += 0.8 * x[:, 0]
     x[:, 2] += 0.5 * x[:, 1] + 0.3 * x[:, 0]
     probability = np.triu(np.full((3, 3), 0.5), 1)
-    prior = ad.Prior(1.0, ad.KnownNoise(1.0), units="raw", link=0.0)
+    prior = ad.Prior(1.0, ad.priors.KnownNoise(1.0), units="raw", link=0.0)
     graph = ad.CandidateGraph.from_order(["a", "b", "c"], 0.5)
     found = ad.fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c").direct
     sets = naive.node_sets(naive.contrasts(x), 2, [0, 1], probability, 1.0, ("known", 1.0))
@@ -84,7 +84,7 @@ def test_the_direct_effect_of_an_edge_that_is_not_there_is_zero() -> None:
 
 
 def test_latex_has_all_rows_and_no_raw_specials(effect: ad.Effect) -> None:
-    text = effect.to_latex()
+    text = effect.to.latex()
     assert text.startswith(r"\begin{tabular}{ll}")
     assert text.endswith(r"\end{tabular}")
     assert r"95\% interval & 0.68 to 1.09" in text
@@ -94,7 +94,7 @@ def test_latex_has_all_rows_and_no_raw_specials(effect: ad.Effect) -> None:
 
 
 def test_markdown_is_a_table_that_names_cannot_break(effect: ad.Effect) -> None:
-    text = effect.to_markdown()
+    text = effect.to.markdown()
     assert "| posterior mean | 0.89 |" in text
     assert escape_markdown("a|b_c*<d>") == r"a\|b\_c\*\<d>"
     table = effect.paths()
@@ -119,10 +119,10 @@ def test_the_methods_paragraph_says_prior_version_and_result(effect: ad.Effect) 
     [
         (ad.Prior(), "averaged over a grid from 0.14 to 160,000"),
         (ad.Prior.paper(2.0, 3.0), "with variance 2, in the units of the data. The noise precision was taken to be 3."),
-        (ad.Prior(noise=ad.EquivalentNoise()), "Markov equivalent graphs have equal evidence"),
-        (ad.Prior(slab=ad.GPrior("n")), "a g-prior (GPrior(g='n'))"),
-        (ad.Prior(edges=ad.BetaBinomial()), "Edges: BetaBinomial("),
-        (ad.Prior(coefficients=ad.Horseshoe(0.1)), "the scale-mixture prior Horseshoe("),
+        (ad.Prior(noise=ad.priors.EquivalentNoise()), "Markov equivalent graphs have equal evidence"),
+        (ad.Prior(slab=ad.priors.GPrior("n")), "a g-prior (GPrior(g='n'))"),
+        (ad.Prior(edges=ad.priors.BetaBinomial()), "Edges: BetaBinomial("),
+        (ad.Prior(coefficients=ad.priors.Horseshoe(0.1)), "the scale-mixture prior Horseshoe("),
     ],
 )
 def test_priors_in_words(prior: ad.Prior, words: str) -> None:
@@ -166,9 +166,9 @@ def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:
 
 def test_arviz_takes_the_draws(effect):
     arviz = pytest.importorskip("arviz_stats.base").array_stats
-    tree = effect.to_datatree(2000, rng=3)
+    tree = effect.to.datatree(2000, rng=3)
     assert tree["posterior"]["effect"].values.ravel().tolist() == effect.draws(2000, rng=3).tolist()
     assert arviz.rhat(tree["posterior"]["effect"].values, chain_axis=0, draw_axis=1) < 1.02
     assert (tree.attrs["treatment"], tree.attrs["outcome"]) == (effect.treatment, effect.outcome)
     with pytest.raises(AlldagsError, match="draws must be a multiple of 4, the number of chains, got 10"):
-        effect.to_datatree(10)
+        effect.to.datatree(10)

@@ -32,10 +32,10 @@ def effect(study, posterior):
 def test_answer_is_near_the_truth(study, effect):
     low, high = effect.interval(0.99)
     assert low < study.true_effect < high
-    assert effect.probability_positive > 0.99
-    total = effect.probability_positive + effect.probability_negative + effect.probability_no_path
+    assert effect.probability.positive > 0.99
+    total = effect.probability.positive + effect.probability.negative + effect.probability_no_effect
     assert total == pytest.approx(1.0)
-    assert effect.probability_above(effect.median) == pytest.approx(0.5, abs=0.01)
+    assert effect.probability.above(effect.median) == pytest.approx(0.5, abs=0.01)
 
 
 def test_frames_of_every_library_give_the_same_answer(study, effect):
@@ -95,10 +95,10 @@ def test_engines_that_fit_many_nodes_at_once_agree_with_single_fits(study):
 
 
 def test_dictionary_is_json_with_the_documented_keys(effect):
-    record = json.loads(json.dumps(effect.to_dict(), allow_nan=False))
+    record = json.loads(json.dumps(effect.to.dict(), allow_nan=False))
     documented = {
         "schema", "treatment", "outcome", "mean", "sd", "interval", "probability_positive", "probability_negative",
-        "probability_no_path", "sd_structure", "sd_coefficients", "n", "log10_graphs", "engine", "notes",
+        "probability_no_effect", "sd_structure", "sd_coefficients", "n", "log10_graphs", "engine", "notes",
     }  # fmt: skip
     assert documented <= set(record)
     assert record["interval"]["level"] == 0.95
@@ -135,7 +135,7 @@ def test_largest_paths_come_first_and_the_rest_is_one_row():
 
 def test_no_candidate_path_means_exactly_zero(posterior):
     effect = posterior.effect("risk", "smoking")
-    assert (effect.mean, effect.sd, effect.probability_no_path) == (0.0, 0.0, 1.0)
+    assert (effect.mean, effect.sd, effect.probability_no_effect) == (0.0, 0.0, 1.0)
     assert effect.interval() == (0.0, 0.0)
     assert len(effect.paths()) == len(effect.mediators()) == len(effect.edge_influence()) == 0
     assert effect.do(3.0).mean.sd == 0
@@ -204,7 +204,7 @@ def test_pictures_are_drawn(effect, posterior, study):
         (lambda p: p.effect("smoking", "risky"), "outcome 'risky' is not in the graph; did you mean 'risk'"),
         (lambda p: p.effect("risk", "risk"), "both 'risk'"),
         (lambda p: p.effect("smoking", "risk").interval(95), "strictly between 0 and 1, got 95"),
-        (lambda p: p.effect("smoking", "risk").interval_error(0), "strictly between 0 and 1, got 0"),
+        (lambda p: p.effect("smoking", "risk").uncertainty.interval_error(0), "strictly between 0 and 1, got 0"),
         (lambda p: p.effect("smoking", "risk").paths(0), "limit must be a whole number of at least 1, got 0"),
         (lambda p: p.top_graphs(0), "size must be a whole number from 1 to 1000000"),
         (lambda p: p.effect("smoking", "risk").do(1.0).new_unit.quantile(1.0), "strictly between 0 and 1"),
@@ -257,8 +257,8 @@ def test_data_must_have_the_graphs_variables(study):
         (lambda: ad.Prior(slab_variance=0), "slab_variance must be a positive finite number, got 0"),
         (lambda: ad.Prior(noise=1.0), "noise must be KnownNoise"),
         (lambda: ad.Prior(units="metric"), "units must be one of"),
-        (lambda: ad.KnownNoise(math.inf), "precision must be a positive finite number, got inf"),
-        (lambda: ad.UnknownNoise(shape=-1), "shape must be zero or a positive finite number, got -1"),
+        (lambda: ad.priors.KnownNoise(math.inf), "precision must be a positive finite number, got inf"),
+        (lambda: ad.priors.UnknownNoise(shape=-1), "shape must be zero or a positive finite number, got -1"),
     ],
 )
 def test_priors_check_themselves(make, message):

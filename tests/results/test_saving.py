@@ -36,11 +36,15 @@ CASES = {
     "default": (TABLE, GRAPH, {}),
     "paper": (TABLE, GRAPH, {"prior": ad.Prior.paper()}),
     "several graphs": (TABLE, [GRAPH, GRAPH.without_edge("x", "m")], {"graph_weights": [0.3, 0.7]}),
-    "shared": (TABLE, GRAPH, {"prior": ad.Prior(slab=ad.LearnedSlab(shared=True), edges=ad.BetaBinomial(1.0, 2.0))}),
+    "shared": (
+        TABLE,
+        GRAPH,
+        {"prior": ad.Prior(slab=ad.priors.LearnedSlab(shared=True), edges=ad.priors.BetaBinomial(1.0, 2.0))},
+    ),
     "open direction": (TABLE, GRAPH.with_pair("m", "y", 0.4, 0.3), {}),
     "hidden": (TABLE, GRAPH.with_hidden("x", "y", 0.2), {}),
     "sampled": (TABLE, GRAPH, {"engine": engines.MCMC(sweeps=100, chains=2)}),
-    "horseshoe": (TABLE, GRAPH, {"prior": ad.Prior(coefficients=ad.Horseshoe()), "engine": "vb"}),
+    "horseshoe": (TABLE, GRAPH, {"prior": ad.Prior(coefficients=ad.priors.Horseshoe()), "engine": "vb"}),
     "yes/no": (YES_NO, GRAPH, {}),
     "counts": (COUNTS, GRAPH, {"families": {"y": ad.Poisson(offset="log_years")}}),
     "heavy tails": (TABLE, GRAPH, {"families": {"y": ad.Student(df=5)}}),
@@ -76,7 +80,7 @@ def test_answers_are_the_same_to_the_last_bit(name, tmp_path):
     assert (one.mean, one.sd, one.interval()) == (other.mean, other.sd, other.interval())
     np.testing.assert_array_equal(one.draws(300, rng=1), other.draws(300, rng=1))
     np.testing.assert_array_equal(one.draws(300), other.draws(300))
-    assert first.weights == again.weights
+    assert first.graph_probabilities == again.graph_probabilities
     assert first.graphs == again.graphs
     assert str(one) == str(other)
 

@@ -38,7 +38,7 @@ def through_tar(effect):
 def test_a_cause_that_misses_treatment_or_outcome_changes_nothing(effect, sensitivity, strength):
     answer = sensitivity.at(*strength)
     assert (answer.mean, answer.sd, answer.low, answer.high) == (effect.mean, effect.sd, *effect.interval(0.95))
-    assert answer.probability_positive == effect.probability_positive
+    assert answer.probability_positive == effect.probability.positive
 
 
 def test_contours_are_level_sets_of_the_bias_factor(sensitivity):
@@ -270,7 +270,7 @@ def test_several_graphs_are_averaged_by_their_weights():
     without = GRAPH.without_edge("smoking", "risk")
     both = ad.fit(STUDY.table, [GRAPH, without], rng=0).effect("smoking", "risk")
     apart = [ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity() for graph in (GRAPH, without)]
-    weights = both.posterior.weights
+    weights = both.posterior.graph_probabilities
     expected = sum(w * one.at(0.1, 0.1).mean for w, one in zip(weights, apart, strict=True))
     assert both.sensitivity().at(0.1, 0.1).mean == pytest.approx(expected, abs=0.01)
 
@@ -291,8 +291,8 @@ def test_a_graph_without_a_path_counts_as_no_effect():
     both = ad.fit(table, graphs, rng=0).effect("x", "y")
     alone = ad.fit(table, graphs[0], rng=0).effect("x", "y").sensitivity().at(0.05, 0.05)
     found = both.sensitivity().at(0.05, 0.05)
-    assert found.mean == pytest.approx(both.posterior.weights[0] * alone.mean, abs=0.01)
-    assert found.probability_no_direct_effect == pytest.approx(both.posterior.weights[1])
+    assert found.mean == pytest.approx(both.posterior.graph_probabilities[0] * alone.mean, abs=0.01)
+    assert found.probability_no_direct_effect == pytest.approx(both.posterior.graph_probabilities[1])
 
 
 def test_same_seed_same_numbers():
@@ -311,7 +311,7 @@ def test_every_answer_has_a_line(effect):
     assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text
     assert "the strongest measured covariate, age, explains" in text
     assert str(effect) == str(ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk"))
-    line = effect.to_dict()["hidden_cause"]
+    line = effect.to.dict()["hidden_cause"]
     assert json.loads(json.dumps(line))["covariate"] == "age"
     assert 0.3 < line["share_interval"] < line["share_mean"] < 0.4
 
@@ -321,7 +321,7 @@ def test_answers_where_it_does_not_apply_or_is_not_cheap_leave_it_out(engine):
     effect = ad.fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
     assert effect.summary().hidden is None
     assert "hidden" not in str(effect)
-    assert effect.to_dict()["hidden_cause"] is None
+    assert effect.to.dict()["hidden_cause"] is None
 
 
 def test_words_of_the_analysis(sensitivity, through_tar):

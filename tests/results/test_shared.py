@@ -13,9 +13,9 @@ from problems import PRIORS, random_world
 @pytest.mark.parametrize(
     "options",
     [
-        {"slab": ad.LearnedSlab(shared=True, points=5)},
-        {"edges": ad.BetaBinomial(1.0, 2.0, shared=True, points=4)},
-        {"slab": ad.LearnedSlab(shared=True, points=3), "edges": ad.BetaBinomial(shared=True, points=3)},
+        {"slab": ad.priors.LearnedSlab(shared=True, points=5)},
+        {"edges": ad.priors.BetaBinomial(1.0, 2.0, shared=True, points=4)},
+        {"slab": ad.priors.LearnedSlab(shared=True, points=3), "edges": ad.priors.BetaBinomial(shared=True, points=3)},
     ],
     ids=["slab", "edges", "both"],
 )
@@ -30,7 +30,7 @@ def test_shared_hyperparameters_are_weighed_by_total_evidence(options):
     log = log - np.logaddexp.reduce(log) + [part.log_evidence for part in parts]
     weights = np.exp(log - np.logaddexp.reduce(log))
     assert len(parts) > 2
-    assert posterior.weights == pytest.approx(weights, rel=1e-9)
+    assert posterior.graph_probabilities == pytest.approx(weights, rel=1e-9)
     assert posterior.log_evidence == pytest.approx(np.logaddexp.reduce(log), rel=1e-9)
     effects = [part.effect("a", "d") for part in parts]
     mean = weights @ [effect.mean for effect in effects]

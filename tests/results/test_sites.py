@@ -31,7 +31,7 @@ def asked(tables, child, family, sent=None, **options):
     def site(table):
         def answer(request):
             text = json.dumps(request)
-            reply = json.dumps(ad.site_reply(table, json.loads(text)))
+            reply = json.dumps(ad.sites.site_reply(table, json.loads(text)))
             if sent is not None:
                 sent.append((request["ask"], len(reply)))
             return json.loads(reply)
@@ -40,7 +40,7 @@ def asked(tables, child, family, sent=None, **options):
 
     moments = sum((ad.read_moments(table) for table in tables[1:]), start=ad.read_moments(tables[0]))
     graph = {child: list(NAMES)}
-    return ad.fit_sites([site(table) for table in tables], moments, graph, child, family=family, rng=0, **options)
+    return ad.sites.fit_sites([site(table) for table in tables], moments, graph, child, family=family, rng=0, **options)
 
 
 @pytest.mark.parametrize(("child", "family"), [("death", "bernoulli"), ("visits", ad.Poisson(offset="log_years"))])
@@ -85,18 +85,18 @@ def test_a_site_without_events_takes_part():
 def test_what_cannot_be_is_refused():
     table = rows(60, 1)
     with pytest.raises(ad.AlldagsError, match="asks for one of totals"):
-        ad.site_reply(table, {"ask": "rows"})
+        ad.sites.site_reply(table, {"ask": "rows"})
     with pytest.raises(ad.AlldagsError, match="has the value 2"):
         asked([table | {"death": table["death"] * 2}, table], "death", "bernoulli")
     gap = table | {"dose": np.where(np.arange(60) == 3, np.nan, table["dose"])}
     request = {"ask": "totals", "family": "bernoulli", "offset": None, "terms": ["dose"], "child": "death"}
     with pytest.raises(ad.AlldagsError, match="missing values"):
-        ad.site_reply(gap, request | {"center": {}, "scale": {}})
+        ad.sites.site_reply(gap, request | {"center": {}, "scale": {}})
     with pytest.raises(ad.AlldagsError, match="not in the graph"):
-        ad.fit_sites([], ad.read_moments(table), {"death": ["age"]}, "deth")
+        ad.sites.fit_sites([], ad.read_moments(table), {"death": ["age"]}, "deth")
     with pytest.raises(ad.AlldagsError, match="family must be"):
         asked([table], "death", "student")
     moments = ad.read_moments(table)
     half = {name: values[:30] for name, values in table.items()}
     with pytest.raises(ad.AlldagsError, match="the sites have 30 rows and the moments 60"):
-        ad.fit_sites([lambda request: ad.site_reply(half, request)], moments, {"death": ["age"]}, "death")
+        ad.sites.fit_sites([lambda request: ad.sites.site_reply(half, request)], moments, {"death": ["age"]}, "death")

@@ -69,9 +69,9 @@ def test_curves_and_rows_in_words(effects, table):
     assert first[0] - first[1] == pytest.approx(2, abs=1)
     with pytest.raises(DataError, match="rows need the columns age, sex; sex is missing"):
         effect.by({"age": [50.0]})
-    with pytest.raises(AlldagsError, match="plot_rows takes the name of a covariate, then rows; got dict"):
-        effect.plot_rows(table, "age")
-    assert effect.plot_rows("age").get_xlabel() == "age"
+    with pytest.raises(AlldagsError, match=r"plots\.rows takes the name of a covariate, then rows; got dict"):
+        effect.plots.rows(table, "age")
+    assert effect.plots.rows("age").get_xlabel() == "age"
 
 
 def test_what_only_curves_have_is_said(effects):

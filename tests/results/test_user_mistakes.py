@@ -31,7 +31,7 @@ def effect(study):
         ({"n_jobs": 0}, "n_jobs must be a whole number of at least 1, got 0"),
         ({"n_jobs": "2"}, "n_jobs must be a whole number of at least 1, got '2'"),
         ({"n_jobs": 10**5}, "n_jobs must be at most 1024, or -1 for all cores"),
-        ({"drop_missing": "no"}, "drop_missing must be True or False, got 'no'"),
+        ({"missing": True}, "missing must be one of .*got True"),
         ({"graph_weights": 0.5}, "graph_weights must be a list of 1 numbers, got 0.5"),
         ({"graph_weights": ["a"]}, "weight must be a finite number, got 'a'"),
         ({"graph_weights": [1e308]}, "must be positive, got 1e.308"),
@@ -48,9 +48,9 @@ def test_options(study, options, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e: e.probability_above("a"), "delta must be a finite number, got 'a'"),
-        (lambda e: e.probability_above(math.nan), "delta must be a finite number, got nan"),
-        (lambda e: e.expected_loss(None), "estimate must be a finite number, got None"),
+        (lambda e: e.probability.above("a"), "delta must be a finite number, got 'a'"),
+        (lambda e: e.probability.above(math.nan), "delta must be a finite number, got nan"),
+        (lambda e: e.uncertainty.expected_loss(None), "estimate must be a finite number, got None"),
         (lambda e: e.interval("0.95"), "level must be a finite number, got '0.95'"),
         (lambda e: e.draws(0), "size must be a whole number of at least 1, got 0"),
         (lambda e: e.do(math.inf), "set to must be a finite number, got inf"),
@@ -73,7 +73,7 @@ def test_one_name_is_not_an_edge(effect):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: ad.Prior(slab_variance="1"), lambda: ad.Prior(intercept="no"), lambda: ad.EqualEdges("x")]
+    "make", [lambda: ad.Prior(slab_variance="1"), lambda: ad.Prior(intercept="no"), lambda: ad.priors.EqualEdges("x")]
 )
 def test_priors_of_the_wrong_type(make):
     with pytest.raises(ad.AlldagsError, match="must be"):
@@ -82,11 +82,11 @@ def test_priors_of_the_wrong_type(make):
 
 def test_noise_precision_beyond_floating_point_is_refused(study):
     for precision in (1e20, 1e100):
-        posterior = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.KnownNoise(precision)))
+        posterior = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.KnownNoise(precision)))
         with pytest.raises(ad.AlldagsError, match=r"noise precision .* is too large for '(tar|smoking)'"):
             posterior.effect("smoking", "risk")
     with pytest.raises(ad.AlldagsError, match=r"precision must be between 1e-100 and 1e\+100 to be computed with"):
-        ad.KnownNoise(1e300)
+        ad.priors.KnownNoise(1e300)
 
 
 def test_columns_far_from_zero_are_not_constant(rng):
@@ -125,15 +125,15 @@ def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
     posterior.plot()
     plt.close("all")
     assert not any("direction" in note for note in ad.fit(study.table, one).notes)
-    tied = ad.fit(study.table, [one, two], prior=ad.Prior(noise=ad.EquivalentNoise()), rng=0)
+    tied = ad.fit(study.table, [one, two], prior=ad.Prior(noise=ad.priors.EquivalentNoise()), rng=0)
     assert not any("direction" in note for note in tied.notes)
-    chosen = ad.fit(study.table, [one, two], prior=ad.Prior(slab=ad.GPrior("n")), rng=0)
+    chosen = ad.fit(study.table, [one, two], prior=ad.Prior(slab=ad.priors.GPrior("n")), rng=0)
     assert any("disagree about a direction" in note for note in chosen.notes)
 
 
 def test_words_for_learned_slabs_single_graphs_and_modes(study):
     certain = ad.CandidateGraph.from_order(["smoking", "tar", "risk"], probability=1.0)
-    learned = ad.fit(study.table, certain, prior=ad.Prior(slab=ad.LearnedSlab(shared=True, points=5)), rng=0)
+    learned = ad.fit(study.table, certain, prior=ad.Prior(slab=ad.priors.LearnedSlab(shared=True, points=5)), rng=0)
     text = str(learned.effect("smoking", "risk")).replace("\n", " ")
     assert "from not knowing the graph or slab" in text
     assert "in the one candidate graph" in text
@@ -144,8 +144,8 @@ def test_words_for_learned_slabs_single_graphs_and_modes(study):
 def test_sampled_errors_are_never_absurdly_small(study):
     graph = ad.CandidateGraph.from_order(["smoking", "tar", "risk"])
     exact, sampled = (ad.fit(study.table, graph, engine=e, rng=0).effect("smoking", "risk") for e in ("exact", "mcmc"))
-    assert sampled.mean_error > 1e-6 * exact.sd
-    assert abs(sampled.mean - exact.mean) < 5 * sampled.mean_error
+    assert sampled.uncertainty.mean_error > 1e-6 * exact.sd
+    assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
 
 
 def test_moments_can_be_summed():

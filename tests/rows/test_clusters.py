@@ -50,7 +50,7 @@ def test_the_spread_is_that_of_refits_of_resampled_clusters():
 def test_with_certain_edges_and_a_wide_slab_it_is_the_cluster_robust_sandwich(table):
     graph = ad.CandidateGraph.from_edges({("c", "y"): 1.0, ("x", "y"): 1.0})
     wide = ad.Prior(slab_variance=1e4)
-    found = ad.fit(table, graph, prior=wide, rng=0, cluster="school").effect("x", "y").clusters
+    found = ad.fit(table, graph, prior=wide, rng=0, cluster="school").effect("x", "y").uncertainty.clusters
     design = np.column_stack([np.ones(400), table["x"], table["c"]])
     bread = np.linalg.inv(design.T @ design)
     left = table["y"] - design @ (bread @ design.T @ table["y"])
@@ -80,11 +80,11 @@ def test_rows_and_moments_of_clusters_say_the_same(table):
 
 def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
     independent = ad.fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
-    check = effect.clusters
+    check = effect.uncertainty.clusters
     assert check.sd_independent == pytest.approx(independent.sd, rel=1e-3)  # given that there is an effect
     assert check.sd_clusters > 1.5 * independent.sd
     assert effect.sd == pytest.approx(check.sd_clusters, rel=0.1)
-    assert effect.probability_no_path == pytest.approx(independent.probability_no_path, rel=1e-9)
+    assert effect.probability_no_effect == pytest.approx(independent.probability_no_effect, rel=1e-9)
     assert effect.mean == pytest.approx(independent.mean, rel=1e-9)
     assert effect.interval()[1] - effect.interval()[0] > 1.4 * np.subtract(*independent.interval()[::-1])
     text = " ".join(str(effect).split())
@@ -92,7 +92,7 @@ def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
     assert "sd with rows taken for independent" in text
     assert "sd by how clusters vary" in text
     assert effect.summary().rows == 400
-    assert effect.to_dict()["clusters"] == {
+    assert effect.to.dict()["clusters"] == {
         "clusters": 40,
         "sd_independent": check.sd_independent,
         "sd_clusters": check.sd_clusters,
@@ -108,7 +108,7 @@ def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
     graph = ad.CandidateGraph.from_edges({("c", "y"): 1.0, ("x", "y"): 1.0})
     plain = ad.fit(once, graph, rng=0).effect("x", "y")
     tenfold = ad.fit(copies, graph, rng=0, cluster=np.repeat(np.arange(100), 10)).effect("x", "y")
-    assert tenfold.clusters.sd_independent < 0.4 * plain.sd
+    assert tenfold.uncertainty.clusters.sd_independent < 0.4 * plain.sd
     assert tenfold.sd == pytest.approx(plain.sd, rel=0.2)
     assert tenfold.mean == pytest.approx(plain.mean, rel=0.05)
     assert tenfold.regression.error == pytest.approx(plain.regression.error, rel=0.2)
@@ -141,7 +141,7 @@ def test_same_seed_same_numbers_and_text_labels(table):
         ad.fit(table, CLUSTER_GRAPH, rng=7, cluster=labels, n_jobs=jobs).effect("x", "y")
         for labels, jobs in (("school", 1), (words, 2))
     )
-    assert one.clusters == two.clusters
+    assert one.uncertainty.clusters == two.uncertainty.clusters
     assert one.interval() == two.interval()
 
 

@@ -204,14 +204,14 @@ def test_randomised_variables_lose_the_edges_into_them_and_the_answer_says_so(ta
 
 def test_experiments_decide_a_direction_that_observed_rows_leave_open(rng):
     graphs = [ad.CandidateGraph.from_order(order, 0.9) for order in (["a", "b"], ["b", "a"])]
-    prior = ad.Prior(noise=ad.EquivalentNoise())
+    prior = ad.Prior(noise=ad.priors.EquivalentNoise())
     a = rng.normal(size=300)
     b = 0.8 * a + rng.normal(size=300)
     b[200:] = rng.normal(size=100)  # set: then a does not follow
     table = {"a": a, "b": b, "set": [None] * 200 + ["b"] * 100}
     observed = {name: column[:200] for name, column in (("a", a), ("b", b))}
-    assert ad.fit(observed, graphs, prior=prior).weights[0] == pytest.approx(0.5, abs=1e-9)
-    assert ad.fit(table, graphs, prior=prior, interventions="set").weights[0] > 0.999
+    assert ad.fit(observed, graphs, prior=prior).graph_probabilities[0] == pytest.approx(0.5, abs=1e-9)
+    assert ad.fit(table, graphs, prior=prior, interventions="set").graph_probabilities[0] > 0.999
 
 
 def test_evidence_is_that_of_each_nodes_own_rows(table):
@@ -270,7 +270,7 @@ def test_nothing_unmeasured_acts_on_what_was_drawn_by_lot(table):
     found = ad.fit(table, hidden, randomized="x", rng=0)
     plain = ad.fit(table, DO_GRAPH.with_hidden("z", "y", 0.3), randomized="x", rng=0)
     assert dict(found.graphs[0].hidden) == {("z", "y"): 0.3}
-    for ask in (lambda e: e.mean, lambda e: e.sd, lambda e: e.interval(), lambda e: e.sd_hidden):
+    for ask in (lambda e: e.mean, lambda e: e.sd, lambda e: e.interval(), lambda e: e.uncertainty.hidden):
         assert ask(found.effect("x", "y")) == ask(plain.effect("x", "y"))
     (said,) = (note for note in found.notes if "unmeasured" in note)
     assert "'x' <-> 'y'" in said

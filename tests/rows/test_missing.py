@@ -82,28 +82,30 @@ def test_the_answer_is_the_equal_mixture_of_the_completed_tables(rng, holes):
     means, sds = (np.array([getattr(part, name) for part in apart]) for name in ("mean", "sd"))
     assert effect.mean == pytest.approx(means.mean(), rel=1e-12)
     assert effect.sd == pytest.approx(np.sqrt((sds**2).mean() + means.var()), rel=1e-12)
-    assert effect.sd_missing == pytest.approx(means.std(), rel=1e-10)
-    assert effect.missing_information == pytest.approx(means.var() / effect.sd**2, rel=1e-10)
-    assert effect.mean_error == pytest.approx(means.std(ddof=1) / 2.0, rel=1e-10)
-    structure = np.array([part.sd_structure for part in apart])
-    assert effect.sd_structure == pytest.approx(np.sqrt((structure**2).mean()), rel=1e-8)
-    parts = (effect.sd_structure, effect.sd_coefficients, effect.sd_missing)
+    assert effect.uncertainty.missing == pytest.approx(means.std(), rel=1e-10)
+    assert effect.uncertainty.missing_information == pytest.approx(means.var() / effect.sd**2, rel=1e-10)
+    assert effect.uncertainty.mean_error == pytest.approx(means.std(ddof=1) / 2.0, rel=1e-10)
+    structure = np.array([part.uncertainty.structure for part in apart])
+    assert effect.uncertainty.structure == pytest.approx(np.sqrt((structure**2).mean()), rel=1e-8)
+    parts = (effect.uncertainty.structure, effect.uncertainty.coefficients, effect.uncertainty.missing)
     assert sum(part**2 for part in parts) == pytest.approx(effect.sd**2, rel=1e-12)
     for ask in (lambda e: float(e.do(2.0).mean), lambda e: e.do(2.0).new_unit.mean):
         assert ask(effect) == pytest.approx(np.mean([ask(part) for part in apart]), rel=1e-12)
-    assert effect.probability_no_path == pytest.approx(np.mean([part.probability_no_path for part in apart]))
+    assert effect.probability_no_effect == pytest.approx(np.mean([part.probability_no_effect for part in apart]))
     draws = effect.draws(20_000, rng=1)
     assert draws.mean() == pytest.approx(effect.mean, abs=5 * effect.sd / np.sqrt(20_000))
     assert draws.std() == pytest.approx(effect.sd, rel=0.03)
-    assert effect.link_check.mean_without == pytest.approx(np.mean([p.link_check.mean_without for p in apart]))
+    assert effect.checks.confounder_link.mean_without == pytest.approx(
+        np.mean([p.checks.confounder_link.mean_without for p in apart])
+    )
 
 
 def test_evidence_weighs_graphs_inside_a_table_only(rng, holes):
     graphs = [GRAPH, GRAPH.without_edge("c1", "y")]
     tables = [pd.DataFrame(table, columns=NAMES) for table in Holes(NAMES, holes).completed(3, rng)]
     posterior = ad.fit(ad.Imputed(tables), graphs, graph_weights=[0.2, 0.8], prior=RAW)
-    apart = [ad.fit(table, graphs, graph_weights=[0.2, 0.8], prior=RAW).weights for table in tables]
-    np.testing.assert_allclose(posterior.weights, np.concatenate(apart) / 3, rtol=1e-10)
+    apart = [ad.fit(table, graphs, graph_weights=[0.2, 0.8], prior=RAW).graph_probabilities for table in tables]
+    np.testing.assert_allclose(posterior.graph_probabilities, np.concatenate(apart) / 3, rtol=1e-10)
     assert posterior.graphs == tuple(graphs)
     assert not posterior.has_hyperparameters
     with pytest.raises(AlldagsError, match="no evidence in common"):
@@ -174,12 +176,12 @@ def test_the_answer_says_what_was_imputed_and_when_more_tables_are_needed(holes)
     assert "missing at random" in text
     assert "from not knowing missing values" in text
     assert "imputed tables would do" in text
-    answer = effect.to_dict()["missing"]
+    answer = effect.to.dict()["missing"]
     assert answer == {
         "imputations": 2,
-        "sd": effect.sd_missing,
-        "share": effect.missing_information,
-        "error": effect.imputation_error,
+        "sd": effect.uncertainty.missing,
+        "share": effect.uncertainty.missing_information,
+        "error": effect.uncertainty.imputation_error,
     }
 
 
@@ -210,7 +212,7 @@ def test_rows_without_any_value_are_left_out_and_complete_tables_are_left_alone(
     assert any("1 rows without any value were left out" in note for note in posterior.notes)
     plain = ad.fit(table[5:], graph, names=["a", "b"], missing="impute", rng=0)
     assert list(map(str, plain.notes)) == ["missing='impute': no value is missing"]
-    assert plain.effect("a", "b").sd_missing is None
+    assert plain.effect("a", "b").uncertainty.missing is None
     assert plain.effect("a", "b").mean == ad.fit(table[5:], graph, names=["a", "b"]).effect("a", "b").mean
 
 
@@ -224,12 +226,9 @@ def test_dropping_says_how_many_rows_and_for_which_columns(holes):
     (note,) = posterior.notes
     assert note.text.startswith(f"{gone} of 150 rows were dropped for missing values in columns")
     assert all(f"'{name}' ({counts[name]})" in note for name in ("c1", "c3", "m"))
-    alias = ad.fit(holes, GRAPH, names=NAMES, drop_missing=True, rng=0)
-    assert alias.notes == posterior.notes
-    assert alias.effect("x", "y").mean == posterior.effect("x", "y").mean
     complete = ad.fit(holes[~np.isnan(holes).any(axis=1)], GRAPH, names=NAMES, missing="drop", rng=0)
     assert complete.notes == ()
-    assert complete.effect("x", "y").mean == pytest.approx(alias.effect("x", "y").mean, rel=1e-12)
+    assert complete.effect("x", "y").mean == pytest.approx(posterior.effect("x", "y").mean, rel=1e-12)
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------
@@ -238,14 +237,13 @@ def test_dropping_says_how_many_rows_and_for_which_columns(holes):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, r"missing values in columns .* drop them with drop_missing=True, or fill them in with"),
+        ({}, r"missing values in columns .* drop them with missing='drop', or fill them in with"),
         ({"missing": "mice"}, r"missing must be one of \('raise', 'drop', 'impute'\), got 'mice'"),
         ({"missing": "impute", "imputations": 1}, "imputations must be a whole number of at least 2, got 1"),
         ({"missing": "impute", "auxiliary": "z"}, r"write auxiliary=\['z'\]"),
         ({"missing": "impute", "auxiliary": ["age"]}, "column 'age' is not in the data"),
         ({"missing": "drop", "auxiliary": ["c1"]}, "auxiliary= columns are for imputation"),
         ({"missing": "drop", "imputations": 30}, "imputations= is for missing='impute'"),
-        ({"missing": "impute", "drop_missing": True}, "contradict each other"),
     ],
 )
 def test_mistakes_are_named(holes, options, words):
@@ -292,7 +290,7 @@ def test_completed_tables_must_be_complete(rng, holes):
     moments = [ad.Moments.from_table(frame) for frame in frames[:1] * 2]
     found = ad.fit(ad.Imputed(moments), GRAPH).effect("x", "y")
     assert found.mean == pytest.approx(ad.fit(full, GRAPH, names=NAMES).effect("x", "y").mean, rel=1e-12)
-    assert found.missing_information == pytest.approx(0.0, abs=1e-20)
+    assert found.uncertainty.missing_information == pytest.approx(0.0, abs=1e-20)
 
 
 def test_influence_of_an_edge_that_is_surely_there_is_not_made_of_rounding():

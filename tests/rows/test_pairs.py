@@ -99,8 +99,8 @@ CAPABILITIES: dict[str, Capability] = {
     "fixed effects": Capability(lambda q: q.saying(fixed_effects="group")),
     "several graphs": Capability(two_graphs),
     "paper": Capability(lambda q: q.saying(prior=ad.Prior.paper())),
-    "equivalent": Capability(lambda q: q.saying(prior=ad.Prior(noise=ad.EquivalentNoise()))),
-    "horseshoe": Capability(lambda q: q.saying(prior=ad.Prior(coefficients=ad.Horseshoe()), engine="vb")),
+    "equivalent": Capability(lambda q: q.saying(prior=ad.Prior(noise=ad.priors.EquivalentNoise()))),
+    "horseshoe": Capability(lambda q: q.saying(prior=ad.Prior(coefficients=ad.priors.Horseshoe()), engine="vb")),
     **{
         engine: Capability(lambda q, engine=engine: q.saying(engine=engine))
         for engine in ("exact", "certified", "mcmc", "k2", "full")
@@ -178,7 +178,9 @@ def test_imputed_rows_with_weights_stand_for_so_many():
     found = question.saying(weights="count").ask()
     expected = replicated(question).ask()
     assert found.posterior.rows == expected.posterior.rows
-    assert found.mean == pytest.approx(expected.mean, abs=5 * np.hypot(found.mean_error, expected.mean_error))
+    assert found.mean == pytest.approx(
+        expected.mean, abs=5 * np.hypot(found.uncertainty.mean_error, expected.uncertainty.mean_error)
+    )
     assert found.sd == pytest.approx(expected.sd, rel=0.05)
 
 
@@ -199,7 +201,7 @@ def test_completed_tables_and_clusters_take_turns():
     assert len(posterior.clusters.tables) == 2
     effect = posterior.effect("x", "y")
     assert effect.summary().missing.imputations == 2
-    assert effect.clusters.clusters == 30
+    assert effect.uncertainty.clusters.clusters == 30
 
 
 def test_every_door_to_the_data_is_the_child(monkeypatch):

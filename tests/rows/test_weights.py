@@ -27,7 +27,7 @@ def replicated(table, counts):
     return {name: np.repeat(column, counts) for name, column in table.items()}
 
 
-@pytest.mark.parametrize("prior", [ad.Prior(), ad.Prior.paper(), ad.Prior(noise=ad.EquivalentNoise())])
+@pytest.mark.parametrize("prior", [ad.Prior(), ad.Prior.paper(), ad.Prior(noise=ad.priors.EquivalentNoise())])
 def test_frequency_weights_are_replicated_rows(table, counts, prior):
     table = table if prior.intercept else {name: column - 1e3 for name, column in table.items()}
     found = ad.fit(table | {"w": counts}, GRAPH, prior=prior, weights="w", rng=0)

@@ -31,7 +31,7 @@ DPI = 60
 SMOOTH = 2.0  # pixels: what is a pixel away still counts in part as being there
 
 SUMMARY = replace(
-    answers.record(answers.stored()["auto"]), mean=0.525, low=0.0, high=1.236, probability_no_path=0.3, notes=()
+    answers.record(answers.stored()["auto"]), mean=0.525, low=0.0, high=1.236, probability_no_effect=0.3, notes=()
 )
 DRAWS = np.append(norm.ppf(np.arange(0.5, 3000) / 3000, loc=0.75, scale=0.25), np.zeros(1286))
 GRAPH = ad.CandidateGraph.from_tiers([["age", "sex"], ["smoking"], ["tar", "exercise"], ["risk"]]).with_edge(

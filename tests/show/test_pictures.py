@@ -62,8 +62,8 @@ def test_picture_is_the_one_that_was_kept(name):
 @pytest.mark.parametrize(
     "change",
     [
-        {"summary": replace(SUMMARY, probability_no_path=0.0)},
-        {"summary": replace(SUMMARY, probability_no_path=0.35)},
+        {"summary": replace(SUMMARY, probability_no_effect=0.0)},
+        {"summary": replace(SUMMARY, probability_no_effect=0.35)},
         {"summary": replace(SUMMARY, mean=0.65)},
         {"summary": replace(SUMMARY, low=0.1)},
         {"summary": replace(SUMMARY, high=1.1)},
@@ -125,7 +125,7 @@ def test_effect_picture_says_what_it_shows():
 @pytest.mark.parametrize(("probability", "bars"), [(None, 0), (4e-4, 0), (6e-4, 1), (1.0, 1)])
 def test_bar_of_no_effect_is_drawn_where_it_rounds_to_something(probability, bars):
     draws = np.zeros(50) if probability == 1.0 else DRAWS
-    assert len(effect_picture(replace(SUMMARY, probability_no_path=probability), draws).figure.axes) == 1 + bars
+    assert len(effect_picture(replace(SUMMARY, probability_no_effect=probability), draws).figure.axes) == 1 + bars
 
 
 def test_density_holds_the_probability_that_it_shows():

@@ -57,7 +57,7 @@ def test_effects_on_are_the_single_effects(posterior):
         single = posterior.effect(row["treatment"], "risk")
         assert (row["mean"], row["sd"]) == (single.mean, single.sd)
         assert (row["low"], row["high"]) == single.interval(0.8)
-        assert row["probability_no_effect"] == single.probability_no_path
+        assert row["probability_no_effect"] == single.probability_no_effect
 
 
 def test_effects_on_without_link(posterior):
@@ -159,7 +159,7 @@ def test_spread_shares_are_those_of_the_variances(effect, posterior):
     ax = effect.plots.spread([posterior.effect("sex", "risk")])
     widths = np.array([bar.get_width() for bar in ax.patches]).reshape(2, 2)
     assert widths.sum(axis=1) == pytest.approx([1, 1])
-    assert widths[0, 0] == pytest.approx((effect.sd_structure / effect.sd) ** 2)
+    assert widths[0, 0] == pytest.approx((effect.uncertainty.structure / effect.sd) ** 2)
     assert row_names(ax) == ["smoking → risk", "sex → risk"]
 
 

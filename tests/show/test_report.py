@@ -128,7 +128,7 @@ def test_a_slider_moves_the_answer_by_more_than_the_tolerance(effect, page):
 
 def test_closed_form_is_the_library_s_own(effect):
     unit = effect.workings.unit
-    for item in edge_influences(effect._totals):
+    for item in edge_influences(effect.workings.totals):
         mean, probability = refitted(effect, item.cause, item.effect, 0.7)
         assert unit * item.mean_at(0.7) == pytest.approx(mean, abs=1e-9)
         assert item.posterior_at(0.7) == pytest.approx(probability, abs=1e-9)
@@ -136,7 +136,7 @@ def test_closed_form_is_the_library_s_own(effect):
 
 def test_edges_that_do_not_move_alone_have_no_slider():
     study = ad.datasets.example()
-    prior = ad.Prior(1.0, edges=ad.BetaBinomial(), link=0.0)
+    prior = ad.Prior(1.0, edges=ad.priors.BetaBinomial(), link=0.0)
     graph = ad.CandidateGraph.from_edges(study.graph.edges.keys())
     learned = page_of(ad.fit(study.table, graph, prior=prior).effect("smoking", "risk"))
     other = study.graph.without_edge("smoking", "risk")
@@ -447,8 +447,8 @@ def test_wheel_holds_the_templates():
 
 
 def test_of_many_edges_the_influential_ones_are_looked_at(effect):
-    everything = {(item.cause, item.effect): item for item in edge_influences(effect._totals)}
-    some = {(item.cause, item.effect): item for item in edge_influences(effect._totals, 6)}
+    everything = {(item.cause, item.effect): item for item in edge_influences(effect.workings.totals)}
+    some = {(item.cause, item.effect): item for item in edge_influences(effect.workings.totals, 6)}
     assert len(some) == 6 < len(everything)
     for edge, item in some.items():
         one, other = asdict(item), asdict(everything[edge])

@@ -13,7 +13,7 @@ from alldags import cli
 from commands import command as command_line
 from results import test_saving
 
-SCHEMA = ad.json_schema()
+SCHEMA = ad.schema.json_schema()
 TYPES = {
     "array": list, "boolean": bool, "integer": int, "null": type(None), "number": (int, float), "object": dict,
     "string": str,
@@ -91,13 +91,13 @@ def effect_of(name):
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
 @pytest.mark.parametrize("name", test_saving.CASES)
 def test_every_kind_of_effect_satisfies_it(name, capsys):
-    found = printed(capsys, effect_of(name).to_dict())
+    found = printed(capsys, effect_of(name).to.dict())
     assert list(faults(found)) == []
     assert set(found) <= set(SCHEMA["$defs"]["effect"]["properties"]), "a key without a description"
 
 
 def test_it_is_strict_enough_to_fail(capsys):
-    good = printed(capsys, effect_of("default").to_dict())
+    good = printed(capsys, effect_of("default").to.dict())
     for change in ({"mean": "large"}, {"schema": "alldags.effect/1"}, {"probability_positive": 1.5}, {"interval": {}}):
         assert list(faults(good | change))
     assert list(faults({name: value for name, value in good.items() if name != "sd"}))
@@ -108,13 +108,13 @@ def test_an_infinite_deviation_satisfies_it(capsys):
     rng = np.random.default_rng(0)
     table = {"x": rng.standard_normal(3), "y": rng.standard_normal(3)}
     effect = ad.fit(table, ad.CandidateGraph.from_order(["x", "y"]), prior=ad.Prior(1.0)).effect("x", "y")
-    assert list(faults(printed(capsys, effect.to_dict()))) == []
+    assert list(faults(printed(capsys, effect.to.dict()))) == []
 
 
 def test_sensitivity_and_checks_satisfy_it(capsys):
     posterior = ad.fit(STUDY.table, STUDY.graph, rng=0)
     effect, checks = posterior.effect("smoking", "risk"), posterior.checks("smoking", "risk").to_dict()
-    found = printed(capsys, effect.to_dict() | {"sensitivity": effect.sensitivity().to_dict(), "checks": checks})
+    found = printed(capsys, effect.to.dict() | {"sensitivity": effect.sensitivity().to_dict(), "checks": checks})
     assert list(faults(found)) == []
     assert set(found) <= set(SCHEMA["$defs"]["effect"]["properties"])
     assert list(faults(printed(capsys, checks))) == []

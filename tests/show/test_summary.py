@@ -83,7 +83,7 @@ def _tolerance(key, record):
     if key.removeprefix("given_") in ("low", "high"):
         return {"abs": 6 * record[f"{key.removeprefix('given_')}_error"] + 6 * record["mean_error"]}
     if key.startswith("probability") or key.endswith("_chance"):
-        return {"rel": 1e-3, "abs": 6 * (0.5 / math.sqrt(20_000) + record["probability_no_path_error"])}
+        return {"rel": 1e-3, "abs": 6 * (0.5 / math.sqrt(20_000) + record["probability_no_effect_error"])}
     if record["mean_error"] and key.startswith("sd"):
         return {"rel": 6 / math.sqrt(2 * 1000)}  # of a standard deviation from 1,000 stored parent sets
     return {"rel": 1e-4, "abs": 1e-6 + 6 * record["mean_error"]}
@@ -99,14 +99,14 @@ def test_an_effect_shows_its_summary(effect):
     shown = answers.shown(effect.summary())
     assert str(effect).split("\n") == shown["text"]
     assert effect._repr_html_() == shown["html"]
-    assert effect.to_dict() == shown["json"]
-    assert effect.to_dict()["schema"] == SCHEMA == "alldags.effect/2"
+    assert effect.to.dict() == shown["json"]
+    assert effect.to.dict()["schema"] == SCHEMA == "alldags.effect/2"
 
 
 def test_summary_at_another_level(effect):
     summary = effect.summary(level=0.8)
     assert (summary.low, summary.high) == effect.interval(0.8)
-    assert (summary.low_error, summary.high_error) == effect.interval_error(0.8)
+    assert (summary.low_error, summary.high_error) == effect.uncertainty.interval_error(0.8)
     assert "(80% interval 0.72 to 0.99" in sentence(summary)
     assert dict(rows(summary))["80% interval"].startswith("0.72 to 0.99")
     assert effect_dict(summary)["interval"]["level"] == 0.8
@@ -148,7 +148,7 @@ def test_monte_carlo_error_and_bound_stand_beside_the_mean(plain):
 
 
 def test_a_mean_outside_of_its_interval_is_explained(plain):
-    summary = replace(plain, low=0.0, high=0.4, probability_no_path=0.9)
+    summary = replace(plain, low=0.0, high=0.4, probability_no_effect=0.9)
     assert "(The mean lies outside because most of the probability sits on no effect.) The pro" in sentence(summary)
     assert "lies outside" not in sentence(plain)
 
@@ -158,14 +158,14 @@ def test_a_mean_outside_of_its_interval_is_explained(plain):
     [(0.0, 0.0, "below 0.1%"), (0.0, 0.01, "below 0.1%"), (1.0, 0.01, "above 99.9%"), (0.238, 0.01, "23.8%")],
 )
 def test_sampled_probabilities_of_no_effect_are_never_certain(plain, probability, error, words):
-    summary = replace(plain, probability_no_path=probability, probability_no_path_error=error, prior_no_path=None)
+    summary = replace(plain, probability_no_effect=probability, probability_no_effect_error=error, prior_no_effect=None)
     assert f"no effect at all is {words}." in sentence(summary)
     value = dict(rows(summary))["P(no effect)"]
     assert value == words + (" (± 1% Monte Carlo)" if error else "")
 
 
 def test_engines_without_a_notion_of_a_graph_say_nothing_about_graphs(plain):
-    summary = replace(plain, probability_no_path=None, sd_structure=None, sd_coefficients=None, scope="as a whole")
+    summary = replace(plain, probability_no_effect=None, sd_structure=None, sd_coefficients=None, scope="as a whole")
     text = effect_text(summary)
     assert ", as a whole." in text
     assert "P(no effect)" not in text
@@ -188,7 +188,7 @@ def test_names_and_notes_are_escaped_in_html(plain):
 
 def test_an_interval_of_nothing_but_zero_is_not_given_alone(plain):
     given = GivenEffect(0.4, 0.1, 0.7)
-    text = sentence(replace(plain, mean=0.004, low=0.0, high=0.0, probability_no_path=0.99, given_effect=given))
+    text = sentence(replace(plain, mean=0.004, low=0.0, high=0.0, probability_no_effect=0.99, given_effect=given))
     assert text.startswith(
         "Most probably smoking has no effect on risk: the probability of none at all is 99.0% (before"
     )
@@ -198,15 +198,15 @@ def test_an_interval_of_nothing_but_zero_is_not_given_alone(plain):
 
 def test_the_effect_given_that_there_is_one_is_said_where_it_differs(plain):
     given = GivenEffect(1744.0, 489.0, 2986.0)
-    wide = replace(plain, mean=1177.0, sd=912.0, low=0.0, high=2863.0, probability_no_path=0.325, given_effect=given)
+    wide = replace(plain, mean=1177.0, sd=912.0, low=0.0, high=2863.0, probability_no_effect=0.325, given_effect=given)
     assert "changes risk by 1,177 on average (95% interval 0 to 2,863)" in sentence(wide)
     assert sentence(wide).endswith("If there is one, it is 1,744 (489 to 2,986).")
     assert dict(rows(wide))["if there is an effect"] == "1,744 (489 to 2,986)"
-    assert "If there is one" not in sentence(replace(wide, probability_no_path=0.0001))
+    assert "If there is one" not in sentence(replace(wide, probability_no_effect=0.0001))
 
 
 def test_what_was_assumed_is_worded_as_assumed(plain):
-    sure = replace(plain, prior_no_path=0.0, probability_no_path=0.0)
+    sure = replace(plain, prior_no_effect=0.0, probability_no_effect=0.0)
     assert sentence(sure).endswith("That there is an effect was assumed: a certain path leads from one to the other.")
     assert dict(rows(sure))["P(no effect)"] == "0, as assumed"
 
@@ -221,8 +221,8 @@ def test_a_treatment_of_zeros_and_ones_goes_from_one_to_the_other(effect):
 def test_given_an_effect_is_the_rest_of_the_average(effect):
     asked = effect.posterior.effect("sex", "exercise")
     summary = asked.summary()
-    assert summary.given_effect.mean * (1 - summary.probability_no_path) == pytest.approx(summary.mean)
-    off = asked.sample.draws[asked.sample.draws != 0.0]
+    assert summary.given_effect.mean * (1 - summary.probability_no_effect) == pytest.approx(summary.mean)
+    off = asked.uncertainty.sample.draws[asked.uncertainty.sample.draws != 0.0]
     ends = summary.given_effect.low, summary.given_effect.high
     np.testing.assert_allclose(ends, np.quantile(off, [0.025, 0.975]), atol=0.02 * off.std())
 
@@ -239,10 +239,10 @@ def test_r2_is_that_of_least_squares_with_many_rows():
 def test_a_fixed_slab_that_decides_on_no_effect_is_named():
     study = ad.datasets.example()
     fixed = ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
-    assert 0.03 < fixed.probability_no_path < 0.97
+    assert 0.03 < fixed.probability_no_effect < 0.97
     (note,) = (text for text in fixed.notes if "leans on the slab" in text)
     promised = float(re.search(r"up to ([\d.]+)%", note.text).group(1)) / 100
     wide = ad.fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
-    assert fixed.probability_no_path < wide.effect("sex", "exercise").probability_no_path <= promised + 0.01
+    assert fixed.probability_no_effect < wide.effect("sex", "exercise").probability_no_effect <= promised + 0.01
     learned = ad.fit(study.table, study.graph, rng=0).effect("sex", "exercise")
     assert not any("leans on the slab" in text for text in learned.notes)

@@ -67,7 +67,7 @@ def test_missing_values_are_counted_and_dropped(spark):
     assert open_source(lazy).columns == ("a", "b `c`.d")
     with pytest.raises(DataError, match=r"missing values in column 'b `c`\.d' \(10\); of 100 rows, 10 have one"):
         ad.read_moments(lazy)
-    assert ad.read_moments(lazy, drop_missing=True).n == 90
+    assert ad.read_moments(lazy, missing="drop").n == 90
 
 
 def test_a_column_that_is_not_a_number(spark):

@@ -40,7 +40,7 @@ def test_the_average_and_who_benefits(study, effect):
     modifiers = dict(zip(*(effect.modifiers()[name] for name in ("covariate", "probability_modifies")), strict=True))
     assert modifiers["age"] > 0.99
     assert modifiers["other"] < 0.5
-    assert effect.structures["common"] < 0.01
+    assert effect.probability.structures["common"] < 0.01
 
 
 def test_edges_are_present_if_a_term_is(effect):
@@ -60,7 +60,7 @@ def test_what_is_printed(effect):
     assert max(map(len, text.splitlines())) <= 80
     summary = effect.summary()
     assert summary.levels[1] - summary.levels[0] == pytest.approx(effect.mean, abs=1e-9)
-    found = effect.to_dict()
+    found = effect.to.dict()
     assert found["measure"] == "mean"
     assert "<table" in effect._repr_html_()
 
@@ -106,9 +106,9 @@ def test_linear_truth_costs_little():
 
 
 def test_pictures(study, effect):
-    axes = effect.plot_rows("age", study)
+    axes = effect.plots.rows("age", study)
     assert axes.get_xlabel() == "age"
-    curve = effect.plot_curve()
+    curve = effect.plots.curve()
     assert curve.get_xlabel() == "treated is set to"
 
 

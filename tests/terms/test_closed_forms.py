@@ -94,7 +94,7 @@ def test_g_computation_with_noise_agrees_with_simulated_outcomes():
     low, high = effect.interval(0.99)
     assert low < 0.49 < high
     assert effect.mean == pytest.approx(0.49, abs=4 * effect.sd)
-    assert 0.0 < effect.mean_error < 0.5 * effect.sd
+    assert 0.0 < effect.uncertainty.mean_error < 0.5 * effect.sd
 
 
 def arms_table(n=500, seed=0):
@@ -183,7 +183,7 @@ def test_no_effect_against_the_bayes_factor_of_one_regression():
         without = -(n - 1) / 2 * np.log(rest + gap**2 / c)
         with_ = -0.5 * np.log(n + 1) - (n - 1) / 2 * np.log(rest + gap**2 / (c * (n + 1)))  # a slab of variance 1
         odds = 0.7 / 0.3 * np.exp(without - with_)
-        assert found.probability_no_path == pytest.approx(odds / (1 + odds), abs=0.04)
+        assert found.probability_no_effect == pytest.approx(odds / (1 + odds), abs=0.04)
 
 
 def test_a_moved_treatment_equals_moved_columns():

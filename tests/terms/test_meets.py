@@ -153,7 +153,7 @@ def test_several_graphs_are_weighed_by_curves():
         ad.fit(data, [whole, without], terms=terms, families="normal", rng=0)
         for terms in ({"score": FEW}, "auto", None)
     ]
-    named, on_demand, straight = (fit.weights[0] for fit in fits)
+    named, on_demand, straight = (fit.graph_probabilities[0] for fit in fits)
     assert named > 0.999
     assert on_demand > 0.999
     assert straight < 0.5
@@ -167,7 +167,7 @@ def test_a_child_without_causes_in_one_graph_is_weighed_too():
     none = ad.CandidateGraph.from_edges({("age", "other"): 0.5}, variables=["age", "other", "score"])
     some = ad.CandidateGraph.from_edges(edges, variables=["age", "other", "score"])
     fit = ad.fit(data, [some, none], terms={"score": FEW}, rng=0)
-    assert fit.weights[0] > 0.999
+    assert fit.graph_probabilities[0] > 0.999
     assert np.isfinite(fit.log_evidence)
 
 

@@ -57,12 +57,12 @@ class ClosedAnswer:
         same = (
             f"this effect is the same straight line for all rows; fit with {option('terms', 'auto')} to look for others"
         )
-        found = {"modifiers": same, "structures": same, "plot_rows": same}
+        found = {"modifiers": same, "structures": same, "plots.rows": same}
         if is_category(self._data, self.question):
             found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
-            found |= dict.fromkeys(("do", "curve", "plot_curve", "risks", "sensitivity"), scale)
+            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity"), scale)
         return found
 
     @cached_property

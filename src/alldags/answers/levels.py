@@ -23,8 +23,8 @@ from alldags.wording import either
 
 _OPEN = frozenset(
     {
-        "paths", "mediators", "direct", "standardized", "log_odds", "risks", "modifiers", "structures", "sensitivity",
-        "plot_rows", "plot_curve",
+        "paths", "mediators", "direct", "standardized", "log odds", "levels", "modifiers", "structures", "sensitivity",
+        "plots.rows",
     }
 )  # fmt: skip
 

@@ -78,10 +78,10 @@ class PushedAnswer:
         }
         if self.bends:
             lines = "effects that bend are no products along paths; see mediators() for what would be lost"
-            found |= {"paths": lines, "log_odds": lines}
+            found |= {"paths": lines, "log odds": lines}
         elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
             mixed = MIXED.format(names=", ".join(names))
-            found |= {"paths": mixed, "log_odds": mixed}
+            found |= {"paths": mixed, "log odds": mixed}
         return found
 
     @property

@@ -106,7 +106,7 @@ def in_words(study: Study, effect: Effect) -> dict[str, Any]:
         "rows": [list(row) for row in words.rows(summary)],
         "remarks": remarks(summary),
         "notes": [note.text for note in summary.notes],
-        "effect": effect_svg(summary, effect.sample.draws),
+        "effect": effect_svg(summary, effect.uncertainty.sample.draws),
         "mean": summary.mean,
     }
 
@@ -152,7 +152,7 @@ def python_lines(question: Mapping[str, Any], table: str, *, drop_missing: bool 
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
     for first, second, forward, backward in question.get("pairs", []):
         lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
-    options = f'families="normal", rng={SEED}' + (", drop_missing=True" if drop_missing else "")
+    options = f'families="normal", rng={SEED}' + (", missing='drop'" if drop_missing else "")
     return "\n".join(
         [
             *lines,

@@ -53,7 +53,7 @@ def run(
     study = open_study(data, graph, treatment, outcome, drop_missing=drop_missing)
     tell(f"read {study.name}: {study.moments.n:,.0f} rows, {len(study.moments.names)} columns")
     if study.left_out:
-        gaps = "" if drop_missing else "; --drop-missing leaves out rows with gaps instead"
+        gaps = "" if drop_missing else "; --missing drop leaves out rows with gaps instead"
         tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}{gaps}")
     if study.dropped:
         tell(f"{study.dropped:,} rows with gaps were left out")

@@ -126,7 +126,7 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
     bends = any(_bends(total) for total in effect.workings.totals.items)
     if effect.posterior.workings.link == 0.0 or bends:
         return
-    check = effect.link_check
+    check = effect.checks.confounder_link
     if abs(check.shift) <= LARGE_SHIFT:
         return
     names = ", ".join(check.names) or "many covariates together"
@@ -173,7 +173,7 @@ def _many_candidates_note(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _slab_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that the probability of no effect depends on a slab that was fixed: its odds grow as the slab's width."""
-    atom = effect.probability_no_path
+    atom = effect.probability_no_effect
     if effect.posterior.has_hyperparameters or atom is None or not OPEN < atom < 1 - OPEN:
         return
     odds = 10.0**0.5 * atom / (1.0 - atom)
@@ -194,24 +194,25 @@ def row_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _imputation_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    share = effect.missing_information
+    share = effect.uncertainty.missing_information
     if share is None:
         return
     text = f"missing values account for {100 * share:.0f}% of the variance of this effect"
-    error = effect.imputation_error / effect.sd if effect.sd > 0 else 0.0
+    uncertain = effect.uncertainty.imputation_error
+    error = uncertain / effect.sd if effect.sd > 0 else 0.0
     if error <= LARGE_ERROR:
         yield Note(text)
         return
     enough = math.ceil(share / LARGE_ERROR**2 / 10.0) * 10
     yield Note(
-        f"{text}; the Monte-Carlo error of the mean from imputation is {number(effect.imputation_error)}, more than "
+        f"{text}; the Monte-Carlo error of the mean from imputation is {number(uncertain)}, more than "
         f"{100 * LARGE_ERROR:.0f}% of the standard deviation: {enough} imputed tables would do",
         "check",
     )
 
 
 def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    check = effect.clusters
+    check = effect.uncertainty.clusters
     if check is None:
         return
     if check.ratio > LARGE_RATIO:
@@ -264,8 +265,8 @@ def _convergence(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _structures(effect: ExaminedEffect) -> Iterator[Note]:
-    weights = {name: p for name, p in effect.structures.items() if p >= 0.005}
-    if len(effect.structures) > 1:
+    weights = {name: p for name, p in effect.probability.structures.items() if p >= 0.005}
+    if len(effect.probability.structures) > 1:
         said = ", ".join(
             f"{_WORDS[name]} {percent(p)}" for name, p in sorted(weights.items(), key=lambda item: -item[1])
         )
@@ -280,7 +281,7 @@ def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     """Say that straight lines would give another answer."""
-    straight = effect.straight_line
+    straight = effect.checks.straight_line
     if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
         return
     low, high = straight.interval(0.95)

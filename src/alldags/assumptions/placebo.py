@@ -1,4 +1,4 @@
-"""`Effect.placebo`: the same question about a treatment that was dealt out anew, which has no effect."""
+"""`Effect.checks.placebo`: the same question about a treatment that was dealt out anew, which has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Effect.stability`: the answer under other edge probabilities, slabs, without the link, and by another engine."""
+"""`EffectChecks.stability`: the answer under other edge probabilities, slabs, without the link, by another engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stability(effect: ExaminedEffect) -> Table:
         "mean": [found.mean for _, found in rows],
         "low": [low for low, _ in ends],
         "high": [high for _, high in ends],
-        "probability_no_path": [found.probability_no_path for _, found in rows],
+        "probability_no_effect": [found.probability_no_effect for _, found in rows],
     }
     return Table(columns, _note(sides) if len(sides) > 1 else "")
 

@@ -10,7 +10,7 @@ from operator import add
 import numpy as np
 
 from alldags.data.columns import Column, Columns
-from alldags.errors import DataError
+from alldags.errors import DataError, MissingValuesError
 from alldags.notes import Note
 from alldags.typing import FloatArray, IntArray
 from alldags.wording import option
@@ -76,15 +76,16 @@ def tally_columns(columns: Columns) -> Tally:
 def bad_values_error(names: Sequence[str], tally: Tally, drop_missing: bool) -> DataError:
     """Name the values that spoiled the sums."""
     if tally.missing.any() and not drop_missing:
-        return DataError(
+        return MissingValuesError(
             f"missing values in {_listing(names, tally.missing)}; of {tally.rows} rows, "
-            f"{tally.incomplete} have one: drop them with {option('drop_missing', True)}, or fill them in with "
-            f"{option('missing', 'impute')}"
+            f"{tally.incomplete} have one: drop them with {option('missing', 'drop')}, or fill them in with "
+            f"{option('missing', 'impute')}",
+            (name for name, count in zip(names, tally.missing, strict=True) if count),
         )
     if tally.infinite.any():
         return DataError(
             f"infinite values in {_listing(names, tally.infinite)}; replace them, or make them missing and use "
-            f"{option('drop_missing', True)}"
+            f"{option('missing', 'drop')}"
         )
     worst = int(np.argmax(tally.largest))
     return DataError(

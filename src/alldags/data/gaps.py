@@ -90,6 +90,9 @@ class Completer(Protocol):
     def beside(self) -> tuple[str, ...]:
         """Columns that are needed beside variables and auxiliary ones, as they are."""
 
+    def leaves_out(self, names: Collection[str]) -> bool:
+        """Tell whether rows in which one of these is missing are left out of its own regression, and of no other."""
+
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         """Return completed copies."""
 
@@ -170,6 +173,10 @@ class NormalCompleter:
     """Draws from an unstructured normal distribution of all columns: right where everything is straight and normal."""
 
     beside: tuple[str, ...] = ()
+
+    def leaves_out(self, names: Collection[str]) -> bool:
+        del names
+        return False
 
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         return Completed(gaps.holes.completed(count, rng))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from alldags import checks
 from alldags.data.columns import refuse_names
@@ -14,6 +14,9 @@ from alldags.data.pushdown import pushed_down
 from alldags.data.record import MomentsRecord
 from alldags.data.source import open_source
 from alldags.data.storage import load_moments, save_moments
+from alldags.errors import DataError
+
+Gaps: TypeAlias = Literal["raise", "drop"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ class Moments(MomentsRecord):
         columns: Iterable[str] | None = None,
         *,
         names: Sequence[str] | None = None,
-        drop_missing: bool = False,
+        missing: Gaps = "raise",
         n_jobs: int = 1,
     ) -> Moments:
         """Compute the moments of a table.
@@ -67,12 +70,12 @@ class Moments(MomentsRecord):
             Names of the columns to use; all by default.
         names
             Column names of an array.
-        drop_missing
-            Leave out the rows in which a used column is missing. Without it missing values are an error.
+        missing
+            ``"drop"`` leaves out the rows in which a used column is missing; ``"raise"`` makes them an error.
         n_jobs
             Threads over which the rows are split, -1 for one per processor; the result does not depend on it.
         """
-        found = open_source(table, names).moments(columns, drop_missing=drop_missing, n_jobs=n_jobs)
+        found = open_source(table, names).moments(columns, drop_missing=_drops(missing), n_jobs=n_jobs)
         return cls(found.n, found.mean, found.scatter, found.names, profile=found.profile)
 
     @classmethod
@@ -128,7 +131,7 @@ def read_moments(
     columns: Iterable[str] | None = None,
     *,
     names: Sequence[str] | None = None,
-    drop_missing: bool = False,
+    missing: Gaps = "raise",
     n_jobs: int = -1,
     progress: bool = True,
     push_down: bool = False,
@@ -137,7 +140,7 @@ def read_moments(
 
     Parameters
     ----------
-    table, columns, names, drop_missing
+    table, columns, names, missing
         As for `Moments.from_table`. Files, lazy frames and queries are read a part at a time, in constant memory.
     n_jobs
         Threads; by default one per processor. The result does not depend on it.
@@ -160,8 +163,13 @@ def read_moments(
     """
     if checks.flag("push_down", push_down):
         refuse_names(names)
-        found = pushed_down(table, columns, drop_missing=drop_missing)
+        found = pushed_down(table, columns, drop_missing=_drops(missing))
     else:
         source = open_source(table, names)
-        found = source.moments(columns, drop_missing=drop_missing, n_jobs=n_jobs, progress=progress)
+        found = source.moments(columns, drop_missing=_drops(missing), n_jobs=n_jobs, progress=progress)
     return Moments(found.n, found.mean, found.scatter, found.names)
+
+
+def _drops(missing: Gaps) -> bool:
+    """Tell whether rows with missing values are left out."""
+    return checks.one_of("missing", missing, get_args(Gaps), DataError) == "drop"

@@ -14,7 +14,7 @@ _DRAWS = 4000  # graphs drawn where there are more
 _SEED = 20210413  # of those draws: the same graph always gets the same answer
 
 
-def prior_no_path(graph: CandidateGraph, source: str, target: str) -> float:
+def prior_no_effect(graph: CandidateGraph, source: str, target: str) -> float:
     """Return P(no directed path) under the stated edge probabilities, edges being independent.
 
     Exact while few sets of reached variables have to be told apart; else the share among drawn graphs, with a standard
@@ -30,9 +30,9 @@ def prior_no_path(graph: CandidateGraph, source: str, target: str) -> float:
     Examples
     --------
     >>> import alldags as ad
-    >>> from alldags.effects.prior_reach import prior_no_path
+    >>> from alldags.effects.prior_reach import prior_no_effect
     >>> graph = ad.CandidateGraph.from_order(["x", "m", "y"], 0.5)
-    >>> prior_no_path(graph, "x", "y")  # neither x -> y nor x -> m -> y
+    >>> prior_no_effect(graph, "x", "y")  # neither x -> y nor x -> m -> y
     0.375
     """
     span = Span.between(graph, source, target)

@@ -19,7 +19,7 @@ _WORD = np.dtype("<u8")  # sets of reached variables are rows of words, variable
 Words = NDArray[np.uint64]
 
 
-def probability_no_path(total: TotalEffect, max_states: int = MAX_STATES) -> float | None:
+def probability_no_effect(total: TotalEffect, max_states: int = MAX_STATES) -> float | None:
     """Return P(no directed path | data), or None if it cannot be had exactly.
 
     Goes through the blocks in order with a table over sets of reached nodes. A node stays unreached with the

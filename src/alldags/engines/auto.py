@@ -29,8 +29,8 @@ def _certified() -> Certified:
 class Auto:
     """Choose per node: enumerate while that is quick, else prove what can be left out, else sample. The default.
 
-    What was used for each node is in `Posterior.engines_used`, and the combined error in `Effect.mean_error` and
-    `Effect.mean_bound`. The choice depends on counts, never on the clock, so that results are reproducible.
+    What was used for each node is in `Posterior.engines_used`, and the combined error in `Uncertainty.mean_error` and
+    `Uncertainty.mean_bound`. The choice depends on counts, never on the clock, so that results are reproducible.
 
     Parameters
     ----------

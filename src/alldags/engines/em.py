@@ -91,7 +91,7 @@ class EM:
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
     ...     "y", ("a", "b"), 10.0 * np.eye(2), np.array([20.0, 1.0]), 50.0, n=10, probability=np.array([0.5, 0.5]),
-    ...     settings=(Setting(1.0, ad.KnownNoise(1.0), coefficients=ad.Laplace(alpha=4.0)),),
+    ...     settings=(Setting(1.0, ad.priors.KnownNoise(1.0), coefficients=ad.priors.Laplace(alpha=4.0)),),
     ... )
     >>> lasso = ad.engines.EM()(problem, np.random.default_rng(0))
     >>> lasso.mean.round(3).tolist()

@@ -91,7 +91,7 @@ class Gibbs:
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
     ...     "y", ("a", "b"), 10.0 * np.eye(2), np.array([20.0, 1.0]), 50.0, n=10, probability=np.array([0.5, 0.5]),
-    ...     settings=(Setting(1.0, ad.KnownNoise(1.0), coefficients=ad.Laplace()),),
+    ...     settings=(Setting(1.0, ad.priors.KnownNoise(1.0), coefficients=ad.priors.Laplace()),),
     ... )
     >>> fit = ad.engines.Gibbs(draws=2000)(problem, np.random.default_rng(0))
     >>> bool(abs(fit.mean[0] - 1.80) < 0.02), fit.diagnostics.converged

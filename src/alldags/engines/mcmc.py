@@ -49,7 +49,7 @@ class MCMC:
     >>> from alldags.nodes import NodeProblem, Setting
     >>> problem = NodeProblem(
     ...     child="y", terms=("a", "b"), gram=np.eye(2) * 50, cross=np.array([40.0, 0.0]), total=60.0, n=50,
-    ...     probability=np.array([0.5, 0.5]), settings=(Setting(1.0, ad.KnownNoise(1.0)),),
+    ...     probability=np.array([0.5, 0.5]), settings=(Setting(1.0, ad.priors.KnownNoise(1.0)),),
     ... )
     >>> node = ad.engines.MCMC()(problem, np.random.default_rng(0))
     >>> node.mean.round(2).tolist()

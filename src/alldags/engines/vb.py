@@ -92,7 +92,7 @@ class VB:
     >>> y = 3.0 * x[:, 0]
     >>> problem = NodeProblem(
     ...     "y", ("a", "b"), x.T @ x, x.T @ y, y @ y, n=4, probability=np.array([0.5, 0.5]),
-    ...     settings=(Setting(1.0, ad.KnownNoise(1.0)),),
+    ...     settings=(Setting(1.0, ad.priors.KnownNoise(1.0)),),
     ... )
     >>> fit = ad.engines.VB()(problem, np.random.default_rng(0))
     >>> fit.mean.round(2).tolist(), fit.shrinkage.round(2).tolist()

@@ -239,4 +239,4 @@ def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -
         if np.isinf(np.asarray(values, dtype=float)).any():
             raise DataError(f"the offset {name!r} has infinite values; the logarithm of 0 is no offset")
         if np.isnan(np.asarray(values, dtype=float)).any() and not drop_missing:
-            raise DataError(f"the offset {name!r} has missing values; drop them with {option('drop_missing', True)}")
+            raise DataError(f"the offset {name!r} has missing values; drop them with {option('missing', 'drop')}")

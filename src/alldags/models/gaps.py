@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,9 @@ class GraphCompleter:
         """The offsets of counts."""
         named = named_families(self.families, self.graphs[0].variables).values()
         return tuple(dict.fromkeys(one.offset for one in named if one is not None and one.offset is not None))
+
+    def leaves_out(self, names: Collection[str]) -> bool:
+        return not any(map(self._children, names)) and set(names) <= set(self.graphs[0].variables)
 
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         """Return completed copies of a table."""

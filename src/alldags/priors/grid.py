@@ -240,7 +240,7 @@ def shared_grid(prior: Prior) -> list[tuple[float, Prior]]:
     --------
     >>> import alldags as ad
     >>> from alldags.priors.grid import shared_grid
-    >>> pairs = shared_grid(ad.Prior(slab=ad.LearnedSlab(low=0.1, high=10.0, points=5, shared=True)))
+    >>> pairs = shared_grid(ad.Prior(slab=ad.priors.LearnedSlab(low=0.1, high=10.0, points=5, shared=True)))
     >>> len(pairs), round(pairs[2][1].slab_variance, 3)
     (5, 1.0)
     """

@@ -86,7 +86,7 @@ class NEG(ScaleMixture):
     Examples
     --------
     >>> import alldags as ad
-    >>> ad.Prior(coefficients=ad.NEG(kappa=0.2, nu=0.01)).coefficients
+    >>> ad.Prior(coefficients=ad.priors.NEG(kappa=0.2, nu=0.01)).coefficients
     NEG(kappa=0.2, nu=0.01)
     """
 
@@ -152,7 +152,7 @@ class Laplace(ScaleMixture):
     Examples
     --------
     >>> import numpy as np, alldags as ad
-    >>> np.exp(ad.Laplace(alpha=4.0).log_density(0.0)).round(3).item()
+    >>> np.exp(ad.priors.Laplace(alpha=4.0).log_density(0.0)).round(3).item()
     1.0
     """
 
@@ -193,7 +193,7 @@ class StudentT(ScaleMixture):
     Examples
     --------
     >>> import alldags as ad
-    >>> ad.StudentT(shape=1.0).rate
+    >>> ad.priors.StudentT(shape=1.0).rate
     0.005
     """
 
@@ -243,7 +243,7 @@ class Horseshoe(ScaleMixture):
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> posterior = ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.Horseshoe()), engine="vb")
+    >>> posterior = ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.priors.Horseshoe()), engine="vb")
     >>> bool(posterior.effect("smoking", "risk").mean > 0)
     True
     """

@@ -230,7 +230,7 @@ class EquivalentNoise(Noise):
     Examples
     --------
     >>> import alldags as ad
-    >>> ad.Prior(noise=ad.EquivalentNoise()).noise
+    >>> ad.Prior(noise=ad.priors.EquivalentNoise()).noise
     EquivalentNoise(dof=2.0)
     """
 
@@ -288,7 +288,7 @@ class StudentNoise(Noise):
     Examples
     --------
     >>> import alldags as ad
-    >>> ad.Prior(noise=ad.StudentNoise()).noise
+    >>> ad.Prior(noise=ad.priors.StudentNoise()).noise
     StudentNoise(df=4.0, shape=0.0, rate=0.0)
     """
 

@@ -56,7 +56,7 @@ class Prior:
     LearnedSlab(median=1.0, spread=2.5, ...)
     >>> ad.Prior.paper().noise
     KnownNoise(precision=1.0)
-    >>> ad.Prior(slab=ad.GPrior("n"), edges=ad.BetaBinomial(1, 1)).slab
+    >>> ad.Prior(slab=ad.priors.GPrior("n"), edges=ad.priors.BetaBinomial(1, 1)).slab
     GPrior(g='n')
     """
 

@@ -153,7 +153,7 @@ class LearnedSlab(Slab):
     Examples
     --------
     >>> import alldags as ad
-    >>> values, log_weights = ad.LearnedSlab().values(rows=100)
+    >>> values, log_weights = ad.priors.LearnedSlab().values(rows=100)
     >>> values.round(2).tolist()[:4]
     [0.14, 0.78, 4.48, 25.79]
     """

@@ -72,7 +72,7 @@ class HiddenMixture:
     def atom(self) -> float:
         """Probability of no effect at all."""
         none = float(self.given.weights @ (self.given.values == 0.0))
-        return (1 - self.probability) * self.plain.sample.atom + self.probability * none
+        return (1 - self.probability) * self.plain.uncertainty.sample.atom + self.probability * none
 
     @property
     def note(self) -> Note:

@@ -26,7 +26,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
     """Return mean, sd and interval of the effect of each row."""
     size = int(np.clip(_ROW_VALUES // max(rows.count, 1), 200, 2000))
     mean, drawn = effect.answer.of_rows(rows, size, rng)
-    drawn = effect._widened(drawn)
+    drawn = effect.uncertainty.widened(drawn)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     found = {"mean": mean, "sd": drawn.std(axis=0, ddof=1), "low": low, "high": high}
     return Table({name: values.tolist() for name, values in found.items()})
@@ -35,7 +35,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
 def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
     """Return the mean outcome with the treatment set to each of some values, with intervals."""
     answer, stream = effect.answer, effect.posterior.workings.stream
-    found = [Quantity(effect._widened_level(answer.level(x, answer.size, stream()))) for x in points]
+    found = [Quantity(effect.uncertainty.widened_level(answer.level(x, answer.size, stream()))) for x in points]
     ends = [item.interval(level) for item in found]
     return Table(
         {
@@ -84,7 +84,7 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
 
 def _needed(effect: Effect) -> list[str]:
     """Return the columns that the effect of a row depends on: none where it is the same for all."""
-    if effect.answer.lacks.get("plot_rows"):
+    if effect.answer.lacks.get("plots.rows"):
         return []
     reached, models = effect.workings.reached, effect.workings.models
     needed = {name for model in models.items for child in reached for name in model.columns(child).variables}

@@ -38,7 +38,7 @@ def all_contrasts(effect: Effect, level: float, better: str) -> Contrasts:
         "mean": [one.mean for one in pairs.values()],
         "sd": [one.sd for one in pairs.values()],
         **{name: [end[place] for end in ends] for place, name in enumerate(("low", "high", "low_all", "high_all"))},
-        "probability_positive": [one.probability_positive for one in pairs.values()],
+        "probability_positive": [one.probability.positive for one in pairs.values()],
     }
     first = [draws[words[0], word] for word in words[1:]]
     values = np.vstack([np.zeros_like(first[0]), *first])

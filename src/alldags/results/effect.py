@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -24,15 +23,8 @@ from alldags.answers.question import Question
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
-from alldags.assumptions.placebo import Placebo, placebo
-from alldags.assumptions.stability import stability
-from alldags.effects import outcome as outcomes
-from alldags.effects import reach
 from alldags.effects.direct import DirectEffect, direct_effect
-from alldags.effects.direction import direction_variance
-from alldags.effects.jackknife import Jackknife, Stretch
-from alldags.effects.link_check import LinkCheck
-from alldags.effects.open_pairs import OpenPair, open_pairs
+from alldags.effects.outcome import check_level
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
@@ -43,23 +35,22 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
-from alldags.results.clusters import ClusterCheck
 from alldags.results.contrasts import all_contrasts
+from alldags.results.effect_checks import EffectChecks
+from alldags.results.exports import EffectExports
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
-from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
+from alldags.results.probability import Probability
 from alldags.results.quantity import Quantity
-from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
-from alldags.results.sample import AtomicSample
-from alldags.results.scales import odds_ratio, risk_ratio
+from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
+from alldags.results.uncertainty import Uncertainty
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
-from alldags.show.json import effect_dict
 from alldags.show.maketables import coefficient_frame, statistic
-from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
+from alldags.show.paper import methods_paragraph
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
@@ -71,9 +62,6 @@ if TYPE_CHECKING:
     from alldags.results.bidirected import HiddenMixture
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
-
-_DRAWS = 20_000  # behind intervals and probabilities
-_PAIRS = 2000  # of graphs of one Markov class, behind `sd_direction`
 
 
 class Effect:
@@ -139,7 +127,7 @@ class Effect:
     def answer(self) -> Answer:
         """How it is computed, for the package's own rooms; its names may change."""
         behind = self.posterior.workings
-        return choose(behind, self._question, self._totals, worth=self._set_draws, most=self._most_draws)
+        return choose(behind, self._question, self._totals, worth=self.workings.set_draws, most=self._most_draws)
 
     @property
     def _is_open(self) -> bool:
@@ -192,157 +180,21 @@ class Effect:
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
-        return self._plain_mean if self._hidden is None else self._hidden.mean
-
-    @property
-    def _plain_mean(self) -> float:
-        return self.answer.mean
+        return self.answer.mean if self._hidden is None else self._hidden.mean
 
     @cached_property
     def sd(self) -> float:
         """Posterior standard deviation; infinite if there are too few rows for it to exist.
 
-        As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see `jackknife`.
+        As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see
+        `Uncertainty.jackknife`.
         """
-        return self._plain_sd if self._hidden is None else self._hidden.sd
+        return self.uncertainty.sd_without_hidden if self._hidden is None else self._hidden.sd
 
     @cached_property
-    def _plain_sd(self) -> float:
-        return stretched_sd(self, self._stretch)
-
-    @cached_property
-    def _checked(self) -> Jackknife | str:
-        return jackknife_of(self)
-
-    @property
-    def jackknife(self) -> Jackknife | None:
-        """What rows or clusters say of the spread of this effect; None if they were not asked (``robust=False``).
-
-        Examples
-        --------
-        >>> import numpy as np, alldags as ad
-        >>> rng = np.random.default_rng(1)
-        >>> dose = rng.normal(size=400)
-        >>> table = {"dose": dose, "answer": dose + dose**2 * rng.normal(size=400)}
-        >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
-        >>> effect = ad.fit(table, graph, rng=0).effect("dose", "answer")
-        >>> effect.jackknife.factor > 1.5, effect.sd > 1.5 * effect.jackknife.sd
-        (True, True)
-        """
-        return None if isinstance(self._checked, str) else self._checked
-
-    @cached_property
-    def _stretch(self) -> Stretch | None:
-        """What makes draws as wide as the jackknife says; None if they are."""
-        return stretch_of(self, self.jackknife)
-
-    @property
-    def clusters(self) -> ClusterCheck | None:
-        """What clusters do to the spread; None without ``cluster=``."""
-        check = self.jackknife
-        return None if check is None or check.kind != "clusters" else ClusterCheck.of(check)
-
-    @cached_property
-    def sd_structure(self) -> float | None:
-        """The part of `sd` that comes from not knowing the graph; None if that is not known.
-
-        With learned hyperparameters it also holds what comes from not knowing those.
-        """
-        if not self._has_structure:
-            return None
-        if isinstance(self.answer, ClosedAnswer):
-            return self.answer.structure_sd
-        between = self.answer.structure_variance
-        return None if between is None else min(math.sqrt(max(between, 0.0)), self.sd)
-
-    @cached_property
-    def sd_missing(self) -> float | None:
-        """The part of `sd` that comes from not knowing missing values; None if none were imputed."""
-        return None if self._totals.weights.tables == 1 else self.answer.missing_sd
-
-    @property
-    def missing_information(self) -> float | None:
-        """Share of the posterior variance that comes from missing values; None if none were imputed."""
-        return None if self.sd_missing is None else (self.sd_missing / self.sd) ** 2 if self.sd > 0 else 0.0
-
-    @cached_property
-    def sd_direction(self) -> float | None:
-        """The part of `sd_structure` that comes from directions which no number of observational rows can tell.
-
-        It is the spread of the effect over graphs that entail the same independences: an experiment, or knowing more of
-        the order (a tier), makes it smaller, rows do not. 0 where every direction is known; None if the engine has no
-        notion of a graph. From draws: see `alldags.effects.direction`.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
-        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
-        >>> 0 < effect.sd_direction <= effect.sd_structure <= effect.sd
-        True
-        """
-        if self.sd_structure is None or not self._is_closed:
-            return None
-        stream = self.posterior.workings.stream
-        inside = self._totals.average(lambda total: direction_variance(total, _PAIRS, stream()))
-        return min(abs(self.workings.unit) * math.sqrt(inside), self.sd_structure)
-
-    @property
-    def sd_coefficients(self) -> float | None:
-        """The part of `sd` that would remain if the graph were known; ``sd**2 = sd_structure**2 + this**2``.
-
-        Where the graph has a hidden common cause that matters, the two parts are those of the effect without it.
-        Where values were imputed, the square of `sd_missing` is a third part.
-        """
-        if self.sd_structure is None:
-            return None
-        if math.isinf(self._plain_sd):
-            return math.inf
-        whole, power = math.frexp(self._plain_sd)
-        others = math.hypot(math.ldexp(self.sd_structure, -power), math.ldexp(self.sd_missing or 0.0, -power))
-        return math.ldexp(math.sqrt(max(whole**2 - others**2, 0.0)), power)
-
-    @property
-    def sd_hidden(self) -> float | None:
-        """The part of `sd` that comes from a hidden common cause in the graph; None if none of its matters here."""
-        return None if self._hidden is None else math.sqrt(max(self.sd**2 - self._plain_sd**2, 0.0))
-
-    @cached_property
-    def _has_structure(self) -> bool:
-        return self._totals.all(lambda total: total.has_structure)
-
-    @cached_property
-    def mean_error(self) -> float:
-        """Monte-Carlo standard error of `mean`; 0 where no node was sampled and no value imputed."""
-        sampled = self.answer.error
-        return math.hypot(sampled, self.imputation_error) if self.imputation_error else sampled
-
-    @property
-    def imputation_error(self) -> float:
-        """The part of `mean_error` that comes from the number of imputed tables; 0 if none were."""
-        return (self.sd_missing or 0.0) / math.sqrt(max(self._totals.weights.tables - 1, 1))
-
-    @property
-    def mean_bound(self) -> float:
-        """Bound on the error of `mean` from parent sets left out by certified engines; 0 if none was."""
-        return self.answer.bound
-
-    def expected_loss(self, estimate: float) -> float:
-        """Return the posterior expected squared error of any estimate; least for `mean`.
-
-        Examples
-        --------
-        What would it cost to report no effect at all?
-
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
-        >>> round(effect.expected_loss(effect.mean), 3), round(effect.expected_loss(0.0), 3)
-        (0.011, 0.81)
-        """
-        bias = checks.finite("estimate", estimate) - self.mean
-        return self.sd**2 + bias**2 if max(self.sd, abs(bias)) < 1e150 else math.inf
+    def uncertainty(self) -> Uncertainty:
+        """What `sd` is made of, and how exact the numbers are."""
+        return Uncertainty(self)
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
@@ -367,141 +219,41 @@ class Effect:
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
         if rng is None and size == self.answer.size and self._hidden is None:
-            return self.answer.values if self._stretch is None else self._stretch(self.answer.values)
+            return (
+                self.answer.values if self.uncertainty.stretch is None else self.uncertainty.stretch(self.answer.values)
+            )
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
-        plain = plain if self._stretch is None else self._stretch(plain)
+        plain = plain if self.uncertainty.stretch is None else self.uncertainty.stretch(plain)
         return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
-
-    def _widened(self, draws: FloatArray) -> FloatArray:
-        """Return draws of a number that depends on the effect, shape (draws, ...), as wide as the jackknife says."""
-        return draws if self._stretch is None else self._stretch.about_mean(draws)
-
-    def _widened_level(self, draws: FloatArray) -> FloatArray:
-        """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
-        if self._stretch is None or self.measure not in ("risk", "rate"):
-            return self._widened(draws)
-        return np.clip(self._widened(draws), 0.0, 1.0 if self.measure == "risk" else math.inf)
-
-    @cached_property
-    def sample(self) -> AtomicSample:
-        """The draws behind intervals and probabilities."""
-        values = self.draws(self.answer.size)
-        exact = self._exact_no_path if self._hidden is None else self._hidden.atom
-        atom = float(np.mean(values == 0.0)) if exact is None else exact
-        return AtomicSample(values, atom, self._set_draws)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval (low, high) that holds the effect with probability `level`.
 
         An end is exactly 0 when the atom at zero covers that quantile.
         """
-        self._check_level(level)
-        return self.sample.quantile((1 - level) / 2), self.sample.quantile((1 + level) / 2)
-
-    def interval_error(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the Monte-Carlo standard errors of the two ends of `interval`."""
-        self._check_level(level)
-        return self.sample.quantile_error((1 - level) / 2), self.sample.quantile_error((1 + level) / 2)
-
-    @staticmethod
-    def _check_level(level: float) -> None:
-        outcomes.check_level(level)
+        check_level(level)
+        sample = self.uncertainty.sample
+        return sample.quantile((1 - level) / 2), sample.quantile((1 + level) / 2)
 
     @property
     def median(self) -> float:
         """Posterior median, the estimate that is optimal under absolute loss."""
-        return self.sample.quantile(0.5)
+        return self.uncertainty.sample.quantile(0.5)
 
     @property
-    def probability_positive(self) -> float:
-        """Posterior probability of an effect above zero."""
-        return self.sample.above(0.0)
-
-    @property
-    def probability_negative(self) -> float:
-        """Posterior probability of an effect below zero."""
-        return self.sample.below(0.0)
-
-    def probability_above(self, delta: float) -> float:
-        """Return the posterior probability of an effect greater than `delta`."""
-        return self.sample.above(checks.finite("delta", delta))
-
-    @cached_property
-    def _exact_no_path(self) -> float | None:
-        if not self._has_structure:
-            return 0.0  # continuous priors have no atom
-        return self._totals.average_known(reach.probability_no_path)
-
-    @property
-    def probability_no_path(self) -> float | None:
+    def probability_no_effect(self) -> float | None:
         """Posterior probability that no directed path leads from treatment to outcome, so that the effect is zero.
 
-        Exact up to 100,000 sets of reached nodes, else from draws; see `probability_no_path_error`. None if the engine
-        has no notion of a graph.
+        Exact up to 100,000 sets of reached nodes, else from draws; see `Probability.no_effect_error`. None if the
+        engine has no notion of a graph.
         """
-        return self._any_pair.sample.atom if self._has_structure else None
-
-    @property
-    def probability_no_path_error(self) -> float:
-        """Monte-Carlo standard error of `probability_no_path`; 0 where it is exact."""
-        atom, size = self.sample.atom, self._atom_draws
-        return math.sqrt(max(atom * (1 - atom), 1.0 / size) / size) if math.isfinite(size) else 0.0
+        return self._any_pair.uncertainty.sample.atom if self.workings.has_structure else None
 
     @cached_property
-    def _atom_draws(self) -> float:
-        """Number of draws behind `probability_no_path`; infinite where it is computed."""
-        if self._exact_no_path in (0.0, 1.0) and not self._is_closed:
-            return math.inf  # what is certain has no Monte-Carlo error
-        return self.answer.size if self._exact_no_path is None else self._set_draws
-
-    @cached_property
-    def _set_draws(self) -> float:
-        """Least number of stored parent sets behind the draws of a node on a path; infinite if none was sampled."""
-        return min((block.set_draws for total in self._totals.items for block in total.blocks), default=math.inf)
-
-    # -- directions --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def probability_reverse(self) -> float | None:
-        """Posterior probability that the outcome acts on the treatment; 0 where no candidate graph has such a path.
-
-        Exact where `probability_no_path` is, else from draws. None if the engine has no notion of a graph.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> graph = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
-        >>> effect = ad.fit(study.table, graph, rng=0).effect("tar", "risk")
-        >>> total = (1 - effect.probability_no_path) + effect.probability_reverse + effect.probability_neither
-        >>> round(total, 9)
-        1.0
-        """
-        if not self._has_structure:
-            return None
-        back = self.workings.models.map(lambda model: TotalEffect.of(model, self.outcome, self.treatment))
-        if not back.all(lambda total: total.has_structure):
-            return None
-        none = back.average_known(reach.probability_no_path)
-        if none is not None:
-            return 1.0 - none
-        return float(np.mean(back.draw(_DRAWS, self.posterior.workings.stream(), TotalEffect.draws) != 0.0))
-
-    @property
-    def probability_neither(self) -> float | None:
-        """Posterior probability that neither acts on the other."""
-        if self.probability_no_path is None or self.probability_reverse is None:
-            return None
-        return max(self.probability_no_path - self.probability_reverse, 0.0)
-
-    @cached_property
-    def open_pairs(self) -> tuple[OpenPair, ...]:
-        """Pairs of variables whose direction was left open in a block that the effect runs through.
-
-        That of treatment and outcome comes first, then those that the data decide least.
-        """
-        return open_pairs(self._totals)
+    def probability(self) -> Probability:
+        """Probabilities of sign, of sizes and of directions."""
+        return Probability(self)
 
     # -- why -----------------------------------------------------------------------------------------------------------
 
@@ -521,9 +273,9 @@ class Effect:
         """
         self._require("paths")
         if self._is_closed:
-            return tables.paths_table(self._totals, self.workings.unit, self._plain_mean, limit)
-        found = self.log_odds.paths(limit)
-        return replace(found, note=f"on the {self.log_odds.measure} of {self.outcome}, where paths add up")
+            return tables.paths_table(self._totals, self.workings.unit, self.answer.mean, limit)
+        found = on_link(self).paths(limit)
+        return replace(found, note=f"on the {on_link(self).measure} of {self.outcome}, where paths add up")
 
     def mediators(self) -> Table:
         """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
@@ -566,7 +318,7 @@ class Effect:
         if self._is_closed:
             found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
             return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
-        if not self._has_structure:
+        if not self.workings.has_structure:
             raise AlldagsError(
                 "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
             )
@@ -655,7 +407,7 @@ class Effect:
         >>> {name: round(p, 2) for name, p in found.probability_best.items()}
         {'none': 0.0, 'full': 1.0, 'half': 0.0}
         """
-        self._check_level(level)
+        check_level(level)
         checks.one_of("better", better, ("higher", "lower"))
         return all_contrasts(self, level, better)
 
@@ -691,7 +443,7 @@ class Effect:
         """
         self._require("direct")
         edge, unit, stream = (self.treatment, self.outcome), self.workings.unit, self.posterior.workings.stream()
-        found = direct_effect(self.workings.models, edge, self._plain_mean / unit, stream)
+        found = direct_effect(self.workings.models, edge, self.answer.mean / unit, stream)
         return replace(found, **{name: unit * getattr(found, name) for name in ("mean", "sd", "low", "high")})
 
     # -- other scales --------------------------------------------------------------------------------------------------
@@ -708,46 +460,47 @@ class Effect:
         return "" if self._is_closed else "mean"
 
     @cached_property
-    def risks(self) -> tuple[Quantity, Quantity]:
+    def levels(self) -> tuple[Quantity, Quantity]:
         """Mean outcome under the lower and the higher value of the treatment."""
-        self._require("risks")
-        low, high = map(self._widened_level, self.answer.levels)
+        self._require("levels")
+        low, high = map(self.uncertainty.widened_level, self.answer.levels)
         return Quantity(low), Quantity(high)
 
-    @cached_property
-    def risk_ratio(self) -> Quantity:
-        """Ratio of the two risks (mean counts); look at the median, its mean may be huge where a risk is near 0."""
-        return risk_ratio(self)
+    @overload
+    def on(self, scale: Literal["ratio", "odds ratio"]) -> Quantity: ...
+    @overload
+    def on(self, scale: Literal["difference", "log odds", "log rate"]) -> Effect: ...
+    def on(self, scale: Scale) -> Effect | Quantity:
+        """Return the effect on another scale: a `Quantity` for the two ratios, else an `Effect` with all that it has.
 
-    @cached_property
-    def odds_ratio(self) -> Quantity:
-        """Marginal odds ratio of the two risks; it is not the exponential of a coefficient."""
-        return odds_ratio(self)
+        Parameters
+        ----------
+        scale
+            ``"ratio"`` of the two mean outcomes of a yes/no outcome or a count (look at the median: its mean may be
+            huge where a level is near 0); ``"odds ratio"`` of a yes/no outcome, marginal, which is not the exponential
+            of a coefficient; ``"log odds"`` of a yes/no outcome or ``"log rate"`` of a count, on which moments are
+            exact and paths add up, where all variables between treatment and outcome are normal; ``"difference"``, the
+            effect itself.
 
-    @cached_property
-    def log_odds(self) -> Effect:
-        """The total effect on the log-odds (of a count, the log rate), with exact moments, paths and all.
-
-        Only where all variables between treatment and outcome are normal.
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(0)
+        >>> drug = rng.integers(0, 2, 500)
+        >>> table = {"drug": drug, "ill": rng.random(500) < np.where(drug == 1, 0.2, 0.4)}
+        >>> effect = ad.fit(table, {"ill": ["drug"]}, rng=0).effect("drug", "ill")
+        >>> round(effect.mean, 1), round(effect.on("ratio").median, 1), round(effect.on("log odds").mean, 1)
+        (-0.2, 0.5, -1.0)
         """
-        self._require("log_odds")
-        if self.outcome not in self.posterior.workings.data.families:
-            raise AlldagsError(
-                f"{self.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
-            )
+        return on_scale(self, scale)
+
+    @cached_property
+    def _on_link(self) -> Effect:
+        """The total effect on the scale of the outcome's predictor."""
+        self._require("log odds")
         levels = is_category(self.posterior.workings.data, self._question)
         compared = self._question.comparison if levels else STEP
         return self._asking(replace(self._question, on_link=True, comparison=compared))
-
-    @property
-    def log_rate(self) -> Effect:
-        """`log_odds` under the name it has for counts."""
-        return self.log_odds
-
-    @cached_property
-    def straight_line(self) -> Effect:
-        """The answer with straight lines through all children, as ``families="normal"`` without terms gives it."""
-        return self._asking(replace(self._question, straight=True))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -774,7 +527,7 @@ class Effect:
         >>> [round(x) for x in effect.by({"age": [30.0, 70.0]})["mean"]]
         [3, 7]
         """
-        self._check_level(level)
+        check_level(level)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         return effects_of_rows(self, row_values(self, rows), level, generator)
 
@@ -793,11 +546,6 @@ class Effect:
         assert isinstance(self.answer, InnerAnswer)
         return tables.modifiers_table(self.answer.changes, self.treatment)
 
-    @property
-    def structures(self) -> dict[str, float]:
-        """Posterior probability of each structure of effect modification in the outcome's regression."""
-        return tables.structures_of(self._totals, self.outcome)
-
     def curve(self, values: Sequence[float | str], level: float = 0.95) -> Table:
         """Return the mean outcome over the rows with the treatment set to each of some values: a dose-response curve.
 
@@ -813,7 +561,7 @@ class Effect:
         [0.5, 1.5, 2.0]
         """
         self._require("curve")
-        self._check_level(level)
+        check_level(level)
         points = treatment_values(self, values)
         self._check_arms(points)
         return response_curve(self._any_pair, points, level)
@@ -821,21 +569,9 @@ class Effect:
     # -- checks --------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def link_check(self) -> LinkCheck:
-        """The effect with and without the link; a shift means weak confounders, or instruments.
-
-        The link (`Prior.link`) takes every covariate that drives the treatment for a possible confounder. If the answer
-        does not depend on it, that is good news; if it does, so does the truth: see "Many weak confounders".
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> check = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").link_check
-        >>> bool(abs(check.shift) < 0.5)
-        True
-        """
-        return effect_link_check(self)
+    def checks(self) -> EffectChecks:
+        """The same question asked in other ways: other priors, a placebo, no confounder link, straight lines."""
+        return EffectChecks(self)
 
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
         """Return what the effect would be if something unmeasured acted on treatment and outcome.
@@ -864,34 +600,6 @@ class Effect:
         self._require("sensitivity")
         return Sensitivity(self._without_hidden, hits, draws)
 
-    def stability(self) -> Table:
-        """Return the answer under other edge probabilities, slabs and engine, and without the link; a note if it turns.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> table = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").stability()
-        >>> table["variant"][:3]
-        ['as fitted', 'edge odds a third', 'edge odds 3 times']
-        >>> table.note
-        ''
-        """
-        return stability(self)
-
-    def placebo(self, permutations: int = 20, rng: RandomSource = None) -> Placebo:
-        """Return what becomes of the effect when the treatment's values are dealt out anew among the rows.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> placebo = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").placebo(19, rng=1)
-        >>> placebo.p_value, max(map(abs, placebo.means)) < 0.3
-        (0.05, True)
-        """
-        return placebo(self, permutations, rng)
-
     @cached_property
     def regression(self) -> Regression | None:
         """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
@@ -919,7 +627,11 @@ class Effect:
         names = self.treatment, self.outcome, covariates, between
         pairs = zip(tables, changes, strict=True)
         found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
-        return found if found is None or self._stretch is None else found.widened(self._stretch.factor)
+        return (
+            found
+            if found is None or self.uncertainty.stretch is None
+            else found.widened(self.uncertainty.stretch.factor)
+        )
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -932,18 +644,14 @@ class Effect:
         families = self.posterior.workings.data.families
         counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
         hidden = () if self._hidden is None else (self._hidden.note,)
-        return effect_notes(self, (*hidden, *outside, *noise_notes(self._checked, counts=counts)))
+        return effect_notes(
+            self, (*hidden, *outside, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts))
+        )
 
     @property
     def converged(self) -> bool:
         """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
-        return all(block.diagnostics.is_reliable for total in self._totals.items for block in total.blocks)
-
-    @property
-    def engines_used(self) -> dict[str, str]:
-        """For each node that this effect needs, the engine that was used."""
-        blocks = [block for total in self._totals.items for block in total.blocks]
-        return {name: block.diagnostics.engine for block in blocks for name in block.variables}
+        return all(block.diagnostics.is_reliable for block in self.workings.blocks)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 
@@ -962,21 +670,11 @@ class Effect:
         """
         return summarize(self, level)
 
-    def plot_rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""
-        self._require("plot_rows")
-        return self.plots.rows(covariate, rows, ax)
-
-    def plot_curve(self, values: Sequence[float] | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the mean outcome over the rows against the value the treatment is set to."""
-        self._require("plot_curve")
-        return self.plots.curve(values, ax)
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the posterior density, with the atom at zero as a bar of its own."""
         from alldags.show.plots.effect import plot_effect
 
-        return plot_effect(self.summary(), self.sample.draws, ax)
+        return plot_effect(self.summary(), self.uncertainty.sample.draws, ax)
 
     @property
     def plots(self) -> EffectPlots:
@@ -1000,35 +698,10 @@ class Effect:
         prior = self.posterior.workings.models.items[0].prior
         return methods_paragraph(self.summary(), prior_words(prior), version("alldags"))
 
-    def to_latex(self) -> str:
-        """Return the small table of the answer in LaTeX, for the package booktabs."""
-        return effect_latex(self.summary())
-
-    def to_markdown(self) -> str:
-        """Return the answer in Markdown."""
-        return effect_markdown(self.summary())
-
-    def to_datatree(self, draws: int = 4000, rng: RandomSource = None) -> Any:
-        """Return independent draws of the effect as an xarray ``DataTree`` that ArviZ takes; needs extra ``arviz``.
-
-        The group ``posterior`` has the variable ``effect``, in four equal chains: there is none to be told from
-        another. Exact zeros are graphs without a path.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> tree = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").to_datatree()
-        >>> dict(tree["posterior"].sizes), tree.attrs["treatment"]
-        ({'chain': 4, 'draw': 1000}, 'smoking')
-        """
-        from alldags.results.datatree import effect_datatree
-
-        return effect_datatree(self, draws, rng)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
-        return effect_dict(self.summary())
+    @property
+    def to(self) -> EffectExports:
+        """The answer as LaTeX, Markdown, a dictionary for JSON, or draws for ArviZ."""
+        return EffectExports(self)
 
     def __str__(self) -> str:
         return self.contrasts().text() if self._is_open else effect_text(self.summary())

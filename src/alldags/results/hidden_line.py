@@ -24,7 +24,11 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
     if "sensitivity" in effect.answer.lacks:
         return None
-    if effect.posterior.engine in WITHOUT_AVERAGE or effect.sd_structure is None or not math.isfinite(effect.sd):
+    if (
+        effect.posterior.engine in WITHOUT_AVERAGE
+        or effect.uncertainty.structure is None
+        or not math.isfinite(effect.sd)
+    ):
         return None
     if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
         return None
@@ -46,7 +50,7 @@ def represented_line(effect: Effect, level: float) -> SensitivitySummary | None:
 def _is_cheap(effect: Effect) -> bool:
     """Tell whether the regressions of treatment and outcome, which are fitted anew, take next to no time."""
     totals = [total for total in effect.workings.totals.items if total.span.variables]
-    if not totals or len(totals) > _MODELS or math.isfinite(effect._set_draws):
+    if not totals or len(totals) > _MODELS or math.isfinite(effect.workings.set_draws):
         return False
     seconds = 0.0
     for total in totals:

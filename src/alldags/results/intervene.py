@@ -46,7 +46,7 @@ def intervention(effect: Effect, x: float, size: int | None) -> Intervention:
 
 def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome over the rows when the treatment is set to `x`."""
-    draws = effect._widened_level(effect.answer.level(x, size, effect.posterior.workings.stream()))
+    draws = effect.uncertainty.widened_level(effect.answer.level(x, size, effect.posterior.workings.stream()))
     if effect.measure in ("risk", "rate"):
         return Quantity(draws, notes)
     return Quantity(draws, notes, (effect.answer.level_mean(x), float(draws.std(ddof=1)) if size > 1 else 0.0))

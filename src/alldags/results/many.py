@@ -50,6 +50,6 @@ def effects_table(effects: Sequence[Effect], level: float) -> Table:
             "sd": [effect.sd for effect in effects],
             "low": [low for low, _ in ends],
             "high": [high for _, high in ends],
-            "probability_no_effect": [effect.probability_no_path for effect in effects],
+            "probability_no_effect": [effect.probability_no_effect for effect in effects],
         }
     )

@@ -82,8 +82,10 @@ class EffectPlots:
         """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""
         from alldags.show.plots.curves import plot_by_covariate
 
+        if "plots.rows" in self.effect.answer.lacks:
+            raise AlldagsError(self.effect.answer.lacks["plots.rows"])
         if not isinstance(covariate, str):
-            raise AlldagsError(f"plot_rows takes the name of a covariate, then rows; got {type(covariate).__name__}")
+            raise AlldagsError(f"plots.rows takes the name of a covariate, then rows; got {type(covariate).__name__}")
         rows = fitted_rows(self.effect) if rows is None else rows
         values = open_source(rows).numbers([covariate])
         x = np.asarray(values.read(0, values.rows)[0], dtype=float)
@@ -111,7 +113,7 @@ class EffectPlots:
         """Draw the effect given that there is one: density, mean and interval."""
         from alldags.show.plots.given import plot_given_effect
 
-        return plot_given_effect(self.effect.summary(), self.effect.sample.draws, ax)
+        return plot_given_effect(self.effect.summary(), self.effect.uncertainty.sample.draws, ax)
 
     def graph(self, limit: int = 16, ax: Axes | None = None) -> Axes:
         """Draw the part of the candidate graph on which the effect rests most; of each tier the rest is one pale box.
@@ -241,8 +243,8 @@ class EffectPlots:
 
 def no_effect(effect: Effect) -> float | None:
     """Return the probability of no effect; one that was sampled is not known to be 0."""
-    found = effect.probability_no_path
-    return max(found, 1e-9) if found is not None and effect.probability_no_path_error else found
+    found = effect.probability_no_effect
+    return max(found, 1e-9) if found is not None and effect.probability.no_effect_error else found
 
 
 @dataclass(frozen=True, eq=False)

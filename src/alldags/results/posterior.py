@@ -125,7 +125,7 @@ class Posterior:
         return self._store.engine.name
 
     @property
-    def weights(self) -> tuple[float, ...]:
+    def graph_probabilities(self) -> tuple[float, ...]:
         """Posterior probability of each candidate graph (and value of a shared hyperparameter)."""
         return self._models.weights.posterior
 

@@ -54,7 +54,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
     graph = effect.workings.models.heaviest.graph
     return Report(
         summary=summary,
-        draws=effect.sample.draws,
+        draws=effect.uncertainty.sample.draws,
         variables=graph.variables,
         tiers=graph.tiers(),
         edges=tuple(_edge_facts(effect)),
@@ -67,7 +67,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         python=_python(effect),
         prior=prior_words(effect.posterior.workings.models.items[0].prior),
         version=_version("alldags"),
-        plain_mean=effect._plain_mean,
+        plain_mean=effect.answer.mean,
         adds_up=not effect.measure,
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
@@ -132,11 +132,11 @@ def _capital(text: str) -> str:
 def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Show the answer under other priors, where all regressions are quick."""
     scale_mixture = effect.posterior.workings.models.items[0].prior.coefficients is not None
-    if not summary.has_path or scale_mixture or set(effect.engines_used.values()) != {"exact"}:
+    if not summary.has_path or scale_mixture or set(effect.uncertainty.engines.values()) != {"exact"}:
         return ()
-    table = effect.stability()
+    table = effect.checks.stability()
     rows = tuple(
-        (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_path"]))
+        (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_effect"]))
         for row in table.rows()
     )
     said = table.note or "The answer does not turn with edge probabilities, slab, link or engine."
@@ -203,7 +203,7 @@ def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
-    unit, sd, p = effect.workings.unit, effect._plain_sd, item.posterior
+    unit, sd, p = effect.workings.unit, effect.uncertainty.sd_without_hidden, item.posterior
     present, absent = unit * item.mean_present, unit * item.mean_absent
     known = math.isfinite(sd) and sd > 0 and 0 < p < 1
     return EdgeFacts(
@@ -302,10 +302,14 @@ def _prior(effect: Effect) -> str:
     models = effect.posterior.workings.models.items
     prior = models[0].prior
     named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
-    found = next(
-        (name for name, one in named.items() if one == prior), re.sub(r"\b([A-Z]\w+)\(", r"ad.\1(", repr(prior))
-    )
+    found = next((name for name, one in named.items() if one == prior), _in_python(prior))
     return found if len(models) == len(effect.posterior.graphs) else f"{found}  # one of {len(models)} shared values"
+
+
+def _in_python(prior: Prior) -> str:
+    """Return a prior as the call that makes it."""
+    parts = re.sub(r"\b([A-Z]\w+)\(", r"ad.priors.\1(", repr(prior))
+    return parts.replace("ad.priors.Prior(", "ad.Prior(")
 
 
 def _contrast(effect: Effect) -> str:

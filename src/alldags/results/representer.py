@@ -81,7 +81,8 @@ def _chosen(effect: Effect, table: RowTable) -> BoolArray | None:
 
 def _wider(effect: Effect, joints: Sequence[Joint]) -> float:
     """Return how many times as wide the effect is as its draws: by uneven noise, and for rows that are a sample."""
-    factor = 1.0 if effect._stretch is None else effect._stretch.factor
+    stretch = effect.uncertainty.stretch
+    factor = 1.0 if stretch is None else stretch.factor
     drawn = np.concatenate([joint.effect[joint.effect != 0.0] for joint in joints])
     if not effect._question.is_population or drawn.size < 2 or not drawn.std():
         return factor

@@ -210,7 +210,7 @@ def _averaged(tables: Sequence[Moves]) -> Moves:
 
 def given_effect(effect: Effect) -> tuple[float, float, float]:
     """Return mean and standard deviation of the answer given that there is an effect, and the probability of none."""
-    answer, exact = effect.answer, effect._exact_no_path
+    answer, exact = effect.answer, effect.workings.exact_no_effect
     atom = float(np.mean(answer.values == 0.0)) if exact is None else exact
     if atom == 0.0 or answer.sd == 0.0 or atom >= 1.0:
         return answer.mean, answer.sd, atom

@@ -88,7 +88,7 @@ class Sensitivity:
         stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
         found = analyse(effect.workings.models, names, self.hits[1:], self._size, stream, effect.workings.unit, sign)
-        return found if effect._stretch is None else replace(found, wider=effect._stretch.factor)
+        return found if effect.uncertainty.stretch is None else replace(found, wider=effect.uncertainty.stretch.factor)
 
     # -- one strength ------------------------------------------------------------------------------------------------
 
@@ -183,13 +183,13 @@ class Sensitivity:
         effect = self.effect
         low, high = effect.interval(level)
         return SensitivityAnswer(
-            effect.mean, effect.sd, level, low, high, effect.probability_positive, self._no_direct, *strength
+            effect.mean, effect.sd, level, low, high, effect.probability.positive, self._no_direct, *strength
         )
 
     @cached_property
     def _no_direct(self) -> float | None:
         effect = self.effect
-        if effect.sd_structure is None:
+        if effect.uncertainty.structure is None:
             return None
         edge = (effect.treatment, effect.outcome)
         return 1.0 - effect.workings.models.average(lambda model: edge_probability(model, edge))
@@ -421,7 +421,7 @@ class Sensitivity:
 
     def _draws_given(self, strength: Strength) -> WeightedDraws:
         self._check_strength(strength)
-        ordinary = self.effect.sample
+        ordinary = self.effect.uncertainty.sample
         atoms = WeightedDraws(ordinary.draws, np.full(len(ordinary.draws), 1 / len(ordinary.draws)), self._no_direct)
         if strength.probability == 0.0:
             return atoms

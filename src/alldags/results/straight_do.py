@@ -144,10 +144,10 @@ def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, fl
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    wider = effect._hidden is not None or effect._stretch is not None
+    wider = effect._hidden is not None or effect.uncertainty.stretch is not None
     hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
     variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
-    return center + first + step * (effect.mean - effect._plain_mean), math.sqrt(variance)
+    return center + first + step * (effect.mean - effect.answer.mean), math.sqrt(variance)
 
 
 def _same(totals: Any, means: list[RowMeans]) -> Any:
@@ -187,7 +187,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
 
     rng = effect.posterior.workings.stream()
     slope, outcome, step = effect.workings.totals.draw(size, rng, draw)
-    slope = slope if effect._stretch is None else effect._stretch(slope)
+    slope = slope if effect.uncertainty.stretch is None else effect.uncertainty.stretch(slope)
     if effect._hidden is not None:
         slope = effect._hidden.draws(size, slope, rng)
     found = outcome + step * slope

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.pushed import PushedAnswer
 from alldags.effects.influence import edge_probability, edge_raised
-from alldags.effects.prior_reach import prior_no_path
+from alldags.effects.prior_reach import prior_no_effect
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
@@ -45,27 +45,27 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
     """Write down what there is to say about an effect."""
     posterior = effect.posterior
     low, high = effect.interval(level)
-    low_error, high_error = effect.interval_error(level)
+    low_error, high_error = effect.uncertainty.interval_error(level)
     only = _only_engine(effect)
     words = None if only is None else engine_words(only)
     found = EffectSummary(
         treatment=effect.treatment,
         outcome=effect.outcome,
         mean=effect.mean,
-        mean_error=effect.mean_error,
-        mean_bound=effect.mean_bound,
+        mean_error=effect.uncertainty.mean_error,
+        mean_bound=effect.uncertainty.mean_bound,
         sd=effect.sd,
-        sd_structure=effect.sd_structure,
-        sd_coefficients=effect.sd_coefficients,
+        sd_structure=effect.uncertainty.structure,
+        sd_coefficients=effect.uncertainty.coefficients,
         level=level,
         low=low,
         high=high,
         low_error=low_error,
         high_error=high_error,
-        probability_positive=effect.probability_positive,
-        probability_negative=effect.probability_negative,
-        probability_no_path=effect.probability_no_path,
-        probability_no_path_error=effect.probability_no_path_error,
+        probability_positive=effect.probability.positive,
+        probability_negative=effect.probability.negative,
+        probability_no_effect=effect.probability_no_effect,
+        probability_no_effect_error=effect.probability.no_effect_error,
         has_path=_leads(posterior, effect.treatment, effect.outcome),
         has_reverse_path=_leads(posterior, effect.outcome, effect.treatment),
         rows=_rows(effect),
@@ -74,20 +74,20 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         learns_hyperparameters=posterior.has_hyperparameters,
         scope=None if words is None else words.scope,
         estimate="posterior mean" if words is None else words.estimate,
-        engine=engine_line(posterior.engine, effect.engines_used.values()),
+        engine=engine_line(posterior.engine, effect.uncertainty.engines.values()),
         notes=effect.notes,
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.regression),
-        mean_without_link=effect.link_check.mean_without if posterior.workings.link else None,
+        mean_without_link=effect.checks.confounder_link.mean_without if posterior.workings.link else None,
         converged=effect.converged,
         given_effect=_given_effect(effect, level),
-        prior_no_path=_prior_no_path(effect),
+        prior_no_effect=_prior_no_effect(effect),
         is_binary=posterior.workings.data.look(effect.treatment).is_yes_no,
         least_squares_alone=_least_squares(effect._least_squares(())),
         explained=_explained(effect),
         computed=computed_line(engine_names(effect).values()),
         heavy_tails=_heavy_tails(effect),
-        sd_hidden=effect.sd_hidden,
+        sd_hidden=effect.uncertainty.hidden,
         hidden=hidden_line(effect, level),
         missing=_missing(effect),
         clusters=_clusters(effect),
@@ -116,10 +116,10 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "contrast": contrast,
         "over": effect.over,
         **levels,
-        "risk_ratio": _ratio(effect.risk_ratio, level) if effect.measure in ("risk", "rate") else None,
-        "odds_ratio": _ratio(effect.odds_ratio, level) if effect.measure == "risk" else None,
+        "risk_ratio": _ratio(effect.on("ratio"), level) if effect.measure in ("risk", "rate") else None,
+        "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
-        "mean_straight_line": effect.straight_line.mean,
+        "mean_straight_line": effect.checks.straight_line.mean,
     }
 
 
@@ -130,7 +130,7 @@ def _is_closed(effect: Effect) -> bool:
 def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
     """Return the mean outcome under both values: of risks and counts the median over draws."""
     if effect.measure in ("risk", "rate") or isinstance(effect.answer, PushedAnswer):
-        return effect.risks[0].median, effect.risks[1].median
+        return effect.levels[0].median, effect.levels[1].median
     return None if contrast is None else (effect.answer.level_mean(contrast[0]), effect.answer.level_mean(contrast[1]))
 
 
@@ -151,7 +151,7 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
 
 def engine_names(effect: Effect) -> dict[str, str]:
     """Return, for each regression that the effect runs through, how it was computed."""
-    names = dict(effect.engines_used)
+    names = dict(effect.uncertainty.engines)
     for total in effect.workings.totals.items:
         for node in total.nodes():
             found = node.diagnostics
@@ -177,60 +177,63 @@ def _rows(effect: Effect) -> float:
 
 
 def _missing(effect: Effect) -> MissingShare | None:
-    if effect.sd_missing is None or effect.missing_information is None:
+    if effect.uncertainty.missing is None or effect.uncertainty.missing_information is None:
         return None
     tables = effect.workings.totals.weights.tables
-    return MissingShare(tables, effect.sd_missing, effect.missing_information, effect.imputation_error)
+    return MissingShare(
+        tables, effect.uncertainty.missing, effect.uncertainty.missing_information, effect.uncertainty.imputation_error
+    )
 
 
 def _clusters(effect: Effect) -> ClusterSpread | None:
-    check = effect.clusters
+    check = effect.uncertainty.clusters
     if check is None:
         return None
     return ClusterSpread(check.clusters, check.sd_independent, check.sd_clusters, check.design_effect)
 
 
 def _noise(effect: Effect) -> NoiseSpread | None:
-    check = effect.jackknife
+    check = effect.uncertainty.jackknife
     if check is None or check.kind == "clusters" or check.factor == 1.0:
         return None
-    return NoiseSpread(effect.answer.sd, effect._plain_sd / effect.answer.sd)
+    return NoiseSpread(effect.answer.sd, effect.uncertainty.sd_without_hidden / effect.answer.sd)
 
 
 def _directions(effect: Effect) -> dict[str, Any]:
     """Return what is known of directions that were left open; nothing if none was."""
     graphs, (x, y) = effect.posterior.graphs, (effect.treatment, effect.outcome)
     found: dict[str, Any] = {}
-    if effect.open_pairs:
+    if effect.probability.open_pairs:
         either = on_either_side(effect.posterior.graphs, effect.treatment)
         found["either_side"] = tuple(name for name in either if name != effect.outcome)
         found["open_pairs"] = tuple(
-            OpenDirection(pair.first, pair.second, pair.forward, pair.backward) for pair in effect.open_pairs
+            OpenDirection(pair.first, pair.second, pair.forward, pair.backward)
+            for pair in effect.probability.open_pairs
         )
-        found["sd_direction"] = effect.sd_direction
+        found["sd_direction"] = effect.uncertainty.direction
     if any(y in graph.descendants(x) for graph in graphs) and any(x in graph.descendants(y) for graph in graphs):
-        found["probability_reverse"] = effect.probability_reverse
-        found["probability_neither"] = effect.probability_neither
+        found["probability_reverse"] = effect.probability.reverse
+        found["probability_neither"] = effect.probability.neither
     return found
 
 
 def _given_effect(effect: Effect, level: float) -> GivenEffect | None:
     """Return mean and interval given a path; None if that is certain, impossible or not defined."""
-    atom = effect.probability_no_path
+    atom = effect.probability_no_effect
     if atom is None or not 0.0 < atom < 1.0:
         return None
-    present = effect.sample.without_atom
+    present = effect.uncertainty.sample.without_atom
     if present is None:
         return None
     low, high = (present.quantile(0.5 + sign * level / 2) for sign in (-1, 1))
     return GivenEffect(effect.mean / (1.0 - atom), low, high)
 
 
-def _prior_no_path(effect: Effect) -> float | None:
+def _prior_no_effect(effect: Effect) -> float | None:
     models = effect.posterior.workings.models
     if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
-    return models.prior_average(lambda model: prior_no_path(model.graph, effect.treatment, effect.outcome))
+    return models.prior_average(lambda model: prior_no_effect(model.graph, effect.treatment, effect.outcome))
 
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:
@@ -265,7 +268,7 @@ def adjusted_for(effect: Effect) -> tuple[Adjustment, ...]:
     models, outcome = effect.workings.models, effect.outcome
     inside = {name for total in effect.workings.totals.items for name in total.span.variables}
     names = dict.fromkeys(name for model in models.items for name in model.graph.parents(outcome) if name not in inside)
-    found = [_adjustment(models, name, outcome) for name in names] if inside and effect._has_structure else []
+    found = [_adjustment(models, name, outcome) for name in names] if inside and effect.workings.has_structure else []
     return tuple(sorted(found, key=lambda item: -item.probability))
 
 
@@ -277,7 +280,7 @@ def _adjustment(models: Mixture[FittedGraph], name: str, outcome: str) -> Adjust
 
 def _only_engine(effect: Effect) -> str | None:
     """Return the one engine used for all nodes of an effect, or None if there were several, or no node."""
-    used = set(effect.engines_used.values())
+    used = set(effect.uncertainty.engines.values())
     return used.pop() if len(used) == 1 else None
 
 

@@ -77,8 +77,8 @@ class Contrasts:
             "contrasts": list(self.table.rows()),
             "better": self.better,
             "probability_best": dict(self.probability_best),
-            "probability_no_path": summary.probability_no_path,
-            "prior_no_path": summary.prior_no_path,
+            "probability_no_effect": summary.probability_no_effect,
+            "prior_no_effect": summary.prior_no_effect,
             "n": summary.rows,
             "notes": notes_list(summary.notes),
         }
@@ -105,8 +105,8 @@ class Contrasts:
     def _after(self) -> list[str]:
         summary = self.summary
         found = [self._best()]
-        if summary.probability_no_path is not None and summary.prior_no_path != 0.0:
-            found.append(f"P(no effect): {no_effect(summary, summary.probability_no_path)}.")
+        if summary.probability_no_effect is not None and summary.prior_no_effect != 0.0:
+            found.append(f"P(no effect): {no_effect(summary, summary.probability_no_effect)}.")
         pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
         found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
         return [*found, *notes(summary)]

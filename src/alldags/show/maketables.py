@@ -29,4 +29,4 @@ def statistic(summary: EffectSummary, key: str) -> float | str | None:
         return summary.rows
     if key == "r2":
         return next((item.r2 for item in summary.explained if item.name == summary.outcome), None)
-    return summary.probability_no_path if key == "probability_no_effect" else None
+    return summary.probability_no_effect if key == "probability_no_effect" else None

@@ -100,16 +100,16 @@ def sampled_percent(value: float) -> str:
 
 def some_effect(summary: EffectSummary) -> str:
     """Format the probability that there is an effect; never 1 unless that was assumed, or the engine has no edges."""
-    if summary.probability_no_path is None:
+    if summary.probability_no_effect is None:
         return percent(1.0)
-    value = 1.0 - summary.probability_no_path
-    return percent(value) if summary.prior_no_path == 0.0 else sampled_percent(value)
+    value = 1.0 - summary.probability_no_effect
+    return percent(value) if summary.prior_no_effect == 0.0 else sampled_percent(value)
 
 
 def no_effect(summary: EffectSummary, probability: float) -> str:
     """Format the probability of no effect, which is computed or sampled; never 0 unless that was assumed."""
-    vanished = probability == 0.0 and summary.prior_no_path != 0.0
-    return sampled_percent(probability) if summary.probability_no_path_error or vanished else percent(probability)
+    vanished = probability == 0.0 and summary.prior_no_effect != 0.0
+    return sampled_percent(probability) if summary.probability_no_effect_error or vanished else percent(probability)
 
 
 def graph_count(log10: float) -> str:

@@ -67,7 +67,7 @@ def _why_average_differs(summary: EffectSummary) -> str:
         return f"with covariates it is a straight line, the average is of the {summary.measure}"
     if summary.heavy_tails:
         return "it counts rows far out in full, the average counts them little"
-    if (summary.probability_no_path or 0.0) >= WORTH_SAYING:
+    if (summary.probability_no_effect or 0.0) >= WORTH_SAYING:
         return "with all covariates it takes an effect for granted, the average counts none as zero"
     return "with all covariates each counts in full, in the average as far as the data ask for it"
 

@@ -243,11 +243,11 @@ class EffectSummary:
         Monte-Carlo standard errors of the two ends, in units of the effect.
     probability_positive, probability_negative
         Posterior probabilities of an effect above and below zero, between 0 and 1; from draws.
-    probability_no_path
+    probability_no_effect
         Posterior probability that no directed path leads from treatment to outcome, between 0 and 1; None if the
         engine has no notion of a graph.
-    probability_no_path_error
-        Monte-Carlo standard error of `probability_no_path`; 0 where it is computed and not sampled.
+    probability_no_effect_error
+        Monte-Carlo standard error of `probability_no_effect`; 0 where it is computed and not sampled.
     has_path, has_reverse_path
         Whether any candidate graph has a path from treatment to outcome, and from outcome to treatment.
     rows
@@ -283,7 +283,7 @@ class EffectSummary:
         What noise of uneven size, or weights, do to the answer; None if nothing, or the rows were not asked.
     given_effect
         The effect given that there is one; None where that is certain, impossible, or the engine has no notion of it.
-    prior_no_path
+    prior_no_effect
         Probability before the data that no directed path leads from treatment to outcome; None if the prior of the
         edges is not one of independent edges, or directions are open.
     is_binary
@@ -355,8 +355,8 @@ class EffectSummary:
     high_error: float
     probability_positive: float
     probability_negative: float
-    probability_no_path: float | None
-    probability_no_path_error: float
+    probability_no_effect: float | None
+    probability_no_effect_error: float
     has_path: bool
     has_reverse_path: bool
     rows: float
@@ -375,7 +375,7 @@ class EffectSummary:
     clusters: ClusterSpread | None = None
     noise: NoiseSpread | None = None
     given_effect: GivenEffect | None = None
-    prior_no_path: float | None = None
+    prior_no_effect: float | None = None
     is_binary: bool = False
     least_squares_alone: LeastSquares | None = None
     explained: tuple[Explained, ...] = ()

@@ -89,7 +89,7 @@ def interval_name(summary: EffectSummary) -> str:
 
 
 def _zero_by_assumption(summary: EffectSummary) -> bool:
-    return summary.probability_no_path == 1.0 and not summary.has_path
+    return summary.probability_no_effect == 1.0 and not summary.has_path
 
 
 def _answer(summary: EffectSummary) -> str:
@@ -139,8 +139,10 @@ def _between(summary: EffectSummary) -> str:
 
 def _no_effect_words(summary: EffectSummary) -> str:
     """Return the probability of no effect, beside what it was before the data."""
-    after = no_effect(summary, summary.probability_no_path or 0.0)
-    return after if summary.prior_no_path is None else f"{after} (before the data: {percent(summary.prior_no_path)})"
+    after = no_effect(summary, summary.probability_no_effect or 0.0)
+    return (
+        after if summary.prior_no_effect is None else f"{after} (before the data: {percent(summary.prior_no_effect)})"
+    )
 
 
 def measured(summary: EffectSummary) -> str:
@@ -165,15 +167,15 @@ def _mean_outside(summary: EffectSummary) -> str:
 
 
 def _no_effect_at_all(summary: EffectSummary) -> str:
-    if _zero_by_assumption(summary) or _is_all_atom(summary) or summary.probability_no_path is None:
+    if _zero_by_assumption(summary) or _is_all_atom(summary) or summary.probability_no_effect is None:
         return ""
-    if summary.prior_no_path == 0.0:
+    if summary.prior_no_effect == 0.0:
         return "That there is an effect was assumed: a certain path leads from one to the other."
     return f"The probability that there is no effect at all is {_no_effect_words(summary)}."
 
 
 def _if_there_is_one(summary: EffectSummary) -> str:
-    given, atom = summary.given_effect, summary.probability_no_path
+    given, atom = summary.given_effect, summary.probability_no_effect
     if given is None or atom is None or atom < WORTH_SAYING:
         return ""
     low, high = amount(summary, given.low), amount(summary, given.high)
@@ -183,7 +185,7 @@ def _if_there_is_one(summary: EffectSummary) -> str:
 
 def _which_way(summary: EffectSummary) -> str:
     """Say how probable it is that the outcome acts on the treatment, where both are possible."""
-    reverse, neither, atom = summary.probability_reverse, summary.probability_neither, summary.probability_no_path
+    reverse, neither, atom = summary.probability_reverse, summary.probability_neither, summary.probability_no_effect
     if reverse is None or neither is None or atom is None:
         return ""
     return (
@@ -263,7 +265,7 @@ def _cluster_rows(summary: EffectSummary) -> list[Row]:
 def _interval_row(summary: EffectSummary) -> list[Row]:
     error = rough(max(summary.low_error, summary.high_error))
     found = [(interval_name(summary), f"{_between(summary)} (ends ± {error} Monte Carlo)")]
-    given, atom = summary.given_effect, summary.probability_no_path
+    given, atom = summary.given_effect, summary.probability_no_effect
     if given is not None and atom is not None and atom >= WORTH_SAYING:
         ends = f"{amount(summary, given.low)} to {amount(summary, given.high)}"
         found.append(("if there is an effect", f"{amount(summary, given.mean)} ({ends})"))
@@ -272,7 +274,7 @@ def _interval_row(summary: EffectSummary) -> list[Row]:
 
 def _sign_rows(summary: EffectSummary) -> list[Row]:
     # with no effect for certain, both are known to be zero
-    form = percent if summary.probability_no_path == 1.0 else sampled_percent
+    form = percent if summary.probability_no_effect == 1.0 else sampled_percent
     return [
         ("P(effect > 0)", form(summary.probability_positive)),
         ("P(effect < 0)", form(summary.probability_negative)),
@@ -280,15 +282,15 @@ def _sign_rows(summary: EffectSummary) -> list[Row]:
 
 
 def _no_effect_row(summary: EffectSummary) -> list[Row]:
-    if summary.probability_no_path is None:
+    if summary.probability_no_effect is None:
         return []
-    if summary.prior_no_path == 0.0:
+    if summary.prior_no_effect == 0.0:
         return [("P(no effect)", "0, as assumed")]
-    doubt = summary.probability_no_path_error
+    doubt = summary.probability_no_effect_error
     error = f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else ""
-    found = [("P(no effect)", no_effect(summary, summary.probability_no_path) + error)]
-    if summary.prior_no_path is not None and not _zero_by_assumption(summary):
-        found.append(("  before the data", percent(summary.prior_no_path)))
+    found = [("P(no effect)", no_effect(summary, summary.probability_no_effect) + error)]
+    if summary.prior_no_effect is not None and not _zero_by_assumption(summary):
+        found.append(("  before the data", percent(summary.prior_no_effect)))
     return found
 
 

@@ -74,14 +74,14 @@ def test_the_ratio_agrees_with_brute_force_over_sets_slabs_and_noise(slab, f):
     """Exact at f = 0; elsewhere up to the prior of the observed coefficient, which is of order 1/n."""
     table = simulated(np.random.default_rng(5))
     options = {"units": "raw", "intercept": False, "link": 0.0}
-    grid = ad.LearnedSlab(low=0.2, high=20.0, points=3)
+    grid = ad.priors.LearnedSlab(low=0.2, high=20.0, points=3)
     prior = ad.Prior(slab_variance=1.0, **options) if slab == "fixed" else ad.Prior(slab=grid, **options)
     slabs = [(1.0, 0.0)] if slab == "fixed" else list(zip(*grid.values(150), strict=True))
     effect = ad.fit(table, GRAPH, names=NAMES, prior=prior, rng=0).effect("x", "y")
     analysis = effect.sensitivity(draws=40_000)._analysis
     model = analysis.models[0][1]
     noise = np.quantile(model.treatment_noise, (np.arange(5) + 0.5) / 5)
-    drives = effect._totals.items[0].model.drives("x", "x")
+    drives = effect.workings.totals.items[0].model.drives("x", "x")
     absent = brute_force(table, slabs, f, noise, 0.4, (drives["c1"], drives["c2"]))
     assert analysis.at_factor(f).no_direct == pytest.approx(absent, abs=0.006 if f == 0.0 else 0.03)
 
@@ -98,7 +98,7 @@ def test_settings_are_drawn_from_their_posterior():
 
 
 def test_settings_of_noise_on_a_grid_are_told_by_the_noise():
-    prior = ad.Prior(slab_variance=1.0, noise=ad.UnknownNoise(scales_slab=False))
+    prior = ad.Prior(slab_variance=1.0, noise=ad.priors.UnknownNoise(scales_slab=False))
     data = working_data(ad.Moments.from_table(simulated(np.random.default_rng(1)), names=NAMES), prior, NAMES)
     problem = node_problem(data, GRAPH, prior, "y")
     rng = np.random.default_rng(2)
@@ -114,11 +114,11 @@ PRIORS = {
     "default": ad.Prior(),
     "fixed slab": ad.Prior.v01(),
     "paper": ad.Prior.paper(),
-    "g-prior": ad.Prior(slab=ad.GPrior()),
-    "hyper-g": ad.Prior(slab=ad.HyperG(points=9)),
-    "number of edges learned": ad.Prior(edges=ad.BetaBinomial()),
-    "directions tie": ad.Prior(noise=ad.EquivalentNoise()),
-    "slab apart from noise": ad.Prior(slab_variance=0.5, noise=ad.UnknownNoise(scales_slab=False)),
+    "g-prior": ad.Prior(slab=ad.priors.GPrior()),
+    "hyper-g": ad.Prior(slab=ad.priors.HyperG(points=9)),
+    "number of edges learned": ad.Prior(edges=ad.priors.BetaBinomial()),
+    "directions tie": ad.Prior(noise=ad.priors.EquivalentNoise()),
+    "slab apart from noise": ad.Prior(slab_variance=0.5, noise=ad.priors.UnknownNoise(scales_slab=False)),
 }
 
 

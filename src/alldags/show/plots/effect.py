@@ -47,7 +47,7 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
     if ax is None:
         _, ax = pyplot.subplots(figsize=style.FIGURE_SIZE, layout="constrained")
     axes: Any = ax
-    atom = summary.probability_no_path or 0.0
+    atom = summary.probability_no_effect or 0.0
     values = draws[draws != 0.0]
     if len(values) > 1 and values.std() > 0:
         _draw_density(axes, values, 1.0 - atom, some_effect(summary))
@@ -101,7 +101,7 @@ def _draw_interval(axes: Any, summary: EffectSummary) -> None:
         [summary.mean], [height], "o", transform=axes.get_xaxis_transform(), color=style.INTERVAL, markersize=6,
         label=f"mean {amount(summary, summary.mean)}",
     )  # fmt: skip
-    if summary.given_effect is not None and (summary.probability_no_path or 0.0) >= _WORTH_DRAWING:
+    if summary.given_effect is not None and (summary.probability_no_effect or 0.0) >= _WORTH_DRAWING:
         _draw_given_effect(axes, summary, summary.given_effect)
     axes.legend(frameon=False, fontsize=style.SMALL, loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
 

@@ -66,7 +66,7 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
 
 def _why_not(summary: EffectSummary) -> str:
     """Say why there is nothing to draw given that there is an effect."""
-    of, none = f"effect of {summary.treatment!r} on {summary.outcome!r}", summary.probability_no_path
+    of, none = f"effect of {summary.treatment!r} on {summary.outcome!r}", summary.probability_no_effect
     if none is None:
         return f"whether there is an {of} was not asked: the engine has no notion of a graph"
     if none == 0.0:

@@ -123,7 +123,7 @@ def _box(layout: Layout, index: int, name: str, role: str, place: _Place) -> str
 
 def effect_svg(summary: EffectSummary, draws: FloatArray) -> str:
     """Return the posterior of an effect: density, interval, mean, and a bar for the chance that there is none."""
-    atom = summary.probability_no_path or 0.0
+    atom = summary.probability_no_effect or 0.0
     values = draws[draws != 0.0]
     has_density = len(values) > 1 and values.std() > 0
     grid, density = smooth_density(values) if has_density else (np.array([summary.low, summary.high]), np.zeros(2))

@@ -13,7 +13,7 @@ def json_schema() -> dict[str, Any]:
     Examples
     --------
     >>> import alldags as ad
-    >>> sorted(ad.json_schema()["$defs"])
+    >>> sorted(ad.schema.json_schema()["$defs"])
     ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'note', 'ratio']
     """
     text = files("alldags.show").joinpath("schema.json").read_text(encoding="utf-8")

@@ -127,8 +127,8 @@ def fit_sites(
     >>> death = (rng.random(300) < 1 / (1 + np.exp(6 - age / 10))).astype(float)
     >>> tables = [{"age": age[i::2], "death": death[i::2]} for i in (0, 1)]
     >>> moments = ad.read_moments(tables[0]) + ad.read_moments(tables[1])
-    >>> sites = [lambda request, table=table: ad.site_reply(table, request) for table in tables]
-    >>> found = ad.fit_sites(sites, moments, {"death": ["age"]}, "death", rng=0)
+    >>> sites = [lambda request, table=table: ad.sites.site_reply(table, request) for table in tables]
+    >>> found = ad.sites.fit_sites(sites, moments, {"death": ["age"]}, "death", rng=0)
     >>> round(found.edges()["posterior"][0], 3)
     1.0
     """

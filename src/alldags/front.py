@@ -1,0 +1,112 @@
+"""`effect`: the front door. How large is the effect of one column on another, given what may confound it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from alldags.errors import GraphError
+from alldags.fitting import fit
+from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import names_tuple
+from alldags.results.effect import Effect
+
+Tiers = Sequence[str | Sequence[str]]
+
+
+def effect(
+    table: Any,
+    *,
+    treatment: str,
+    outcome: str,
+    confounders: Sequence[str] = (),
+    mediators: Tiers = (),
+    probability: float | None = None,
+    over: Any = "sample",
+    **options: Any,
+) -> Effect:
+    """Return the posterior of the effect of a treatment on an outcome, averaged over what may act on what.
+
+    Confounders may act on all others, the treatment on mediators and outcome, mediators on the outcome; each of these
+    edges has the probability 1/2. That the treatment acts on the outcome is taken for certain: the question is how
+    large the effect is, not whether there is one. The graph is in ``effect.posterior.graphs``, and `alldags.fit` takes
+    any other.
+
+    Parameters
+    ----------
+    table
+        As for `alldags.fit`.
+    treatment, outcome
+        Names of two columns.
+    confounders
+        Columns that may act on both, measured before the treatment; empty if it was drawn by lot.
+    mediators
+        Columns that the treatment may act on, and that may act on the outcome. A list inside the list is a tier: its
+        columns may act on those that come later.
+    probability
+        That the treatment acts on the outcome directly; None: it is certain.
+    over
+        As for `Posterior.effect`.
+    **options
+        All that `alldags.fit` takes beside table and graph, such as ``missing="impute"``, ``cluster="school"``,
+        ``families``, ``prior`` or ``rng``.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> effect = ad.effect(
+    ...     study.table, treatment="smoking", outcome="risk", confounders=["age", "sex", "income"],
+    ...     mediators=["tar", "exercise"], rng=0,
+    ... )
+    >>> round(effect.mean, 1), effect.probability_no_effect
+    (0.9, 0.0)
+    """
+    graph = study_graph(treatment, outcome, confounders, mediators, probability)
+    return fit(table, graph, **options).effect(treatment, outcome, over)
+
+
+def study_graph(
+    treatment: str,
+    outcome: str,
+    confounders: Sequence[str] = (),
+    mediators: Tiers = (),
+    probability: float | None = None,
+) -> CandidateGraph:
+    """Return the candidate graph of a study; arguments as for `effect`.
+
+    Examples
+    --------
+    >>> from alldags.front import study_graph
+    >>> graph = study_graph("drug", "pain", ["age"], ["dose"])
+    >>> graph.probability("age", "pain"), graph.probability("drug", "pain")
+    (0.5, 1.0)
+    """
+    first = names_tuple(confounders, "confounders")
+    between = [(tier,) if isinstance(tier, str) else names_tuple(tier, "a tier") for tier in _tiers(mediators)]
+    places = [("treatment", treatment), ("outcome", outcome), *(("confounders", name) for name in first)]
+    _check_once([*places, *(("mediators", name) for tier in between for name in tier)])
+    tiers = [tier for tier in (first, (treatment,), *_together(mediators, between), (outcome,)) if tier]
+    return CandidateGraph.from_tiers(tiers).with_edge(treatment, outcome, 1.0 if probability is None else probability)
+
+
+def _tiers(mediators: Tiers) -> Tiers:
+    if isinstance(mediators, str):
+        raise GraphError(f"mediators must be a list of names; write mediators=[{mediators!r}]")
+    return mediators
+
+
+def _together(mediators: Tiers, tiers: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return one tier for mediators that were named one by one, else those that were written down."""
+    alone = all(isinstance(tier, str) for tier in mediators)
+    return [tuple(name for tier in tiers for name in tier)] if alone else tiers
+
+
+def _check_once(places: Sequence[tuple[str, str]]) -> None:
+    """Refuse a column that stands in two places."""
+    known: dict[str, str] = {}
+    for place, name in places:
+        if name in known:
+            both = place if known[name] == place else f"{known[name]} and {place}"
+            raise GraphError(f"{name!r} stands twice, in {both}; a column has one place in a study, name it once")
+        known[name] = place

@@ -1,0 +1,105 @@
+"""Records: what public methods return, in one place to import them from, for annotations and ``isinstance``.
+
+Nobody makes one by hand: `Table` comes from `Effect.paths` and its like, `Quantity` from `Effect.on`, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alldags.lazy import attach
+
+if TYPE_CHECKING:
+    from alldags.assumptions.placebo import Placebo
+    from alldags.effects.direct import DirectEffect
+    from alldags.effects.jackknife import Jackknife
+    from alldags.effects.link_check import LinkCheck
+    from alldags.effects.new_unit import OutcomeDraws, YesNoOutcome
+    from alldags.effects.open_pairs import OpenPair
+    from alldags.effects.outcome import OutcomeDistribution
+    from alldags.effects.regression import Regression
+    from alldags.effects.top import TopGraph
+    from alldags.notes import Note
+    from alldags.results.clusters import ClusterCheck
+    from alldags.results.effect_checks import EffectChecks
+    from alldags.results.exports import EffectExports
+    from alldags.results.intervention import Intervention
+    from alldags.results.plots import EffectPlots, PosteriorPlots
+    from alldags.results.probability import Probability
+    from alldags.results.quantity import Quantity
+    from alldags.results.sensitivity import Sensitivity
+    from alldags.results.uncertainty import Uncertainty
+    from alldags.show.checks import CheckLine, Checks
+    from alldags.show.contrasts import Contrasts
+    from alldags.show.summary import EffectSummary
+    from alldags.show.table import SquareTable, Table
+    from alldags.sites import SiteRegression
+
+_HOME = {
+    "CheckLine": "alldags.show.checks",
+    "Checks": "alldags.show.checks",
+    "ClusterCheck": "alldags.results.clusters",
+    "Contrasts": "alldags.show.contrasts",
+    "DirectEffect": "alldags.effects.direct",
+    "EffectChecks": "alldags.results.effect_checks",
+    "EffectExports": "alldags.results.exports",
+    "EffectPlots": "alldags.results.plots",
+    "EffectSummary": "alldags.show.summary",
+    "Intervention": "alldags.results.intervention",
+    "Jackknife": "alldags.effects.jackknife",
+    "LinkCheck": "alldags.effects.link_check",
+    "OutcomeDistribution": "alldags.effects.outcome",
+    "OutcomeDraws": "alldags.effects.new_unit",
+    "YesNoOutcome": "alldags.effects.new_unit",
+    "Note": "alldags.notes",
+    "OpenPair": "alldags.effects.open_pairs",
+    "Placebo": "alldags.assumptions.placebo",
+    "PosteriorPlots": "alldags.results.plots",
+    "Probability": "alldags.results.probability",
+    "Quantity": "alldags.results.quantity",
+    "Regression": "alldags.effects.regression",
+    "Sensitivity": "alldags.results.sensitivity",
+    "SiteRegression": "alldags.sites",
+    "SquareTable": "alldags.show.table",
+    "Table": "alldags.show.table",
+    "TopGraph": "alldags.effects.top",
+    "Uncertainty": "alldags.results.uncertainty",
+}
+
+__all__ = [
+    "CheckLine",
+    "Checks",
+    "ClusterCheck",
+    "Contrasts",
+    "DirectEffect",
+    "EffectChecks",
+    "EffectExports",
+    "EffectPlots",
+    "EffectSummary",
+    "Intervention",
+    "Jackknife",
+    "LinkCheck",
+    "Note",
+    "OpenPair",
+    "OutcomeDistribution",
+    "OutcomeDraws",
+    "Placebo",
+    "PosteriorPlots",
+    "Probability",
+    "Quantity",
+    "Regression",
+    "Sensitivity",
+    "SiteRegression",
+    "SquareTable",
+    "Table",
+    "TopGraph",
+    "Uncertainty",
+    "YesNoOutcome",
+]
+
+
+__getattr__ = attach(__name__, _HOME)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,59 @@
+"""`Effect.to`: the answer in other formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from alldags.show.json import effect_dict
+from alldags.show.paper import effect_latex, effect_markdown
+from alldags.typing import RandomSource
+
+if TYPE_CHECKING:
+    from alldags.results.effect import Effect
+
+
+@dataclass(frozen=True, eq=False)
+class EffectExports:
+    """The answer in other formats; obtained as `Effect.to`.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> study = ad.datasets.example()
+    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> round(effect.to.dict()["mean"], 2)
+    0.89
+    """
+
+    effect: Effect
+
+    def dict(self) -> dict[str, Any]:
+        """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
+        return effect_dict(self.effect.summary())
+
+    def latex(self) -> str:
+        """Return the small table of the answer in LaTeX, for the package booktabs."""
+        return effect_latex(self.effect.summary())
+
+    def markdown(self) -> str:
+        """Return the answer in Markdown."""
+        return effect_markdown(self.effect.summary())
+
+    def datatree(self, draws: int = 4000, rng: RandomSource = None) -> Any:
+        """Return independent draws of the effect as an xarray ``DataTree`` that ArviZ takes; needs extra ``arviz``.
+
+        The group ``posterior`` has the variable ``effect``, in four equal chains: there is none to be told from
+        another. Exact zeros are graphs without a path.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> tree = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").to.datatree()
+        >>> dict(tree["posterior"].sizes), tree.attrs["treatment"]
+        ({'chain': 4, 'draw': 1000}, 'smoking')
+        """
+        from alldags.results.datatree import effect_datatree
+
+        return effect_datatree(self.effect, draws, rng)
