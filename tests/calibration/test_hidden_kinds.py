@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from calibration.hidden_kinds import CELLS
 
 from calibration import hidden_kinds
-from calibration.hidden_kinds import CELLS
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -65,8 +65,8 @@ def represented_analysis(effect: Effect, size: int) -> HiddenAnalysis:
     for joint in joints:
         share = len(joint.effect) / total
         way, table = effect.workings.totals.items[joint.place], tables[joint.table]
-        found = represented(joint, effect._question, way, table, _chosen(effect, table))
-        models.append((share, found.take(slice(0, max(round(size * share), _LEAST_DRAWS)))))
+        few = joint.first(max(round(size * share), _LEAST_DRAWS))
+        models.append((share, represented(few, effect._question, way, table, _chosen(effect, table))))
     sign = -1 if effect.mean < 0 else 1
     return HiddenAnalysis(
         effect.treatment, effect.outcome, (effect.outcome,), tuple(models), 1.0, sign, wider=_wider(effect, joints)
