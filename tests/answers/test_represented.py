@@ -25,7 +25,7 @@ def table() -> dict[str, np.ndarray]:
 def test_norm_and_residuals_are_sums_over_rows(weighted):
     options = {"weights": "weight", "weight_kind": "sampling"} if weighted else {}
     data = table()
-    effect = ad.fit(data, GRAPH, rng=0, **options).effect("x", "y")
+    effect = ad.fit(data, GRAPH, terms=None, rng=0, **options).effect("x", "y")
     (_, model), = effect.sensitivity()._analysis.models  # fmt: skip
     weight = data["weight"] if weighted else np.ones(ROWS)
     share = weight / weight.sum()

@@ -166,7 +166,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
 
 
 def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
-    effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    effect = ad.fit(table, GRAPH, terms=None, rng=0).effect("dose", "death")
     with pytest.raises(ad.AlldagsError, match="on another scale than this effect: ask the effect itself"):
         effect.on("log odds").sensitivity()
     sensitivity = effect.sensitivity()
@@ -181,7 +181,7 @@ def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
             ask()
     effect.posterior.report(tmp_path / "report.html", "dose", "death")
     assert "of the weights that balance dose by" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    doubtful = ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), rng=0).effect("dose", "death")
+    doubtful = ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), terms=None, rng=0).effect("dose", "death")
     half = sensitivity.given(ad.Strength(probability=0.5))
     assert doubtful.sd == pytest.approx(half.sd, rel=0.03)
     assert doubtful.uncertainty.hidden > 0.0

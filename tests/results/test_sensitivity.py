@@ -56,7 +56,7 @@ def test_a_jump_just_above_strength_zero_is_explained():
     x = 1.5 * c[:, :5].sum(axis=1) + rng.standard_normal(60)
     table = {f"c{i}": c[:, i] for i in range(12)} | {"x": x, "y": 0.3 * x + rng.standard_normal(60)}
     graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(12)], ["x"], ["y"]])
-    effect = ad.fit(table, graph, rng=0).effect("x", "y")
+    effect = ad.fit(table, graph, terms=None, rng=0).effect("x", "y")
     found = effect.sensitivity()
     above = found.at(1e-6, 1e-6).mean
     assert abs(above - effect.mean) > 0.25 * effect.sd

@@ -588,7 +588,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> print(effect.sensitivity())
         An unmeasured common cause that explains 38% of what is left of both smoking
         and risk would bring the estimate to zero; 31% would make the 95% interval

@@ -62,7 +62,7 @@ class Sensitivity:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
+    >>> sensitivity = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").sensitivity()
     >>> round(sensitivity.robustness().value, 2), round(sensitivity.robustness(0.95).value, 2)
     (0.38, 0.31)
     >>> round(sensitivity.at(r2_treatment=0.1, r2_outcome=0.2).mean, 1)
@@ -125,7 +125,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
+        >>> sensitivity = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").sensitivity()
         >>> answer = sensitivity.at(r2_treatment=0.3, r2_outcome=0.3)
         >>> answer.low < answer.mean < answer.high
         True
@@ -210,7 +210,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
+        >>> sensitivity = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").sensitivity()
         >>> bool(sensitivity.robustness(0.95).value < sensitivity.robustness().value)
         True
         """
@@ -275,7 +275,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
+        >>> sensitivity = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").sensitivity()
         >>> strong = sensitivity.benchmark("age")
         >>> round(strong.r2_treatment, 2), round(strong.r2_outcome, 2)
         (0.05, 0.08)
@@ -341,7 +341,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> sensitivity = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").sensitivity()
+        >>> sensitivity = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").sensitivity()
         >>> len(sensitivity.table()), list(sensitivity.table([0.1], [0.1, 0.2]).columns)[:4]
         (36, ['r2_treatment', 'r2_outcome', 'bias_factor', 'rho'])
         """
@@ -383,7 +383,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> wider = effect.sensitivity().given(ad.Strength(r2_treatment="age", r2_outcome="age"))
         >>> wider.sd > effect.sd
         True
@@ -479,7 +479,7 @@ class Sensitivity:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> effect.sensitivity().benchmarks()["as strong as"][0]
         'age'
         """
