@@ -80,7 +80,7 @@ TERMS = ad.Terms(curves=2, products=2)
 
 def fitted(columns: Any = None, where: Any = None, over: Any = "sample", **options: Any) -> Effect:
     given = table() if columns is None else columns
-    options = {"families": "normal", "rng": 0} | options
+    options = {"families": "normal", "terms": None, "rng": 0} | options
     return ad.fit(given, graph() if where is None else where, **options).effect("treat", "outcome", over=over)
 
 
