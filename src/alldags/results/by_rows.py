@@ -10,8 +10,8 @@ import numpy as np
 from alldags.columns.base import RowValues
 from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
+from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError, DataError
-from alldags.results.quantity import Quantity
 from alldags.results.treatment_values import treatment_word
 from alldags.show.table import Table
 from alldags.typing import FloatArray

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from alldags import checks
+from alldags.answers import tables
 from alldags.answers.base import Answer
 from alldags.answers.choose import choose, models_for, unit_of
 from alldags.answers.closed import ClosedAnswer
@@ -24,7 +25,9 @@ from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.effects.direct import DirectEffect, direct_effect
+from alldags.effects.intervention import Intervention
 from alldags.effects.outcome import check_level
+from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
@@ -33,16 +36,13 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
-from alldags.results import tables
 from alldags.results.by_rows import effects_of_rows, response_curve, row_values
 from alldags.results.contrasts import all_contrasts
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
 from alldags.results.intervene import intervention
-from alldags.results.intervention import Intervention
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
-from alldags.results.quantity import Quantity
 from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values

@@ -14,12 +14,12 @@ from alldags.answers.inner import InnerAnswer
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.units import new_units
 from alldags.assumptions.data_notes import range_note
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
+from alldags.effects.quantity import Quantity
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
 from alldags.results.level_do import level_intervention
-from alldags.results.quantity import Quantity
 from alldags.results.straight_do import DRAWS, straight_intervention
 from alldags.results.treatment_values import treatment_word
 

@@ -21,12 +21,12 @@ from alldags.answers.closed import ClosedAnswer
 from alldags.answers.question import Target
 from alldags.answers.units import new_units
 from alldags.data.batches import RowTable
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import OutcomeDraws
+from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
-from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

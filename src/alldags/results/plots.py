@@ -22,11 +22,11 @@ from alldags.wording import option
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.effects.intervention import Intervention
     from alldags.effects.new_unit import NewUnit
+    from alldags.effects.quantity import Quantity
     from alldags.results.effect import Effect
-    from alldags.results.intervention import Intervention
     from alldags.results.posterior import Posterior
-    from alldags.results.quantity import Quantity
 
 _FAN_LEVELS = (0.95, 0.8, 0.5)
 

@@ -16,7 +16,7 @@ from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
-from alldags.results.asked import Asked
+from alldags.recipes.asked import Asked
 from alldags.results.summarize import computed_line, engine_names
 from alldags.results.treatment_values import treatment_word
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from alldags import checks
+from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
-from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

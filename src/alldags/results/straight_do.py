@@ -22,14 +22,14 @@ from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit
 from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
+from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
 from alldags.results.level_do import unit_of_rows
-from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from alldags.effects.new_unit import NewUnit, shown
+from alldags.effects.quantity import Quantity
 from alldags.notes import Note
-from alldags.results.quantity import Quantity
 
 
 @dataclass(frozen=True, eq=False)
