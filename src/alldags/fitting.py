@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from alldags import checks, meetings
+from alldags.assemble import assemble, working_tables
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.absorbed import rows_inside
 from alldags.data.batches import RowTable
@@ -46,7 +47,6 @@ from alldags.priors.prior import Prior
 from alldags.recipes.asked import asked_of
 from alldags.recipes.recipe import Recipe, with_rows
 from alldags.recipes.saving import load_recipe
-from alldags.results.assemble import assemble, working_tables
 from alldags.results.posterior import Posterior
 from alldags.typing import RandomSource
 

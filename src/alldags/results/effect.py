@@ -13,6 +13,7 @@ import numpy as np
 from alldags import checks
 from alldags.answers import tables
 from alldags.answers.base import Answer
+from alldags.answers.by_rows import effects_of_rows, response_curve, row_values
 from alldags.answers.choose import choose, models_for, unit_of
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
@@ -21,6 +22,7 @@ from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
+from alldags.answers.treatment_values import treatment_value, treatment_values
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
@@ -36,7 +38,6 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
-from alldags.results.by_rows import effects_of_rows, response_curve, row_values
 from alldags.results.contrasts import all_contrasts
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
@@ -45,7 +46,6 @@ from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
 from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
-from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.results.uncertainty import Uncertainty
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html

@@ -11,7 +11,9 @@ import numpy as np
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.level_do import level_intervention
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.treatment_values import treatment_word
 from alldags.answers.units import new_units
 from alldags.assumptions.data_notes import range_note
 from alldags.effects.intervention import Intervention
@@ -19,9 +21,7 @@ from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
 from alldags.effects.quantity import Quantity
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.level_do import level_intervention
 from alldags.results.straight_do import DRAWS, straight_intervention
-from alldags.results.treatment_values import treatment_word
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

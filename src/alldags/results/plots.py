@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers.by_rows import fitted_rows
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.treatment_values import treatment_values
 from alldags.data.look import look_at_values
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
 from alldags.nodes.onto import ParentsPosterior
-from alldags.results.by_rows import fitted_rows
-from alldags.results.treatment_values import treatment_values
 from alldags.wording import option
 
 if TYPE_CHECKING:

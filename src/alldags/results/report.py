@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.treatment_values import treatment_word
 from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
 from alldags.graph.edges import Edge
@@ -18,7 +19,6 @@ from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.recipes.asked import Asked
 from alldags.results.summarize import computed_line, engine_names
-from alldags.results.treatment_values import treatment_word
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share

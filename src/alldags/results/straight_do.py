@@ -20,6 +20,7 @@ import numpy as np
 
 from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.level_do import unit_of_rows
 from alldags.assumptions.data_notes import range_note
 from alldags.data.record import MomentsRecord
 from alldags.effects.intervention import Intervention
@@ -29,7 +30,6 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.level_do import unit_of_rows
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:

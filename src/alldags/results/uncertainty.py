@@ -11,12 +11,12 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.robust import jackknife_of, stretch_of, stretched_sd
 from alldags.effects.clusters import ClusterCheck
 from alldags.effects.direction import direction_variance
 from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.outcome import check_level
 from alldags.effects.sample import AtomicSample
-from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
