@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from alldags.answers.base import Answer
 from alldags.effects.clusters import Clusters
 from alldags.effects.jackknife import Jackknife, Stretch
@@ -24,9 +26,19 @@ class HeldPosterior(Protocol):
     def rows(self) -> float: ...
 
 
+class HeldHidden(Protocol):
+    """What is asked of a hidden common cause; see `HiddenMixture`."""
+
+    @property
+    def plain(self) -> HeldEffect: ...
+    def draws(self, size: int, plain: FloatArray, rng: np.random.Generator) -> FloatArray: ...
+
+
 class HeldUncertainty(Protocol):
     """What is asked of the spread of an effect; see `Uncertainty`."""
 
+    @property
+    def hidden_cause(self) -> HeldHidden | None: ...
     @property
     def stretch(self) -> Stretch | None: ...
     def widened(self, draws: FloatArray) -> FloatArray: ...
@@ -50,3 +62,10 @@ class HeldEffect(Protocol):
     def answer(self) -> Answer: ...
     @property
     def uncertainty(self) -> HeldUncertainty: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def sd(self) -> float: ...
+    def draws(self, size: int) -> FloatArray: ...
