@@ -18,7 +18,7 @@ from alldags.models.curved import with_terms
 from alldags.models.families import Opened, with_family_rows
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
-from alldags.nodes.data import WorkingData, common_scale, working_rows
+from alldags.nodes.data import WorkingData, common_scale, told_apart, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.recipes.recipe import Recipe, opened_rows
@@ -74,6 +74,7 @@ def assemble(
     """
     graphs = recipe.graphs
     tables = _data(recipe) if data is None else list(data)
+    tables = told_apart(tables)
     nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))

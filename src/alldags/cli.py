@@ -68,7 +68,7 @@ class FitOptions:
     missing
         Missing values: raise an error, drop the rows, or impute.
     imputations
-        Number of completed tables with --missing impute.
+        Number of completed tables with --missing impute; by default one for each percent of rows with a gap, 5 to 20.
     auxiliary
         Columns outside the graph that help to impute.
     weights
@@ -103,7 +103,7 @@ class FitOptions:
     interventions: str | None = None
     randomized: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     missing: Literal["raise", "drop", "impute"] = "raise"
-    imputations: int = 20
+    imputations: int | None = None
     auxiliary: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     weights: str | None = None
     weight_kind: Literal["frequency", "sampling"] = "frequency"
@@ -111,7 +111,7 @@ class FitOptions:
     robust: bool = True
     fixed_effects: str | None = None
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
-    terms: Literal["auto"] | None = None
+    terms: Literal["auto", "straight"] = "auto"
     seed: int = 0
     n_jobs: int = 1
     progress: bool = True

@@ -35,7 +35,7 @@ from alldags.graph.randomized import randomized_names, randomized_note, without_
 from alldags.models.capabilities import model_asks, open_categories
 from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
-from alldags.models.curved import with_terms
+from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
 from alldags.nodes.posterior import Engine
@@ -65,11 +65,11 @@ def fit(
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
     families: Families = "auto",
-    terms: Any = None,
+    terms: Any = "auto",
     interventions: Any = None,
     randomized: str | Sequence[str] = (),
     missing: Missing = "raise",
-    imputations: int = 20,
+    imputations: int | None = None,
     auxiliary: Sequence[str] = (),
     weights: Any = None,
     weight_kind: WeightKind = "frequency",
@@ -107,9 +107,10 @@ def fit(
         `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
         lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
-        Beside straight lines: ``"auto"`` looks for curves and effects that differ between rows on the way of any effect
-        asked for. A mapping names children, with `Terms` or a list of terms, ``{"risk": ["smoking*age",
-        "log(income)", "curve(age)"]}``. None: straight lines only.
+        Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
+        effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
+        children, with `Terms` or a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``. None or
+        ``"straight"``: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
@@ -120,7 +121,8 @@ def fit(
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations
-        Number of completed tables with ``missing="impute"``.
+        Number of completed tables with ``missing="impute"``; None: one for each percent of the rows that have a gap,
+        at least 5 and at most 20.
     auxiliary
         Columns outside the graph that help to impute.
     weights
@@ -178,10 +180,12 @@ def fit(
     met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
-    completer = GraphCompleter(graphs, families, terms, tails)
+    wanted = wanted_terms(terms, {**met, **options.asked}, table)
+    completer = GraphCompleter(graphs, families, wanted.terms, tails)
     table_rng = np.random.default_rng(table_seed)
     tables = read_tables(table, names, variables, options, table_rng, n_jobs, progress, completer)
     parts = [part.forget(lots) for part in tables.parts]
+    wanted = wanted.in_table(parts[0].rows, len(variables))
     categories = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(categories, graphs)}
     meetings.check(met)
@@ -196,18 +200,18 @@ def fit(
     copies = _copies(table, variables, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
-    data = [with_terms(one, terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
+    data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
-    notes = (*tables.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
+    notes = (*tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 

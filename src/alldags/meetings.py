@@ -208,6 +208,22 @@ def check(asked: Asked) -> None:
             raise refusal(meeting.one, meeting.other, asked)
 
 
+def reason_against(name: str, asked: Asked) -> str:
+    """Return what a capability does not go with, and why; empty if it goes with all that is asked.
+
+    Examples
+    --------
+    >>> from alldags.meetings import reason_against
+    >>> reason_against("curves", {"no intercept": ()})
+    'a prior without intercept: curves need an intercept'
+    """
+    for other in asked:
+        meeting = MEETINGS.get(frozenset((name, other)))
+        if meeting is not None:
+            return f"{_shown(CAPABILITIES[other], asked[other])}: {meeting.reason}"
+    return ""
+
+
 def refusal(one: str, other: str, asked: Asked) -> AlldagsError:
     """Return the error that says that two capabilities do not go together, why, and what to do."""
     meeting = MEETINGS[frozenset((one, other))]

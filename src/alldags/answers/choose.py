@@ -52,7 +52,7 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
     levels = look_at_rows(table, [treatment])[treatment].values or ()
     if not reached.isdisjoint(workings.data.families):
         return replace(question, comparison=natural_comparison(levels))
-    two = len(levels) == 2 and not reached.isdisjoint(workings.data.curved)
+    two = len(levels) == 2 and any(workings.data.may_bend(name, treatment) for name in reached)
     return replace(question, comparison=Comparison(float(levels[0]), float(levels[1]))) if two else question
 
 
@@ -64,8 +64,8 @@ def _reached(workings: Workings, treatment: str, outcome: str) -> set[str]:
 
 def models_for(workings: Workings, question: Question) -> Mixture[FittedGraph]:
     """Return the fitted models that a question is put to: straight ones if it runs through nothing else."""
-    data = workings.data
-    others = _reached(workings, question.treatment, question.outcome) & (data.families.keys() | data.curved.keys())
+    data, reached = workings.data, _reached(workings, question.treatment, question.outcome)
+    others = any(name in data.families or data.may_bend(name, question.treatment) for name in reached)
     of = workings.about if others and not question.straight else workings.straight
     return along(of(question.treatment, linked=question.linked), question)
 

@@ -50,9 +50,8 @@ class Change:
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean (k,) and covariance over rows (k, k) of the change of the columns."""
         found = self.node.found
-        all_seen = self.question.outcome not in self.target.table.marks.unseen
-        if found.arms is not None and self.target.chosen is None and all_seen:
-            return self._between_arms(found.moments.pooled, float(found.moments.rows.sum()))
+        if self._by_arms:
+            return self._between_arms(found.made.moments.pooled, float(found.made.moments.rows.sum()))
         parts = [(self.of(rows), self.target.weight(rows.values)) for rows in self.rows()]
         change, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
         mean = weight @ change
@@ -67,6 +66,12 @@ class Change:
         spread = np.zeros((2 * k - 1, 2 * k - 1))
         spread[k:, k:] = scatter[1:-1, 1:-1] / rows
         return np.r_[sign / base.scale[0], np.zeros(k - 1), sign * mean[1:-1]], spread
+
+    @property
+    def _by_arms(self) -> bool:
+        """Whether the rows asked about are those of the regression, and moments of two arms say all of them."""
+        all_seen = self.question.outcome not in self.target.table.marks.unseen
+        return self.node.found.arms is not None and self.target.chosen is None and all_seen
 
     @property
     def _sign(self) -> float:
@@ -98,8 +103,7 @@ class Change:
         """Return the change of the columns of some rows, shape (rows, k)."""
         values = rows.values[self.question.treatment]
         low, high = (values + shift for shift in self.question.comparison.shifts(values))
-        columns, name = self.node.over_columns.columns, self.question.treatment
-        return np.asarray(columns.of(rows.put({name: high})) - columns.of(rows.put({name: low})))
+        return self.node.over_columns.columns.changes(rows, self.question.treatment, low, high)
 
     @property
     def mean(self) -> float:
@@ -134,9 +138,10 @@ class Change:
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`: each keeps its residual."""
         theta, _, _ = self.node.over_columns.draw(size, rng)
-        outcome, change, spread = self._moved_to(x)
-        value = outcome + self.unit * theta @ change
+        mean = self._mean_moved(x)
+        value = mean[0] + self.unit * theta @ mean[1:]
         if self.question.is_population:
+            spread = self._spread_moved(x, mean)
             value = value + rng.standard_normal(size) * np.sqrt(self._unit_variance(theta, spread))
         return np.asarray(value)
 
@@ -147,20 +152,40 @@ class Change:
 
     def level_mean(self, x: float) -> float:
         """Return its posterior mean."""
-        outcome, change, _ = self._moved_to(x)
-        return outcome + self.unit * float(change @ self.node.over_columns.mean)
+        mean = self._mean_moved(x)
+        return float(mean[0] + self.unit * mean[1:] @ self.node.over_columns.mean)
 
-    def _moved_to(self, x: float) -> tuple[float, FloatArray, FloatArray]:
-        """Return the rows' mean outcome, the mean change of their columns (k,), and the covariance of both (k + 1,)."""
+    def _mean_moved(self, x: float) -> FloatArray:
+        """Return means over the rows of the outcome and of the change of the columns, shape (k + 1,)."""
+        if self._by_arms:
+            return self._mean_by_arms(x)
+        sums = [(weight @ moved, weight.sum()) for moved, weight in self._moved(x)]
+        return np.asarray(sum(total for total, _ in sums) / sum(count for _, count in sums))
+
+    def _mean_by_arms(self, x: float) -> FloatArray:
+        """Return the same from moments of the arms: rows of the other arm change arms, and columns under treatment."""
+        made = self.node.found.made
+        assert made.arms is not None
+        to, share = int(x == made.arms[1]), made.raw.rows / made.raw.rows.sum()
+        base = (made.raw.mean[1 - to, :-1] - made.base.center) / made.base.scale
+        moved = (2 * to - 1) * share[1 - to] * np.r_[1.0 / made.base.scale[0], np.zeros(len(base) - 1), base[1:]]
+        return np.asarray(np.r_[self.node.found.center, moved])
+
+    def _spread_moved(self, x: float, mean: FloatArray) -> FloatArray:
+        """Return the covariance of the same, shape (k + 1, k + 1)."""
+        sums = [
+            (((moved - mean) * weight[:, None]).T @ (moved - mean), weight.sum()) for moved, weight in self._moved(x)
+        ]
+        return np.asarray(sum(total for total, _ in sums) / sum(count for _, count in sums))
+
+    def _moved(self, x: float) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield outcome and change of the columns of some rows, shape (rows, k + 1), and how much each row counts."""
         columns, name = self.node.over_columns.columns, self.question.treatment
-        parts = []
         for rows in self.rows():
-            change = columns.of(rows.put({name: np.full(rows.count, x)})) - columns.of(rows)
-            both = np.column_stack([rows.values[self.question.outcome], change])
-            parts.append((both, self.target.weight(rows.values)))
-        moved, weight = np.concatenate([part for part, _ in parts]), _shares(parts)
-        mean = weight @ moved
-        return float(mean[0]), mean[1:], ((moved - mean) * weight[:, None]).T @ (moved - mean)
+            change = columns.changes(rows, name, rows.values[name], np.full(rows.count, x))
+            weight = self.target.weight(rows.values)
+            moved = np.column_stack([rows.values[self.question.outcome], change])
+            yield moved, np.ones(rows.count) if weight is None else weight
 
 
 def _shares(parts: Sequence[tuple[FloatArray, FloatArray | None]]) -> FloatArray:

@@ -234,11 +234,13 @@ def _of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
+    """Return a regression on derived columns, of which many are in no draw."""
     assert isinstance(sample.node, CurvedPosterior)
-    both = np.column_stack([sample.intercept, sample.coefficients])
+    used = np.asarray(sample.coefficients.any(axis=0))
+    both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
     ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
     precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
-    return Regressed(child, family, sample.columns, both, precision, center, unit, curved=sample.node)
+    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
 
 
 def _straight(

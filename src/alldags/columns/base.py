@@ -5,14 +5,24 @@ Each column knows its variables and in which of them it is a straight line; `val
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from alldags.typing import BoolArray, FloatArray, IntArray
+
+AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class Known(NamedTuple):
+    """What was computed once for some rows, with what it belongs to, so that no other object has its number."""
+
+    of: object
+    inputs: frozenset[str]
+    values: AnyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +35,29 @@ class RowValues:
         Each variable's values, shape (rows,).
     fold
         To which part of the data each row belongs, shape (rows,); None for rows that were not fitted to.
+    known
+        What several columns share; see `once`.
     """
 
     values: Mapping[str, FloatArray]
     fold: IntArray | None = None
+    known: dict[int, Known] = field(default_factory=dict, repr=False)
+
+    def once(self, of: object, inputs: Sequence[str], compute: Callable[[RowValues], AnyArray]) -> AnyArray:
+        """Return what several columns share, such as a learned direction; it is computed once for these rows.
+
+        Parameters
+        ----------
+        of
+            What it belongs to.
+        inputs
+            The variables that it is computed from.
+        compute
+            Computes it.
+        """
+        if id(of) not in self.known:
+            self.known[id(of)] = Known(of, frozenset(inputs), compute(self))
+        return self.known[id(of)].values
 
     @property
     def count(self) -> int:
@@ -42,7 +71,8 @@ class RowValues:
 
     def put(self, values: Mapping[str, FloatArray]) -> RowValues:
         """Return the rows with some variables set to other values."""
-        return RowValues({**self.values, **values}, self.fold)
+        kept = {number: one for number, one in self.known.items() if one.inputs.isdisjoint(values)}
+        return RowValues({**self.values, **values}, self.fold, kept)
 
 
 class Column(Protocol):
@@ -111,6 +141,18 @@ class Columns:
     def of(self, rows: RowValues) -> FloatArray:
         """Return the columns of some rows, shape (rows, k)."""
         return np.asarray((matrix_of(self.made, rows) - self.center) / self.scale)
+
+    def taken(self, kept: BoolArray) -> Columns:
+        """Return some of the columns; `kept` has shape (k,)."""
+        made = tuple(column for column, is_kept in zip(self.made, kept, strict=True) if is_kept)
+        return Columns(made, self.center[kept], self.scale[kept])
+
+    def changes(self, rows: RowValues, variable: str, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return what moving a variable of some rows, shape (rows,), does to the columns, shape (rows, k)."""
+        out, members = np.zeros((rows.count, len(self))), self.members(variable)
+        moved = self.taken(members)
+        out[:, members] = np.subtract(*(moved.of(rows.put({variable: values})) for values in (high, low)))
+        return out
 
     @cached_property
     def variables(self) -> tuple[str, ...]:

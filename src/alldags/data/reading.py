@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
@@ -33,7 +34,7 @@ from alldags.typing import FloatArray
 from alldags.wording import option
 
 Missing: TypeAlias = Literal["raise", "drop", "impute"]
-_IMPUTATIONS = 20
+_FEWEST, _MOST = 5, 20  # completed tables, if their number is not said
 _IMPUTE = option("missing", "impute")
 _MOST_EXPANDED = 10_000_000  # rows in memory
 
@@ -43,7 +44,7 @@ class RowOptions:
     """What the user says of the rows; for the meaning of each see `alldags.fit`."""
 
     missing: str = "raise"
-    imputations: int = _IMPUTATIONS
+    imputations: int | None = None
     auxiliary: Sequence[str] = ()
     interventions: Any = None
     weights: Any = None
@@ -54,7 +55,8 @@ class RowOptions:
     def __post_init__(self) -> None:
         checks.one_of("missing", self.missing, get_args(Missing), DataError)
         checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
-        checks.whole("imputations", self.imputations, least=2, error=DataError)
+        if self.imputations is not None:
+            checks.whole("imputations", self.imputations, least=2, error=DataError)
         if isinstance(self.auxiliary, str):
             raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
         check_names(self.auxiliary)
@@ -79,7 +81,7 @@ class RowOptions:
         """Refuse what would have no effect."""
         if self.missing != "impute" and tuple(self.auxiliary):
             raise DataError(f"{option('auxiliary')} columns are for imputation; use them with {_IMPUTE}")
-        if self.missing != "impute" and self.imputations != _IMPUTATIONS:
+        if self.missing != "impute" and self.imputations is not None:
             raise DataError(f"{option('imputations')} is for {_IMPUTE}")
         if self.weights is None and self.weight_kind != "frequency":
             raise DataError(f"{option('weight_kind', self.weight_kind)} needs {option('weights')}")
@@ -314,10 +316,10 @@ def _imputed_here(
 ) -> Tables:
     gaps, rows = _read_gaps(source, variables, levels, options, completer.beside)
     if not any(gaps.gaps_in([name]) for name in (*variables, *options.auxiliary)):
-        plain = replace(options, missing="raise", auxiliary=(), imputations=_IMPUTATIONS)
+        plain = replace(options, missing="raise", auxiliary=(), imputations=None)
         found = _as_it_is(source, variables, plain, n_jobs)
         return Tables(found.parts, (*found.notes, Note(f"{_IMPUTE}: no value is missing")))
-    made = completer(gaps, options.imputations, rng)
+    made = completer(gaps, options.imputations or _enough(gaps), rng)
     parts, copies = [], []
     for table in made.tables:
         parts.append(grouped_copy(gaps, table, made.unseen, n_jobs))
@@ -329,6 +331,12 @@ def _imputed_here(
     if options.weights is not None and gaps.marks.weight is None:
         said = (*said[:-1], Note(f"weights: {rows:,} rows stand for {len(gaps.holes.values) + gaps.holes.empty:,}"))
     return Tables(tuple(parts), (*said, *_imputation_notes(gaps, made, options, len(parts))), copies=tuple(copies))
+
+
+def _enough(gaps: Gaps) -> int:
+    """Return how many completed tables: one for each percent of the rows that have a gap, within limits."""
+    share = float(np.isnan(gaps.holes.values).any(axis=1).mean())
+    return int(np.clip(math.ceil(100.0 * share), _FEWEST, _MOST))
 
 
 def _read_gaps(

@@ -107,6 +107,11 @@ def open_source(table: Any, names: Sequence[str] | None = None) -> Source:
     return way(table, names)
 
 
+def is_at_hand(table: Any) -> bool:
+    """Tell whether the rows of a table can be read as often as one likes: not where they are elsewhere, or are none."""
+    return not any(way.takes(table) for way in (MomentsSource, DistributedSource, LazySource))
+
+
 def ignored_columns_note(source: Source, variables: Iterable[str]) -> tuple[Note, ...]:
     """Say which columns are not among the variables used; empty if all are.
 

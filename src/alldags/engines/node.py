@@ -13,18 +13,20 @@ from alldags.nodes.spec import NodeSpec
 from alldags.nodes.stacked import CategoryPosterior
 
 
-def fit_node(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+def fit_node(
+    spec: NodeSpec, engine: Engine, rng: np.random.Generator, like: NodePosterior | None = None
+) -> NodePosterior:
     """Return the posterior of one child's regression, read onto its candidate causes.
 
     Where moments determine it, the engine is all there is. Else the log-likelihood is expanded and draws are weighed,
-    or derived columns are made from the rows.
+    or derived columns are made from the rows; `like` is the same regression in a table that is much alike.
     """
     if spec.child in spec.data.categories:
         return _of_category(spec, engine, rng)
     if spec.wanted is not None:
         from alldags.engines.curves.fit import fit_curves
 
-        return fit_curves(spec, rng)
+        return fit_curves(spec, rng, like)
     posterior = _over_columns(spec, engine, rng)
     posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
     own = posterior.parents == spec.terms.names

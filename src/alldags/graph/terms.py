@@ -35,6 +35,9 @@ class Terms:
         surfaces, such as an exponential, cheap to describe.
     propensity
         Bent lines through the learned probability of a yes/no treatment.
+    trees
+        What boosted trees see beside straight lines, in the child for each value of a yes/no treatment, and in the
+        treatment: one column each.
     modification
         Whether the effect of a yes/no treatment may differ with the causes: ``"none"``, by terms that are ``"shared"``
         with those without treatment, in separate ``"arms"``, or the ``"average"`` of the three by their evidence.
@@ -43,13 +46,14 @@ class Terms:
     --------
     >>> import alldags as ad
     >>> ad.Terms(curves=3, index=False)
-    Terms(curves=3, products=5, index=False, propensity=True, modification='average')
+    Terms(curves=3, products=5, index=False, propensity=True, trees=True, modification='average')
     """
 
     curves: int = 5
     products: int = 5
     index: bool = True
     propensity: bool = True
+    trees: bool = True
     modification: Modification = "average"
 
     def __post_init__(self) -> None:
@@ -57,6 +61,7 @@ class Terms:
         checks.whole("Terms products", self.products, 0, 50, GraphError)
         checks.flag("Terms index", self.index, GraphError)
         checks.flag("Terms propensity", self.propensity, GraphError)
+        checks.flag("Terms trees", self.trees, GraphError)
         checks.one_of("Terms modification", self.modification, _MODIFICATIONS, GraphError)
 
 

@@ -4,13 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from alldags import meetings
+from alldags import checks, meetings
+from alldags.data.record import MomentsSource
+from alldags.data.source import is_at_hand
+from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.terms import read_terms
 from alldags.models.families import Opened
 from alldags.nodes.data import ChildModel, WorkingData
+from alldags.notes import Note
+
+_MOST_VALUES = 20_000_000  # rows times columns in which curves are looked for unasked
+_ALL_THE_SAME = "name a child in terms to look for them all the same"
+
+
+class Wanted(NamedTuple):
+    """What is wanted beside straight lines, None for nothing, and what to tell the user."""
+
+    terms: Any
+    notes: tuple[Note, ...] = ()
+
+    def in_table(self, rows: float, columns: int) -> Wanted:
+        """Return what is wanted in a table of so many rows and columns: in a huge one, only what was written down."""
+        if not isinstance(self.terms, str) or rows * columns <= _MOST_VALUES:
+            return self
+        return Wanted(None, (_straight(f"{rows:,.0f} rows, which would be read again and again; {_ALL_THE_SAME}"),))
+
+
+def wanted_terms(terms: Any, asked: meetings.Asked, table: Any) -> Wanted:
+    """Return what is wanted beside straight lines.
+
+    ``"auto"`` looks for curves where they go with all that is asked, and says where it does not; what was written down
+    is wanted in any case.
+
+    Parameters
+    ----------
+    terms, table
+        As given to `fit`.
+    asked
+        What curves have to go with.
+    """
+    if not isinstance(terms, str):
+        return Wanted(terms)
+    checks.one_of("terms", terms, ("auto", "straight"), GraphError)
+    if terms == "straight":
+        return Wanted(None)
+    against = meetings.reason_against("curves", {**asked, **({"moments": ()} if MomentsSource.takes(table) else {})})
+    if not against and not is_at_hand(table):
+        against = f"rows that are elsewhere; {_ALL_THE_SAME}"
+    return Wanted(None, (_straight(against),)) if against else Wanted(terms)
+
+
+def _straight(reason: str) -> Note:
+    return Note(f"curves were not looked for, because of {reason}")
 
 
 def with_terms(
@@ -23,7 +71,7 @@ def with_terms(
     data
         Moments in working units, and the children that are not normal.
     terms
-        As given to `fit`.
+        As given to `fit`, or what is left of it.
     table
         Where rows can be read.
     graphs

@@ -129,7 +129,7 @@ class FittedGraph:
 
     def bends(self, child: str) -> bool:
         """Whether a child's regression may bend in this model."""
-        return child in self.data.curved and not (self.data.on_demand and self._about is None)
+        return self.data.may_bend(child, self._about)
 
     def columns(self, child: str) -> Columns:
         """Return what a child is regressed on."""

@@ -66,6 +66,11 @@ class NodeKey:
         """Return the node's problem."""
         return self.spec.problem()
 
+    def is_like(self, first: NodeKey) -> bool:
+        """Tell whether another is this regression in the first of several completed tables."""
+        same = self.child == first.child and self.terms.names == first.terms.names and self.about == first.about
+        return same and first.data.table is self.data.like and self.engine == first.engine
+
 
 @dataclass(frozen=True)
 class BlockKey:
@@ -199,7 +204,13 @@ class NodeStore:
             return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
-        return fit_node(key.spec, key.engine or self.engine, self.stream(key.child))
+        return fit_node(key.spec, key.engine or self.engine, self.stream(key.child), self._like(key))
+
+    def _like(self, key: NodeKey) -> NodePosterior | None:
+        """Return the same regression in the first of several completed tables, which is fitted before the others."""
+        if key.data.like is None or key.is_plain:
+            return None
+        return next((found for first, found in self._nodes.items() if key.is_like(first)), None)
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""

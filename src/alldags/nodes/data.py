@@ -22,6 +22,9 @@ from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import option
 
+_FEW_ROWS, _FEW_IN_ARM = 40, 20  # below, curves are not looked for unasked
+_NO_NOISE = 1e-9  # of a child's variance, left within arms
+
 
 @dataclass(frozen=True, eq=False)
 class ChildData:
@@ -100,6 +103,10 @@ class WorkingData:
         Of columns of words; one with more than two has several columns among those of `pooled`.
     seen
         The table as it was read, for notes about likely mistakes in it.
+    like
+        The rows of the first of several completed tables, if this is another of them: its regressions are much alike.
+    filled
+        The columns in which several completed tables differ.
     """
 
     pooled: ChildData
@@ -112,6 +119,8 @@ class WorkingData:
     on_demand: bool = False
     levels: Mapping[str, Levels] = field(default_factory=dict)
     seen: Seen | None = field(default=None, repr=False)
+    like: RowTable | None = field(default=None, repr=False)
+    filled: frozenset[str] = frozenset()
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -195,6 +204,25 @@ class WorkingData:
         """The children that may have curves."""
         found = {name: one.terms for name, one in self.children.items()}
         return {name: terms for name, terms in found.items() if terms is not None}
+
+    def may_bend(self, child: str, treatment: str | None) -> bool:
+        """Tell whether a child's regression may bend in questions about a treatment; None: in no question.
+
+        Curves that were not asked for are looked for where there are rows enough, and noise.
+        """
+        if child not in self.curved or not self.on_demand:
+            return child in self.curved
+        return treatment is not None and self.of(child).rows >= _FEW_ROWS and self._has_arms(child, treatment)
+
+    def _has_arms(self, child: str, treatment: str) -> bool:
+        """Tell whether both arms of a yes/no treatment have rows enough, and the child varies within them."""
+        values = None if treatment in self.categories else self.look(treatment).two_values
+        if values is None:
+            return True
+        found, (x, y) = self.of(child), (self.pooled.index[name] for name in (treatment, child))
+        share = (found.mean[x] * self.scale[x] - values[0]) / (values[1] - values[0])
+        left = found.scatter[y, y] - found.scatter[x, y] ** 2 / max(found.scatter[x, x], 1e-300)
+        return bool(found.rows * min(share, 1.0 - share) >= _FEW_IN_ARM and left > _NO_NOISE * found.scatter[y, y])
 
     @property
     def rows(self) -> float:
@@ -349,3 +377,15 @@ def _check_not_constant(moments: MomentsRecord) -> None:
             f"column {moments.names[place]!r} is constant: it has no effect that data could show; remove it from the "
             "graph"
         )
+
+
+def told_apart(tables: Sequence[WorkingData]) -> list[WorkingData]:
+    """Return several completed tables, each knowing in which columns they differ, and which is the first."""
+    first = tables[0].pooled
+    same = np.ones(len(first.names), dtype=bool)
+    for table in tables[1:]:
+        same &= table.pooled.mean == first.mean
+        same &= np.diag(table.pooled.scatter) == np.diag(first.scatter)
+    filled = frozenset(name for name, alike in zip(first.names, same, strict=True) if not alike)
+    known = [replace(table, filled=filled) for table in tables]
+    return [known[0], *(replace(table, like=known[0].table) for table in known[1:])]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alldags.engines.exact import Exact
-from alldags.engines.sampling.asked import FULL, GLANCE, Run, sample_asked
+from alldags.engines.sampling.asked import FULL, GLANCE, AskedPosterior, Run, sample_asked
+from alldags.engines.sampling.revisited import revisited
 from alldags.engines.sampling.run import State
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
@@ -29,11 +30,14 @@ class AskedEngine:
         How long they run.
     starts
         Where they start; by default from sets of different sizes.
+    like
+        The posterior of a problem with the same columns, whose sets are weighed anew where enough of them count.
     """
 
     asked: FloatArray
     run: Run = FULL
     starts: tuple[State, ...] = ()
+    like: NodePosterior | None = None
 
     name = "auto"
     takes: tuple[type, ...] = ()
@@ -50,6 +54,10 @@ class AskedEngine:
         """Return the posterior of one node."""
         if problem.free + math.log2(len(problem.settings)) <= _ENUMERATED:
             return Exact()(problem, rng)
+        if isinstance(self.like, AskedPosterior):
+            again = revisited(self.like, problem, rng.spawn(1)[0])
+            if again is not None:
+                return again
         return sample_asked(problem, self.asked, least_variance(self.asked, problem), rng, self.run, self.starts)
 
 

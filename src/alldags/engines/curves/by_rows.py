@@ -7,39 +7,47 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.columns.base import Columns, Combined, RowValues
+from alldags.columns.base import Combined, RowValues
 from alldags.engines.curves.asked import AskedEngine
-from alldags.engines.curves.moments import ArmMoments
-from alldags.engines.curves.parts import FamilyPart
-from alldags.engines.curves.posterior import Averaged, all_columns
-from alldags.engines.curves.spec import Candidates, CurvedSpec
+from alldags.engines.curves.parts import FamilyPart, Part
+from alldags.engines.curves.posterior import NEGLIGIBLE, Averaged, Made, all_columns
+from alldags.engines.curves.spec import CurvedSpec
 from alldags.engines.curves.wanted import changes_of, wanted_structures
 from alldags.engines.weighted.fit import fit_rows
+from alldags.engines.weighted.posterior import WeightedPosterior
 from alldags.nodes.rows import NodeRows
-from alldags.typing import FloatArray
 
 
 def fit_by_rows(
     spec: CurvedSpec,
-    arms: FloatArray | None,
-    candidates: Candidates,
-    raw: ArmMoments,
+    made: Made,
     sample: RowValues,
     rows: NodeRows,
     rng: np.random.Generator,
+    like: Averaged | None = None,
 ) -> Averaged:
-    """Fit and weigh the structures; `rows` are the child's, with any columns."""
-    base = Columns(candidates.columns, raw.pooled[0][:-1], raw.scale[:-1])
-    columns = all_columns(base)
+    """Fit and weigh the structures; `rows` are the child's, with any columns.
+
+    Of a table much `like` another, structures that carried no weight there are left at that.
+    """
+    columns = all_columns(made.base)
     change = changes_of(spec, columns, sample)
-    chosen = wanted_structures(spec, candidates)
-    parts, logs = [], []
-    for item, stream in zip(chosen, rng.spawn(len(chosen)), strict=True):
+    chosen = wanted_structures(spec, made.candidates)
+    others = [None] * len(chosen) if like is None else list(zip(like.parts, like.weights.tolist(), strict=True))
+    parts: list[Part] = []
+    logs: list[float] = []
+    for item, other, stream in zip(chosen, others, rng.spawn(len(chosen)), strict=True):
+        if other is not None and other[1] < NEGLIGIBLE:
+            parts.append(other[0])
+            logs.append(-math.inf)
+            continue
         matrix = item.spread(len(columns))
         own = replace(rows, columns=Combined(columns, matrix))
-        engine = AskedEngine(change @ matrix)
-        found = fit_rows(own, item.terms(spec.child), spec.prior, engine, stream, samples=False)
+        same = other[0].node if other is not None else None
+        assert same is None or isinstance(same, WeightedPosterior)
+        engine = AskedEngine(change @ matrix, like=None if same is None else same.base)
+        found = fit_rows(own, item.terms(spec.child), spec.prior, engine, stream, samples=False, like=same)
         parts.append(FamilyPart(item.name, found, matrix))
         logs.append(float(found.log_evidence or 0.0) + math.log(item.weight))
     total = float(np.logaddexp.reduce(logs))
-    return Averaged(spec, arms, base, raw, tuple(parts), np.exp(np.array(logs) - total), total)
+    return Averaged(spec, made, tuple(parts), np.exp(np.array(logs) - total), total)

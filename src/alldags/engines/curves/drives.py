@@ -6,11 +6,14 @@ Lines are linked as in straight regressions (`alldags.models.link`). A bend is j
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from alldags.columns.base import Column
 from alldags.columns.bends import Bend
+from alldags.columns.learned import Grown
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
 from alldags.columns.products import OnArm
@@ -30,7 +33,7 @@ def raised_by_link(
 ) -> FloatArray:
     """Return how probable it is that each further column drives the treatment or what lies between, shape (K,)."""
     raised = np.zeros(len(candidates.columns))
-    bends, lines = _before(spec, candidates, Bend), _before(spec, candidates, Line | Level)
+    bends, lines = _before(spec, candidates, _bends), _before(spec, candidates, _is_itself)
     sources = _sources(spec, candidates, moments)
     if spec.prior.link == 0.0 or bends.size == 0 or not sources:
         return raised
@@ -42,16 +45,23 @@ def raised_by_link(
     return raised
 
 
-def _before(spec: CurvedSpec, candidates: Candidates, kind: object) -> IntArray:
+def _before(spec: CurvedSpec, candidates: Candidates, kind: Callable[[Column], bool]) -> IntArray:
     """Return the columns of one kind that the treatment cannot act on."""
     return np.flatnonzero(
         [
-            isinstance(column, kind)  # type: ignore[arg-type]
-            and column.variables[0] not in spec.after
-            and column.variables[0] != spec.treatment
+            kind(column) and column.variables[0] not in spec.after and column.variables[0] != spec.treatment
             for column in candidates.columns
         ]
     )
+
+
+def _bends(column: Column) -> bool:
+    """Tell whether a column is a bend, or what trees see in the treatment."""
+    return isinstance(column, Bend) or (isinstance(column, Grown) and column.drives)
+
+
+def _is_itself(column: Column) -> bool:
+    return isinstance(column, Line | Level)
 
 
 def _sources(spec: CurvedSpec, candidates: Candidates, moments: ArmMoments) -> list[tuple[FloatArray, float]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from alldags.columns.base import RowValues
+from alldags.columns.base import Column, RowValues
 from alldags.columns.rows import Parts, Rows
 from alldags.data.look import look_at_values
 from alldags.engines.curves.by_rows import fit_by_rows
@@ -14,11 +14,12 @@ from alldags.engines.curves.drives import raised_by_link
 from alldags.engines.curves.make import columns_of
 from alldags.engines.curves.moments import ArmMoments, arm_moments
 from alldags.engines.curves.normal import fit_normal
-from alldags.engines.curves.posterior import Averaged, CurvedPosterior
-from alldags.engines.curves.spec import Candidates, CurvedSpec, candidates_of
+from alldags.engines.curves.posterior import Averaged, CurvedPosterior, Made
+from alldags.engines.curves.spec import CurvedSpec, candidates_of
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
 from alldags.nodes.onto import parents_problem
+from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.rows import CountedRows
 from alldags.nodes.spec import NodeSpec
 from alldags.typing import FloatArray
@@ -27,11 +28,13 @@ _CONSTANT = 1e-12  # variance within arms, of that in all, below which there is 
 _LEAST_ROWS = 20  # in each arm, for arms of their own
 
 
-def fit_curves(spec: NodeSpec, rng: np.random.Generator) -> CurvedPosterior:
-    """Return the posterior of a child whose regression may bend."""
+def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | None = None) -> CurvedPosterior:
+    """Return the posterior of a child whose regression may bend; `like`: in a table that is much alike."""
     assert spec.wanted is not None
     terms = spec.terms
-    rows = CountedRows(spec.child, Rows(spec.table, _parts(spec)))
+    same = like.found if isinstance(like, CurvedPosterior) else None
+    parts = _parts(spec) if same is None else same.spec.rows.rows.parts
+    rows = CountedRows(spec.child, Rows(spec.table, parts))
     made = CurvedSpec(
         spec.child,
         spec.wanted,
@@ -44,38 +47,55 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator) -> CurvedPosterior:
         {} if terms.raised is None else dict(zip(terms.names, terms.raised, strict=True)),
         {name: levels for name, levels in spec.data.categories.items() if name in terms.names},
     )
-    return CurvedPosterior(_averaged(made, spec, rng), parents_problem(spec.problem(), terms.names))
+    return CurvedPosterior(_averaged(made, spec, rng, same), parents_problem(spec.problem(), terms.names))
 
 
-def _parts(spec: NodeSpec) -> Parts:
-    """Return parts of the data by what is in the columns of the child and its causes."""
+def _parts(spec: NodeSpec) -> Parts | None:
+    """Return parts of the data by what is in the complete columns of the child and its causes; None without any."""
     data = spec.data
-    names = data.columns((spec.child, *spec.terms.names))
+    names = [name for name in data.columns((spec.child, *spec.terms.names)) if name not in data.filled]
+    if not names:
+        return None
     center = dict(zip(data.pooled.names, (data.pooled.mean * data.scale).tolist(), strict=True))
     return Parts({name: center[name] for name in names}, {name: max(data.deviation(name), 1e-300) for name in names})
 
 
-def _averaged(spec: CurvedSpec, node: NodeSpec, rng: np.random.Generator) -> Averaged:
+def _averaged(spec: CurvedSpec, node: NodeSpec, rng: np.random.Generator, like: Averaged | None) -> Averaged:
     """Make columns from rows, and fit and weigh the structures."""
     sample = spec.rows.sample()
     arms = _arms(spec, sample)
-    candidates, raw = _made(spec, arms, sample)
     link_rng, fit_rng = rng.spawn(2)
-    candidates = candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), link_rng))
+    like = like if like is not None and _are_same(like.made.arms, arms) else None
+    made = _made(spec, arms, sample, link_rng) if like is None else _made_again(spec, like.made)
     if spec.family is not None:
         rows = replace(node.rows(spec.family), counted=spec.rows)
-        return fit_by_rows(spec, arms, candidates, raw, sample, rows, fit_rng)
-    _check_varies(spec, raw.standardised())
-    return fit_normal(spec, arms, candidates, raw, sample, node.data.scale_of(spec.child), fit_rng)
+        return fit_by_rows(spec, made, sample, rows, fit_rng, like)
+    _check_varies(spec, made.raw.standardised())
+    return fit_normal(spec, made, sample, node.data.scale_of(spec.child), fit_rng, like)
 
 
-def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Candidates, ArmMoments]:
+def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues, rng: np.random.Generator) -> Made:
     """Return the columns that vary and are no copies, and their moments: one more pass over the rows."""
     made = columns_of(spec, arms, sample)
-    treatment = None if arms is None else spec.treatment
-    raw = arm_moments(made, spec.child, treatment, np.array([]) if arms is None else arms, spec.rows.batches())
+    raw = _moments(spec, arms, made)
     kept = raw.distinct()
-    return candidates_of(spec, tuple(made[place] for place in kept)), raw.chosen(kept)
+    candidates, raw = candidates_of(spec, tuple(made[place] for place in kept)), raw.chosen(kept)
+    return Made(arms, candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), rng)), raw)
+
+
+def _made_again(spec: CurvedSpec, like: Made) -> Made:
+    """Return the same columns, linked as they were, with their moments in other rows."""
+    raw = _moments(spec, like.arms, like.candidates.columns)
+    return Made(like.arms, candidates_of(spec, like.candidates.columns).with_link(like.candidates.raised), raw)
+
+
+def _moments(spec: CurvedSpec, arms: FloatArray | None, columns: tuple[Column, ...]) -> ArmMoments:
+    treatment, levels = (None, np.array([])) if arms is None else (spec.treatment, arms)
+    return arm_moments(columns, spec.child, treatment, levels, spec.rows.batches())
+
+
+def _are_same(one: FloatArray | None, other: FloatArray | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 def _arms(spec: CurvedSpec, sample: RowValues) -> FloatArray | None:

@@ -149,13 +149,13 @@ def index_columns(
     score = np.einsum("rp,rp->r", learned[fold], z)[arm]
     if float(score.std()) < _FLAT:
         return []
-    heard = _heard(names, learned, stands)
-    direction = Direction(label, names, slopes, -slopes @ center, heard, float(score.mean()), float(score.std()))
+    loud = heard(names, learned, stands)
+    direction = Direction(label, names, slopes, -slopes @ center, loud, float(score.mean()), float(score.std()))
     knots = np.quantile(np.clip((score - direction.center) / direction.scale, -4.0, 4.0), _KNOTS)
     return [Along(direction, "square"), *(Along(direction, "bend", float(knot)) for knot in np.unique(knots))]
 
 
-def _heard(names: tuple[str, ...], sizes: FloatArray, stands: Mapping[str, str]) -> tuple[str, ...]:
+def heard(names: tuple[str, ...], sizes: FloatArray, stands: Mapping[str, str]) -> tuple[str, ...]:
     """Return the causes whose part in a direction, sizes of shape (folds, p), is not small beside the largest."""
     size = np.abs(sizes).mean(axis=0)
     loud = [stands[name] for name, value in zip(names, size, strict=True) if value > _HEARD * size.max()]
@@ -172,7 +172,7 @@ def propensity_columns(
     if float(score.std()) < _FLAT:
         return []
     center, scale = float(score.mean()), float(score.std())
-    heard = _heard(names, learned[:, 1:] * columns.std(axis=0), stands)
-    direction = Direction("propensity", names, learned[:, 1:], learned[:, 0], heard, center, scale)
+    loud = heard(names, learned[:, 1:] * columns.std(axis=0), stands)
+    direction = Direction("propensity", names, learned[:, 1:], learned[:, 0], loud, center, scale)
     knots = np.unique(np.quantile(np.clip((score - center) / scale, -4.0, 4.0), _PROPENSITY_KNOTS))
     return [Along(direction, "line"), *(Along(direction, "bend", float(knot)) for knot in knots)]

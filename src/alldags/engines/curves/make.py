@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from alldags.columns.bends import Bend
 from alldags.columns.line import Line
 from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.data.look import look_at_values
+from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.engines.curves.spec import CurvedSpec
 from alldags.errors import DataError
@@ -90,15 +91,42 @@ def _learned(
         return []
     stands = {column: name for name in before for column in spec.categories.get(name, (name,))}
     matrix = np.column_stack([rows.values[name] for name in names])
+    edges = all_edges(matrix)
     found: list[Column] = []
-    if terms.index:
-        labels = ("index",) if treatment is None else ("index untreated", "index treated")
-        for label, arm in zip(labels, arms, strict=True):
-            if arm.sum() >= _FEW_ROWS:
-                found += index_columns(names, matrix, rows.values[spec.child], arm, rows.fold, label, stands)
-    if terms.propensity and treatment is not None and min(arm.sum() for arm in arms) >= _FEW_ROWS:
+    enough = [arm.sum() >= _FEW_ROWS for arm in arms]
+    labels = ("all",) if treatment is None else ("untreated", "treated")
+    for label, arm, fits in zip(labels, arms, enough, strict=True):
+        own = names, matrix, rows.values[spec.child], arm, rows.fold
+        if terms.index and fits:
+            found += index_columns(*own, f"index {label}", stands)
+        if terms.trees and fits:
+            found += grown_column(f"trees {label}", *own, edges, stands)
+    if terms.propensity and treatment is not None and all(enough):
         found += propensity_columns(names, matrix, arms[1].astype(float), rows.fold, stands)
-    return found
+    return [*found, *_grown_drives(spec, names, matrix, rows, edges, stands)]
+
+
+def _grown_drives(
+    spec: CurvedSpec,
+    names: tuple[str, ...],
+    matrix: FloatArray,
+    rows: RowValues,
+    edges: FloatArray,
+    stands: Mapping[str, str],
+) -> list[Column]:
+    """Return what trees see in the treatment, the arm of it if it has two values."""
+    assert isinstance(spec.terms, Terms)
+    assert rows.fold is not None
+    if spec.mover is None or not (spec.terms.trees and spec.terms.propensity):
+        return []
+    values = rows.values[spec.mover]
+    two = look_at_values(values).two_values
+    target = values if two is None else np.asarray(values == values.max(), dtype=float)
+    if two is not None and min(target.sum(), (1.0 - target).sum()) < _FEW_ROWS:
+        return []
+    everyone = np.ones(rows.count, dtype=bool)
+    own = names, matrix, target, everyone, rows.fold
+    return [*grown_column(f"trees {spec.mover}", *own, edges, stands, drives=True)]
 
 
 def _is_divided(arms: Sequence[BoolArray], fold: IntArray) -> bool:

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alldags.columns.base import Columns, RowValues
+from alldags.columns.base import RowValues
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.parts import NormalPart
-from alldags.engines.curves.posterior import Averaged, all_columns
-from alldags.engines.curves.spec import Candidates, CurvedSpec
-from alldags.engines.curves.structures import Structure, StructureFit, fit_structure, glance_structure
+from alldags.engines.curves.posterior import NEGLIGIBLE, Averaged, Made, all_columns
+from alldags.engines.curves.spec import CurvedSpec
+from alldags.engines.curves.structures import (
+    Structure,
+    StructureFit,
+    fit_structure,
+    glance_structure,
+    revisit_structure,
+)
 from alldags.engines.curves.wanted import changes_of, wanted_structures
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -23,25 +29,52 @@ _PLAINLY = 30.0  # likewise, in short runs
 
 def fit_normal(
     spec: CurvedSpec,
-    arms: FloatArray | None,
-    candidates: Candidates,
-    raw: ArmMoments,
+    made: Made,
     sample: RowValues,
     scale: float,
     rng: np.random.Generator,
+    like: Averaged | None = None,
 ) -> Averaged:
     """Fit and weigh the structures of a normal child, by moments; `scale`: user's units of it per working unit."""
-    moments = raw.standardised()
-    chosen = [item.varying(moments) for item in wanted_structures(spec, candidates)]
-    base = Columns(candidates.columns, raw.pooled[0][:-1], raw.scale[:-1])
-    columns = all_columns(base)
+    moments = made.moments
+    chosen = [item.varying(moments) for item in wanted_structures(spec, made.candidates)]
+    columns = all_columns(made.base)
     asked = changes_of(spec, columns, sample)
     matrices = [item.spread(len(columns)) for item in chosen]
-    fits = _fitted(chosen, moments, spec.prior, [asked @ matrix for matrix in matrices], rng.spawn(len(chosen)))
-    logs, error = _log_evidences(fits)
-    total, unit = float(np.logaddexp.reduce(logs)), float(raw.scale[-1]) / scale
+    questions, streams = [asked @ matrix for matrix in matrices], rng.spawn(len(chosen))
+    if like is not None and _can_be_revisited(chosen, like):
+        fits = _revisited(chosen, moments, spec.prior, questions, streams, like)
+        logs, error = _log_evidences(fits, [weight > NEGLIGIBLE for weight in like.weights])
+    else:
+        fits = _fitted(chosen, moments, spec.prior, questions, streams)
+        logs, error = _log_evidences(fits, _alive(fits, _HOPELESS))
+    total, unit = float(np.logaddexp.reduce(logs)), float(made.raw.scale[-1]) / scale
     parts = tuple(NormalPart(fit, matrix, unit) for fit, matrix in zip(fits, matrices, strict=True))
-    return Averaged(spec, arms, base, raw, parts, np.exp(logs - total), total, error)
+    return Averaged(spec, made, parts, np.exp(logs - total), total, error)
+
+
+def _can_be_revisited(chosen: Sequence[Structure], like: Averaged) -> bool:
+    """Tell whether the structures have the columns that those of another table have."""
+    pairs = zip(chosen, like.parts, strict=True)
+    return all(
+        isinstance(part, NormalPart) and np.array_equal(part.fit.structure.places, one.places) for one, part in pairs
+    )
+
+
+def _revisited(
+    chosen: Sequence[Structure],
+    moments: ArmMoments,
+    prior: Prior,
+    asked: Sequence[FloatArray],
+    streams: Sequence[np.random.Generator],
+    like: Averaged,
+) -> tuple[StructureFit, ...]:
+    """Fit structures by what was found in another table; those that carried no weight there are left at that."""
+    others = [part.fit for part in like.parts if isinstance(part, NormalPart)]
+    return tuple(
+        revisit_structure(item, moments, prior, question, stream, other) if weight > NEGLIGIBLE else other
+        for item, question, stream, other, weight in zip(chosen, asked, streams, others, like.weights, strict=True)
+    )
 
 
 def _fitted(
@@ -67,9 +100,8 @@ def _alive(fits: Sequence[StructureFit], most: float) -> list[bool]:
     return [high >= best - most for _, high in limits]
 
 
-def _log_evidences(fits: Sequence[StructureFit]) -> tuple[FloatArray, float]:
+def _log_evidences(fits: Sequence[StructureFit], alive: Sequence[bool]) -> tuple[FloatArray, float]:
     """Return the log evidence of each structure with its prior weight, and the largest Monte-Carlo error of one."""
-    alive = _alive(fits, _HOPELESS)
     pairs = list(zip(fits, alive, strict=True))
     own = [fit.log_evidence + math.log(fit.structure.weight) if live else -math.inf for fit, live in pairs]
     if sum(alive) == 1:

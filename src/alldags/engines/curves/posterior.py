@@ -12,13 +12,42 @@ from alldags.columns.base import Columns
 from alldags.columns.products import OnArm, Under
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.parts import ColumnDraws, Part, average
-from alldags.engines.curves.spec import CurvedSpec
+from alldags.engines.curves.spec import Candidates, CurvedSpec
 from alldags.errors import AlldagsError
 from alldags.nodes.posterior import Diagnostics, NodePosterior
 from alldags.nodes.problem import NodeProblem
 from alldags.typing import BoolArray, FloatArray
 
 NEGLIGIBLE = 0.01  # weight of a structure below which how it was computed does not matter
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Columns made from rows.
+
+    Parameters
+    ----------
+    arms
+        The two values of a yes/no treatment, shape (2,); else None.
+    candidates
+        The columns, K of them, with their prior.
+    raw
+        Their moments and the child's, in the user's units.
+    """
+
+    arms: FloatArray | None
+    candidates: Candidates
+    raw: ArmMoments
+
+    @cached_property
+    def base(self) -> Columns:
+        """The columns, standardised."""
+        return Columns(self.candidates.columns, self.raw.pooled[0][:-1], self.raw.scale[:-1])
+
+    @cached_property
+    def moments(self) -> ArmMoments:
+        """Standardised moments."""
+        return self.raw.standardised()
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +58,8 @@ class Averaged:
     ----------
     spec
         What it was made from.
-    arms
-        The two values of a yes/no treatment, shape (2,); else None.
-    base
-        Base columns, K of them, standardised.
-    raw
-        Their moments and the child's, in the user's units.
+    made
+        Its columns.
     parts, weights
         Structures, and the posterior probability of each.
     log_evidence
@@ -44,23 +69,26 @@ class Averaged:
     """
 
     spec: CurvedSpec
-    arms: FloatArray | None
-    base: Columns
-    raw: ArmMoments
+    made: Made
     parts: tuple[Part, ...]
     weights: FloatArray
     log_evidence: float
     evidence_error: float = 0.0
 
     @property
+    def arms(self) -> FloatArray | None:
+        """The two values of a yes/no treatment, shape (2,); else None."""
+        return self.made.arms
+
+    @property
+    def base(self) -> Columns:
+        """Base columns, K of them, standardised."""
+        return self.made.base
+
+    @property
     def center(self) -> float:
         """Mean of the child, in the user's units."""
-        return float(self.raw.pooled[0][-1])
-
-    @cached_property
-    def moments(self) -> ArmMoments:
-        """Standardised moments."""
-        return self.raw.standardised()
+        return float(self.made.raw.pooled[0][-1])
 
 
 def all_columns(base: Columns) -> Columns:

@@ -179,6 +179,8 @@ class StructureFit:
         Of the arms' noise variances; 1 with one arm.
     seed
         Of the draws.
+    pool
+        Number of draws behind weights and means.
     """
 
     structure: Structure
@@ -186,14 +188,15 @@ class StructureFit:
     node: NodePosterior
     ratio: float
     seed: np.random.SeedSequence
+    pool: int = POOL
 
     @cached_property
     def _weighted(self) -> tuple[Draws, FloatArray, float]:
         """Draws at the ratio with a ratio each, their weights (sum 1), and the log mean weight."""
         rng = np.random.default_rng(self.seed)
-        theta, variance = self.node.draw(POOL, rng)
+        theta, variance = self.node.draw(self.pool, rng)
         if len(self.moments.rows) == 1:
-            return Draws(theta, variance, np.ones(POOL)), np.full(POOL, 1.0 / POOL), 0.0
+            return Draws(theta, variance, np.ones(self.pool)), np.full(self.pool, 1.0 / self.pool), 0.0
         squares = _squares(self.structure, self.moments, theta)
         log_weight, ratio, variance = _over_ratios(squares, self.moments.rows, self.ratio, rng)
         top = float(log_weight.max())
@@ -297,6 +300,24 @@ def fit_structure(
             break
         ratio = math.exp(found.mean_log_ratio)
     return found
+
+
+def revisit_structure(
+    chosen: Structure,
+    moments: ArmMoments,
+    prior: Prior,
+    asked: FloatArray,
+    rng: np.random.Generator,
+    like: StructureFit,
+) -> StructureFit:
+    """Fit one structure in a table much like another, in which it was fitted; other arguments as for `fit_structure`.
+
+    There are several such tables, so that each needs fewer draws.
+    """
+    whole, drawn = rng.spawn(2)
+    problem = _problem(chosen, moments, prior, like.ratio)
+    node = AskedEngine(asked, FULL, _ends(like.node), like.node)(problem, whole)
+    return StructureFit(chosen, moments, node, like.ratio, _seed_of(drawn), POOL // 4)
 
 
 def _seed_of(rng: np.random.Generator) -> np.random.SeedSequence:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.columns.base import Columns, RowValues, matrix_of
+from alldags.columns.base import Columns, RowValues
 from alldags.engines.curves.spec import Candidates, CurvedSpec
 from alldags.engines.curves.structures import Structure, structure
 from alldags.graph.terms import Terms
@@ -66,8 +66,7 @@ def changes_of(spec: CurvedSpec, columns: Columns, sample: RowValues) -> FloatAr
     """
     numbers = spec.numbers(spec.causes)
     movers = [name for name in numbers if name == spec.treatment or name in spec.after] or numbers
-    found = [_change(name, columns, sample) for name in movers] or [np.ones(len(columns))]
-    return np.array([change / columns.scale for change in found])
+    return np.array([_change(name, columns, sample) for name in movers] or [np.ones(len(columns)) / columns.scale])
 
 
 def _change(name: str, columns: Columns, sample: RowValues) -> FloatArray:
@@ -76,5 +75,4 @@ def _change(name: str, columns: Columns, sample: RowValues) -> FloatArray:
     low, high = float(values.min()), float(values.max())
     two = bool(((values == low) | (values == high)).all())
     ends = (np.full_like(values, low), np.full_like(values, high)) if two else (values, values + values.std())
-    first, second = (matrix_of(columns.made, sample.put({name: end})) for end in ends)
-    return np.asarray((second - first).mean(axis=0))
+    return np.asarray(columns.changes(sample, name, *ends).mean(axis=0))

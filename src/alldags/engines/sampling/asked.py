@@ -66,12 +66,12 @@ class AskedPosterior(SampledPosterior):
     @property
     def ends(self) -> tuple[State, ...]:
         """Where the chains ended."""
-        return self._sample.states
+        return self.sample.states
 
     @property
     def _evidence(self) -> Evidence:
         if self._rough is None:
-            sample, rng = self._sample, deepcopy(self._rng)  # the same answer whenever it is asked for
+            sample, rng = self.sample, deepcopy(self._rng)  # the same answer whenever it is asked for
             self._rough = evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng, ROUGH)
         return self._rough
 
@@ -79,13 +79,13 @@ class AskedPosterior(SampledPosterior):
 
     def linear_error(self, weights: FloatArray) -> float:
         """Return the Monte-Carlo standard error of ``weights @ mean`` between and within chains."""
-        combined = self._sample.recorded.trace[:, :, MEAN] @ np.asarray(weights, dtype=float)
+        combined = self.sample.recorded.trace[:, :, MEAN] @ np.asarray(weights, dtype=float)
         return float(mean_errors(combined[:, :, None])[0])
 
     @property
     def evidence_limits(self) -> tuple[float, float]:
         """What the log evidence is at least and, were the columns independent a posteriori, at most."""
-        seen, presence = self._sample.recorded, self.inclusion[self.problem.heads]
+        seen, presence = self.sample.recorded, self.inclusion[self.problem.heads]
         most = float(entropy(presence)) + math.log(len(self.problem.settings))
         return float(seen.log_weight.max()), float(seen.log_weight.mean()) + most
 

@@ -47,7 +47,7 @@ class SampledPosterior(NodePosterior):
         self.estimates = estimates
         self._refit = refit
         self._rng = rng
-        self._sample = sample
+        self.sample = sample
 
     @property
     def inclusion(self) -> FloatArray:
@@ -63,7 +63,7 @@ class SampledPosterior(NodePosterior):
 
     @cached_property
     def _evidence(self) -> Evidence:
-        sample = self._sample
+        sample = self.sample
         rng = deepcopy(self._rng)  # the same answer whenever it is asked for
         return evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng)
 
@@ -79,12 +79,12 @@ class SampledPosterior(NodePosterior):
     @cached_property
     def sets(self) -> BoolArray:
         """Stored parent sets of all chains, shape (sets, k)."""
-        return np.concatenate(list(self._sample.recorded.sets))
+        return np.concatenate(list(self.sample.recorded.sets))
 
     @cached_property
     def set_settings(self) -> IntArray:
         """Index of the hyperparameter value of each stored set, shape (sets,)."""
-        return self._sample.recorded.settings.reshape(-1)
+        return self.sample.recorded.settings.reshape(-1)
 
     @cached_property
     def setting_weights(self) -> FloatArray:
@@ -100,7 +100,7 @@ class SampledPosterior(NodePosterior):
         """Return mean, second moment and between-set second moment over the stored sets with these weights."""
         k = self.problem.k
         out = np.zeros(k), np.zeros((k, k)), np.zeros((k, k))
-        replay(self._sample.systems, new_chain(k), self.sets, self.set_settings, weights, *out)
+        replay(self.sample.systems, new_chain(k), self.sets, self.set_settings, weights, *out)
         return out
 
     @cached_property
@@ -173,9 +173,9 @@ class SampledPosterior(NodePosterior):
 
     def linear_error(self, weights: FloatArray) -> float:
         weights = np.asarray(weights, dtype=float)
-        combined = self._sample.recorded.trace[:, :, MEAN] @ weights
+        combined = self.sample.recorded.trace[:, :, MEAN] @ weights
         error = float(mean_errors(combined[:, :, None])[0])
-        rare = unseen(weights * reach(self._sample.systems), self._sample.recorded)
+        rare = unseen(weights * reach(self.sample.systems), self.sample.recorded)
         return math.hypot(error, float(np.sqrt((rare**2).sum())))
 
 

@@ -31,6 +31,11 @@ class Expanded:
     quadratic: Quadratic
     posterior: NodePosterior
 
+    @property
+    def both(self) -> tuple[Quadratic, NodePosterior]:
+        """The pair."""
+        return self.quadratic, self.posterior
+
 
 def expanded_posterior(
     rows: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator
@@ -48,6 +53,16 @@ def expanded_posterior(
         last = left == 1 or quadratic.spread <= SURE
         quadratic = quadratic.flatter(rows.family.flatness(quadratic)) if last else quadratic
     return Expanded(quadratic, posterior)
+
+
+def expanded_again(
+    rows: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, like: Expanded
+) -> Expanded:
+    """Expand once, around the mean over sets of the same regression in a table that is much alike."""
+    quadratic = rows.quadratic(_center(*like.both), _root(*like.both))
+    quadratic = quadratic.flatter(rows.family.flatness(quadratic))
+    problem = assembled(terms, sums_of(quadratic), rows.family.prior(prior))
+    return Expanded(quadratic, engine(problem, rng))
 
 
 def sums_of(quadratic: Quadratic) -> Sums:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from alldags.engines.weighted.design import Design
-from alldags.engines.weighted.expansion import Expanded, expanded_posterior
+from alldags.engines.weighted.expansion import Expanded, expanded_again, expanded_posterior
 from alldags.engines.weighted.posterior import FamilyDiagnostics, WeightedPosterior
 from alldags.engines.weighted.weighing import WeightedDraws, draws_for, weigh
 from alldags.families.base import Draws, RowSums
@@ -15,6 +15,8 @@ from alldags.nodes.build import NodeTerms
 from alldags.nodes.posterior import Engine
 from alldags.nodes.rows import NodeRows
 from alldags.priors.prior import Prior
+
+_FEWER = 4  # times fewer draws in each of several tables
 
 
 def fit_rows(
@@ -25,6 +27,7 @@ def fit_rows(
     rng: np.random.Generator,
     size: int | None = None,
     samples: bool = True,
+    like: WeightedPosterior | None = None,
 ) -> WeightedPosterior:
     """Return the posterior of one node that is not normal, over its columns.
 
@@ -44,8 +47,10 @@ def fit_rows(
         Number of weighted draws; by the number of rows if not given.
     samples
         Whether chains are run where weights fail.
+    like
+        The same node in one of several tables that are much alike: it is expanded where that was.
     """
-    return fit_sums(Design.of(rows), terms, prior, engine, rng, size, samples)
+    return fit_sums(Design.of(rows), terms, prior, engine, rng, size, samples, like)
 
 
 def fit_sums(
@@ -56,11 +61,17 @@ def fit_sums(
     rng: np.random.Generator,
     size: int | None = None,
     samples: bool = True,
+    like: WeightedPosterior | None = None,
 ) -> WeightedPosterior:
     """Return the same from sums over rows that may be elsewhere; where weights fail, only rows at hand are sampled."""
     expand_rng, weigh_rng, sample_rng = rng.spawn(3)
-    expanded = expanded_posterior(rows, terms, prior, engine, expand_rng)
-    draws = weigh(rows, expanded, draws_for(expanded.quadratic.rows) if size is None else size, weigh_rng)
+    if like is None:
+        expanded = expanded_posterior(rows, terms, prior, engine, expand_rng)
+    else:
+        expanded = expanded_again(rows, terms, prior, engine, expand_rng, Expanded(like.quadratic, like.base))
+    if size is None:
+        size = draws_for(expanded.quadratic.rows) // (1 if like is None else _FEWER)
+    draws = weigh(rows, expanded, size, weigh_rng)
     return _gate(rows, expanded, draws, sample_rng, samples=samples and engine.scope is None)
 
 
