@@ -17,6 +17,7 @@ from alldags.answers.by_rows import effects_of_rows, response_curve, row_values
 from alldags.answers.choose import choose, models_for, unit_of
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
+from alldags.answers.contrasts import all_contrasts
 from alldags.answers.do import intervention
 from alldags.answers.influence import influence_of_edges, loss_without_mediators
 from alldags.answers.inner import InnerAnswer
@@ -39,7 +40,6 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
-from alldags.results.contrasts import all_contrasts
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
 from alldags.results.plots import EffectPlots
