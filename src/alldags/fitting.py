@@ -172,11 +172,7 @@ def fit(
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
-    made = resolve(engine)
-    check_suits(made, prior)
-    if any(one.blocks for one in graphs):
-        order_engine(made)
-        block_prior(prior)
+    made = _engine(engine, prior, graphs)
     met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
@@ -242,6 +238,16 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
         recipe = replace(recipe, notes=(*recipe.notes, Note(note)))
     return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
+
+
+def _engine(engine: str | Engine, prior: Prior, graphs: Sequence[CandidateGraph]) -> Engine:
+    """Return the engine, or say that it does not suit the prior or the graphs."""
+    made = resolve(engine)
+    check_suits(made, prior)
+    if any(one.blocks for one in graphs):
+        order_engine(made)
+        block_prior(prior)
+    return made
 
 
 def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:

@@ -342,10 +342,6 @@ def test_least_squares_beside_it_is_that_of_dummies():
         ),
         (lambda effect: effect.do(1.5), "has the levels 'none', 'half', 'full', not 1.5"),
         (lambda effect: effect.contrast("none", "full").standardized(), "no standard deviations"),
-        (
-            lambda effect: effect.contrast("none", "full").sensitivity(),
-            "hidden cause of a category.*keep the rows of two levels",
-        ),
         (lambda effect: effect.posterior.effect("arm", "y", over="treated"), "needs a treatment with two values"),
         (lambda effect: effect.posterior.effect("age", "y"), "'arm' is a category.*lies between 'age' and 'y'"),
         (lambda effect: effect.posterior.effect("age", "arm"), "the outcome 'arm' is a category with 3 levels"),

@@ -148,6 +148,10 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "curve of a dose through a mediator": lambda: fitted(
         table(treat="dose"), terms={"outcome": TERMS, "between": TERMS}, over="population"
     ),
+    "yes/no outcome, hidden cause": lambda: fitted(
+        table(outcome="ill"), graph().with_hidden("treat", "outcome", 0.3), families="auto"
+    ),
+    "curve, hidden cause": lambda: fitted(where=DIRECT.with_hidden("treat", "outcome", 0.3), terms={"outcome": TERMS}),
     "given terms": lambda: fitted(terms={"outcome": ["age^2", "treat*between"]}),
 }
 
@@ -269,7 +273,7 @@ WITHOUT = {  # questions that take seconds, and that a study of the same kind is
     **dict.fromkeys(("straight, a dose", "straight, some rows", "randomised", "straight line of a curve"), REFITS),
     **dict.fromkeys(("curve, some rows", "curve of a dose through a mediator"), REFITS),
     **dict.fromkeys(("yes/no outcome, treated", "yes/no outcome, a dose"), REFITS),
-    "imputed, hidden cause": REFITS,
+    **dict.fromkeys(("imputed, hidden cause", "yes/no outcome, hidden cause", "curve, hidden cause"), REFITS),
     "experiments, hidden cause": REFITS - {"over"},
     "hidden cause": {"checks.stability", "checks.placebo"},
     "clusters": {"checks.stability", "report", "over"},
@@ -400,6 +404,28 @@ def test_draws_have_the_mean_and_the_spread_that_are_stated(name):
     low, high = effect.interval(0.95)
     assert low <= np.median(draws) + 0.2 * effect.sd
     assert high >= np.median(draws) - 0.2 * effect.sd
+
+
+NO_SENSITIVITY = {"open block", "no candidate path", "log-odds", "log rate"}
+
+
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
+@pytest.mark.parametrize("name", STUDIES)
+def test_how_strong_a_hidden_cause_would_have_to_be_is_said_of_every_kind_of_effect(name):
+    effect = study(name)
+    if name in NO_SENSITIVITY:
+        with pytest.raises(AlldagsError):
+            effect.sensitivity()
+        return
+    found = effect.sensitivity(draws=1000)
+    mean, interval = found.robustness().value, found.robustness(0.95).value
+    assert 0.0 <= interval <= mean <= 1.0
+    answer, plain = found.at(0.1, 0.1), effect._without_hidden
+    assert abs(answer.mean) < abs(plain.mean)
+    jumps = abs(found.at(1e-6, 1e-6).mean - plain.mean) > 0.25 * plain.sd
+    assert jumps == ("cause of next to no strength" in str(found).replace("\n", " "))
+    assert not jumps or name == "variational"
+    assert found.given(ad.Strength()).sd > 0.99 * plain.sd
 
 
 def test_a_new_method_has_an_entry_in_the_table():

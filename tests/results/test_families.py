@@ -165,11 +165,21 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     assert any(note.text.startswith("straight lines") for note in effect.notes)
 
 
-def test_hidden_causes_and_sensitivity_are_about_straight_lines(table):
+def test_hidden_causes_of_effects_that_are_no_lines(table):
     effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
-    for item in (effect, effect.on("log odds")):
-        with pytest.raises(ad.AlldagsError, match="families='normal' and without terms to ask for it"):
-            item.sensitivity()
-    assert effect.summary().hidden is None
-    with pytest.raises(ad.AlldagsError, match="yes/no variable 'death' and hidden common causes"):
-        ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), families={"death": "bernoulli"})
+    with pytest.raises(ad.AlldagsError, match="on another scale than this effect: ask the effect itself"):
+        effect.on("log odds").sensitivity()
+    sensitivity = effect.sensitivity()
+    assert "mean square of the weights that balance dose" in str(sensitivity)
+    for ask in (
+        lambda: sensitivity.at(rho=0.2),
+        lambda: sensitivity.at(shares={"dose": 0.1, "death": 0.1}),
+        lambda: sensitivity.given(ad.Strength(shares={"dose": 0.1, "death": 0.1})),
+        lambda: sensitivity.given(ad.Strength(probability=0.5), identify="instruments"),
+    ):
+        with pytest.raises(ad.AlldagsError, match=r"about errors of straight lines with normal noise.*: use "):
+            ask()
+    doubtful = ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), rng=0).effect("dose", "death")
+    half = sensitivity.given(ad.Strength(probability=0.5))
+    assert doubtful.sd == pytest.approx(half.sd, rel=0.03)
+    assert doubtful.uncertainty.hidden > 0.0

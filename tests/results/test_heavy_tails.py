@@ -187,11 +187,9 @@ def test_a_placebo_deals_rows_out_anew(effect):
     assert max(abs(value) for value in found.means) < 0.5 * effect.mean
 
 
-def test_moments_and_sensitivity_are_refused_by_name(table, effect):
+def test_moments_are_refused_by_name(table):
     with pytest.raises(ad.AlldagsError, match="the heavy tails of 'drug', 'stay', 'cost' and moments"):
         ad.fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()))
-    with pytest.raises(ad.AlldagsError, match="sensitivity to a hidden cause and the heavy tails of"):
-        effect.sensitivity()
 
 
 def test_a_child_that_is_nearly_always_the_same_is_refused(table):

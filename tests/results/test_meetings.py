@@ -68,8 +68,9 @@ MEETINGS: dict[str, tuple[str, ...]] = {
         f"{HERE}::test_families_inside_a_block_are_refused",
     ),
     "sensitivity, terms or yes/no": (
-        "terms/test_words.py::test_straight_answers_are_refused_by_name",
-        "results/test_families.py::test_hidden_causes_and_sensitivity_are_about_straight_lines",
+        "results/test_effect_contract.py"
+        "::test_how_strong_a_hidden_cause_would_have_to_be_is_said_of_every_kind_of_effect",
+        "results/test_families.py::test_hidden_causes_of_effects_that_are_no_lines",
     ),
     "sensitivity, experiments on what a hidden cause hits": (
         "results/test_sensitivity.py::test_rows_in_which_a_variable_was_set_are_refused",

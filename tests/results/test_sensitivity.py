@@ -50,6 +50,26 @@ def test_contours_are_level_sets_of_the_bias_factor(sensitivity):
     assert sensitivity.at(rho=first.rho).mean == pytest.approx(first.mean)
 
 
+def test_a_jump_just_above_strength_zero_is_explained():
+    rng = np.random.default_rng(3)
+    c = rng.standard_normal((60, 12))
+    x = 1.5 * c[:, :5].sum(axis=1) + rng.standard_normal(60)
+    table = {f"c{i}": c[:, i] for i in range(12)} | {"x": x, "y": 0.3 * x + rng.standard_normal(60)}
+    graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(12)], ["x"], ["y"]])
+    effect = ad.fit(table, graph, rng=0).effect("x", "y")
+    found = effect.sensitivity()
+    above = found.at(1e-6, 1e-6).mean
+    assert abs(above - effect.mean) > 0.25 * effect.sd
+    said = " ".join(str(found).split())
+    assert f"With a cause of next to no strength the mean is {above:.3g}, without one {effect.mean:.3g}" in said
+    assert found.summary().mean_above_zero == pytest.approx(above)
+
+
+def test_where_nothing_jumps_nothing_is_said_of_it(sensitivity):
+    assert sensitivity.summary().mean_above_zero is None
+    assert "next to no strength" not in str(sensitivity)
+
+
 def test_signs(effect, sensitivity):
     against, along = (sensitivity.at(0.1, 0.1, sign=sign).mean for sign in ("against", "along"))
     assert against < effect.mean < along

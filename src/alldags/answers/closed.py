@@ -20,14 +20,6 @@ from alldags.nodes.data import WorkingData
 from alldags.typing import FloatArray
 from alldags.wording import option
 
-STRAIGHT_ONLY = (
-    f"sensitivity to a hidden cause is about straight lines; fit with {option('families', 'normal')} and without terms "
-    "to ask for it"
-)
-HIDDEN_LEVELS = (
-    "what a hidden cause of a category would do is not known yet; keep the rows of two levels alone to ask for it: two "
-    "words are 0 and 1"
-)
 _DRAWS = 20_000  # behind intervals and probabilities
 
 
@@ -68,10 +60,9 @@ class ClosedAnswer:
         found = {"modifiers": same, "structures": same, "plots.rows": same}
         if is_category(self._data, self.question):
             found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
-            found["sensitivity"] = HIDDEN_LEVELS
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
-            found |= dict.fromkeys(("do", "curve", "levels"), scale) | {"sensitivity": STRAIGHT_ONLY}
+            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity"), scale)
         return found
 
     @cached_property

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.answers.closed import STRAIGHT_ONLY
 from alldags.answers.nodes import NodeSample, Samples
 from alldags.answers.question import Question, Target
 from alldags.columns.base import RowValues
@@ -261,7 +260,6 @@ class InnerAnswer:
         lines = "effects that bend are no products along paths; fit without terms for the straight lines' answer"
         found = dict.fromkeys(("paths", "direct", "mediators"), lines)
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
-        found["sensitivity"] = STRAIGHT_ONLY
         found["log odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"
         return found
 

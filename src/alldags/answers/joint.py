@@ -90,13 +90,14 @@ class Joint:
         In the user's units, exact zeros where there is no path, shape (draws,).
     regressed
         The regressions behind the draws that tell the model's rows what they are worth.
-    table
-        Number of the completed table that the model is of.
+    table, place
+        Numbers of the completed table that the model is of, and of the model.
     """
 
     effect: FloatArray
     regressed: tuple[Regressed, ...]
     table: int = 0
+    place: int = 0
 
 
 def joint_draws(
@@ -130,7 +131,7 @@ def joint_draws(
                 first = place - place % per_table
                 alike = models.items[first : first + per_table]
                 outside = _outside(alike, place - first, {item.child for item in inside}, count, other)
-            found.append(Joint(effect, (*inside, *outside), place // per_table))
+            found.append(Joint(effect, (*inside, *outside), place // per_table, place))
     return found
 
 

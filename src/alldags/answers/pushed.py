@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from alldags.answers.closed import STRAIGHT_ONLY
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
 from alldags.answers.forward import forward_mean, is_linear
@@ -76,7 +75,6 @@ class PushedAnswer:
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
             "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
-            "sensitivity": STRAIGHT_ONLY,
         }
         if self.bends:
             lines = "effects that bend are no products along paths; see mediators() for what would be lost"

@@ -92,9 +92,13 @@ def _not_asked(effect: HeldEffect) -> str:
 
 def _drawn(effect: HeldEffect, sd: float) -> list[Joint]:
     """Return draws of the effect in units of its standard deviation, and of the regressions behind it."""
+    return [replace(joint, effect=joint.effect / sd) for joint in joint_of(effect)]
+
+
+def joint_of(effect: HeldEffect) -> list[Joint]:
+    """Return draws of the effect, and of the regressions behind it, model by model."""
     workings = effect.posterior.workings
-    found = joint_draws(effect.answer, effect.workings.totals, workings.models, workings.stream().spawn(2)[1])
-    return [replace(joint, effect=joint.effect / sd) for joint in found]
+    return joint_draws(effect.answer, effect.workings.totals, workings.models, workings.stream().spawn(2)[1])
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -102,7 +106,7 @@ def _drawn(effect: HeldEffect, sd: float) -> list[Joint]:
 
 def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
     try:
-        tables = _rows(effect)
+        tables = rows_of(effect)
         if tables is None:
             return "there are only moments of them here"
         if effect.posterior.workings.data.is_within:
@@ -136,7 +140,7 @@ def _moves_within(effect: HeldEffect, found: Sequence[Answering]) -> Moves:
     return Moves(np.sum([one.psi for one in parts], axis=0), sum(one.expected for one in parts))
 
 
-def _rows(effect: HeldEffect) -> Sequence[RowTable] | None:
+def rows_of(effect: HeldEffect) -> Sequence[RowTable] | None:
     """Return the rows of each completed table; None if they are not at hand."""
     workings = effect.posterior.workings
     kept = [data.table for data in workings.tables if data.table is not None]
@@ -184,7 +188,7 @@ def _of_clusters(effect: HeldEffect, joints: Sequence[Joint]) -> tuple[Kind, Mov
     by_table = list(_by_table(joints))
     if all(item.of.is_straight for _, found in by_table for item in found):
         return "clusters", _averaged([cluster_moves(found, clusters.tables[place]) for place, found in by_table])
-    tables = _rows(effect)
+    tables = rows_of(effect)
     if tables is None or tables[0].marks.cluster is None:
         return "the rows of the clusters are not at hand"
     codes, shares = tables[0].column(tables[0].marks.cluster), _shares(effect, tables[0], effect.answer.sd)

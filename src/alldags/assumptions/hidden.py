@@ -54,8 +54,6 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
     asked: dict[str, tuple[str, ...]] = {"sensitivity": (), **data_asks(effect.posterior.workings.data)}
-    if heavy := heavy_on_the_way(effect):
-        asked["student"] = heavy
     if effect.posterior.engine in WITHOUT_AVERAGE:
         asked["one graph known"] = (effect.posterior.engine,)
     meetings.check(asked)

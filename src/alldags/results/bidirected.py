@@ -18,8 +18,10 @@ from alldags.effects.hidden.weighted import WeightedDraws
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.notes import Note
+from alldags.results.representer import is_straight
 from alldags.show.numbers import number
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -79,7 +81,7 @@ class HiddenMixture:
         text = (
             f"a hidden common cause of {self.plain.treatment} and {self.hit} has probability {self.probability:.0%}, "
             "which is not informed by the data, nor is its strength; without it the effect is "
-            f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are paths, mediators and do()"
+            f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are ratios, paths, mediators and do()"
         )
         return Note(text, "changes the answer")
 
@@ -105,6 +107,12 @@ def hidden_mixture(plain: Effect) -> HiddenMixture | None:
         raise AlldagsError(
             f"the graph has hidden common causes of {treatment!r} with {' and '.join(repr(hit) for hit, _ in found)}; "
             "an effect takes one of them into account: keep one, or use sensitivity(hits=[...]) without them"
+        )
+    if found and found[0][0] != plain.outcome and not is_straight(plain):
+        raise AlldagsError(
+            f"the graph has a hidden common cause of {treatment!r} and {found[0][0]!r}, which lies before "
+            f"{plain.outcome!r}; what that does is known for straight lines with normal noise alone: give it as one of "
+            f"{treatment!r} and {plain.outcome!r}, or fit with {option('families', 'normal')} and without terms"
         )
     return HiddenMixture(plain, *found[0]) if found else None
 

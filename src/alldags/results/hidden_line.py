@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.assumptions.hidden import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
+from alldags.assumptions.hidden import WITHOUT_AVERAGE, open_orders
+from alldags.errors import AlldagsError
+from alldags.results.representer import is_straight
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 
@@ -30,9 +32,19 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
         return None
     if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
         return None
-    if not effect.mean or open_orders(effect) or heavy_on_the_way(effect) or not _is_cheap(effect):
+    if not effect.mean or open_orders(effect) or not is_straight(effect) or not _is_cheap(effect):
         return None
     return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
+
+
+def represented_line(effect: Effect, level: float) -> SensitivitySummary | None:
+    """Return the same of an effect that is no straight line, for a report; None where it cannot be said."""
+    if "sensitivity" in effect.answer.lacks or not effect.mean or is_straight(effect):
+        return None
+    try:
+        return effect.sensitivity().summary(level)
+    except AlldagsError:  # refused by name where it is asked for
+        return None
 
 
 def _is_cheap(effect: Effect) -> bool:

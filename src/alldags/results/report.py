@@ -13,6 +13,7 @@ from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.words import prior_words
 from alldags.recipes.origin import installed, origin_of, script_of
+from alldags.results.hidden_line import represented_line
 from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
@@ -143,14 +144,21 @@ def _no_effect(summary: EffectSummary, probability: float | None) -> str:
 
 def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Say how strong a hidden common cause would have to be, and what one as strong as a covariate would do."""
-    if summary.hidden is None:
+    hidden = summary.hidden or represented_line(effect, summary.level)
+    if hidden is None:
         return ()
-    columns = ("as strong as", "share of what is left of treatment", "of outcome", "effect")
+    of = "what is left of treatment" if hidden.treatment_scale == "what is left" else hidden.raised
+    columns = (
+        "as strong as",
+        f"share of {of}",
+        "of outcome",
+        "effect",
+    )
     rows = tuple(
         (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
         for row in effect.sensitivity().benchmarks().rows()
     )
-    said = (hidden_sentence(summary.hidden), "The data do not say whether there is such a cause.")
+    said = (hidden_sentence(hidden), "The data do not say whether there is such a cause.")
     return (Section("If something is unmeasured", said, columns if rows else (), rows),)
 
 

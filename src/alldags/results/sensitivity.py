@@ -22,6 +22,7 @@ from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
+from alldags.results.representer import check_represented, is_straight, represented_analysis, treatment_scale
 from alldags.show.json import hidden_dict
 from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
 from alldags.show.table import Table
@@ -36,6 +37,10 @@ _COLUMNS = (
     "r2_treatment", "r2_outcome", "bias_factor", "rho", "mean", "low", "high", "probability_positive",
     "probability_no_direct_effect",
 )  # fmt: skip
+
+
+_NEXT_TO_NONE = 1e-6  # a bias factor
+_FAR = 0.25  # standard deviations that an answer may jump without a word
 
 
 class Sensitivity:
@@ -68,6 +73,8 @@ class Sensitivity:
         self.effect = effect
         check_order(effect)
         self.hits = checked_hits(effect, hits)
+        if not is_straight(effect):
+            check_represented(effect, self.hits)
         self._size = checks.whole("draws", draws, least=100)
         check_engine(effect)
         check_rows(effect, self.hits)
@@ -75,6 +82,8 @@ class Sensitivity:
     @cached_property
     def _analysis(self) -> HiddenAnalysis:
         effect = self.effect
+        if not is_straight(effect):
+            return represented_analysis(effect, self._size)
         names = (effect.treatment, effect.outcome)
         stream = effect.posterior.workings.stream()
         sign = -1 if effect.mean < 0 else 1
@@ -99,9 +108,11 @@ class Sensitivity:
         ----------
         r2_treatment, r2_outcome
             Shares that it explains of what covariates leave of the treatment, and of what covariates and treatment
-            leave of the outcome; from 0 to below 1.
+            leave of the outcome; from 0 to below 1. Where the effect is no straight line with normal noise, the first
+            is ``1 - R2`` of the representer, so that ``C_D^2 = r2_treatment / (1 - r2_treatment)``: of a yes/no
+            treatment, the share of the precision of its inverse odds that only the cause explains.
         rho
-            In their place: the correlation of the errors of treatment and outcome, with its sign.
+            In their place: the correlation of the errors of treatment and outcome, with its sign; for straight lines.
         shares
             In their place, for a cause that hits mediators, too: the share of each error, ``{name: share}``.
         sign
@@ -121,6 +132,8 @@ class Sensitivity:
         """
         check_level(level)
         checks.one_of("sign", sign, get_args(Direction))
+        if shares is not None or rho is not None:
+            self._check_straight("at(shares={...}) and at(rho=...)", "at(r2_treatment=..., r2_outcome=...)")
         if shares is not None:
             return self._at_shares(shares, sign, level, (r2_treatment, r2_outcome, rho))
         self._check_simple("at(r2_treatment=..., r2_outcome=...) and at(rho=...)", "at(shares={...})")
@@ -144,10 +157,14 @@ class Sensitivity:
     def _at_factor(
         self, factor: float, level: float, r2x: float | None = None, r2y: float | None = None
     ) -> SensitivityAnswer:
-        strength = (r2x, r2y, abs(factor), float(correlation(factor)))
+        strength = (r2x, r2y, abs(factor), self._correlation(factor))
         if factor == 0.0:
             return self._ordinary(level, strength)
         return answer(self._analysis.at_factor(factor), level, *strength)
+
+    def _correlation(self, factor: float) -> float | None:
+        """Return the correlation of both errors; None where they are not what the strength is about."""
+        return float(correlation(factor)) if is_straight(self.effect) else None
 
     def _at_shares(
         self, shares: Mapping[str, float], sign: Direction, level: float, others: Sequence[object]
@@ -204,8 +221,8 @@ class Sensitivity:
         if not self._analysis.is_simple:
             return Robustness(min(strength, 1.0), None, None, level, target)
         if math.isinf(strength):
-            return Robustness(1.0, math.inf, 1.0, level, target)
-        return Robustness(equal_share(strength), strength, float(correlation(strength)), level, target)
+            return Robustness(1.0, math.inf, self._correlation(1e9), level, target)
+        return Robustness(equal_share(strength), strength, self._correlation(strength), level, target)
 
     def _first(self, level: float | None, target: float) -> float:
         """Return the least strength that suffices."""
@@ -383,6 +400,7 @@ class Sensitivity:
         from alldags.effects.hidden.structural import identify
 
         self._check_strength(strength)
+        self._check_straight("identify='instruments'", "given(strength) without it")
         self._check_simple("identify='instruments'", "given(strength) without it")
         if any(isinstance(value, str) for value in strength.stated.values()) or not 0 < strength.probability < 1:
             raise AlldagsError(
@@ -414,6 +432,7 @@ class Sensitivity:
     def _check_strength(self, strength: Strength) -> None:
         checks.kind("strength", strength, (Strength,))
         if strength.shares is not None:
+            self._check_straight("Strength(shares={...})", "Strength(r2_treatment=..., r2_outcome=...)")
             if set(strength.shares) != set(self.hits):
                 raise AlldagsError(
                     f"Strength shares must name what the hidden cause hits, {list(self.hits)}, got "
@@ -440,7 +459,18 @@ class Sensitivity:
             covariate=strongest and strongest[0],
             covariate_treatment=strongest and strongest[1],
             covariate_outcome=strongest and strongest[2],
+            treatment_scale=treatment_scale(self.effect),
+            mean=self.effect.mean,
+            mean_above_zero=self._mean_above_zero,
         )
+
+    @cached_property
+    def _mean_above_zero(self) -> float | None:
+        """The mean under a cause of next to no strength, where that is not the effect without one; else None."""
+        if not self._analysis.is_simple:
+            return None
+        mean = self._analysis.at_factor(self._sign * _NEXT_TO_NONE).mean
+        return mean if abs(mean - self.effect.mean) > _FAR * self.effect.sd else None
 
     def benchmarks(self, level: float = 0.95) -> Table:
         """Return the effect, given a hidden cause as strong as each measured covariate, strongest first.
@@ -498,7 +528,8 @@ class Sensitivity:
         means = [self._at_factor(self._sign * value, level).mean for value in knots.tolist()]
         surface = np.interp(factors, knots, means)
         edge = self.robustness(level).bias_factor
-        return plot_sensitivity(self.effect.summary(level), grid, surface, factors, edge, marks, ax)
+        raised = None if is_straight(self.effect) else self.summary(level).raised
+        return plot_sensitivity(self.effect.summary(level), grid, surface, factors, edge, marks, ax, raised=raised)
 
     def __str__(self) -> str:
         return sensitivity_text(self.summary())
@@ -507,6 +538,13 @@ class Sensitivity:
         return f"Sensitivity({self.effect.treatment!r} -> {self.effect.outcome!r}, hits {list(self.hits)})"
 
     # -- checks ------------------------------------------------------------------------------------------------------
+
+    def _check_straight(self, what: str, instead: str) -> None:
+        if not is_straight(self.effect):
+            raise AlldagsError(
+                f"{what} is about errors of straight lines with normal noise, which this effect is not made of: use "
+                f"{instead}"
+            )
 
     def _check_simple(self, what: str, instead: str) -> None:
         if not self._analysis.is_simple:

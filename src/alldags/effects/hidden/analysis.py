@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from alldags.effects.hidden.build import hidden_model
 from alldags.effects.hidden.model import HiddenModel
+from alldags.effects.hidden.representer import RepresentedModel
 from alldags.effects.hidden.strength import Direction
 from alldags.effects.hidden.strengths import MOST, Number, benchmark_bounds, bias_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
@@ -23,6 +25,9 @@ _LEAST_WEIGHT = 1e-4  # of a model that is drawn from
 _LEAST_DRAWS = 200  # from each model
 _SCAN = 24  # strengths looked at for the first that suffices
 _HALVINGS = 30
+
+DrawnModel: TypeAlias = HiddenModel | RepresentedModel
+"""Draws of one model: of its regressions where all are straight lines, else of the effect and its representer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,7 @@ class HiddenAnalysis:
     treatment: str
     outcome: str
     hits: tuple[str, ...]
-    models: tuple[tuple[float, HiddenModel], ...]
+    models: tuple[tuple[float, DrawnModel], ...]
     unit: float
     sign: int
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -63,7 +68,7 @@ class HiddenAnalysis:
         """Return the effect under a bias factor; a positive one works against a positive effect."""
         return self.at_factors(lambda _: factor)
 
-    def at_factors(self, factors: Callable[[HiddenModel], Number]) -> WeightedDraws:
+    def at_factors(self, factors: Callable[[DrawnModel], Number]) -> WeightedDraws:
         """Return the effect under bias factors that may differ from model to model, and from draw to draw."""
         found = pooled([(share, model.effect_of_factor(factors(model))) for share, model in self.models])
         return found.scaled(self.unit).stretched(self.wider)
@@ -71,7 +76,7 @@ class HiddenAnalysis:
     def at_shares(self, shares: Mapping[str, Number], sign: Direction) -> WeightedDraws:
         """Return the effect if the hidden cause explains these shares of the errors, every bias in one direction."""
         loads = self.signed_loadings(shares, sign)
-        found = pooled([(share, model.effect(loads)) for share, model in self.models])
+        found = pooled([(share, model.effect(loads)) for share, model in self.models if isinstance(model, HiddenModel)])
         return found.scaled(self.unit).stretched(self.wider)
 
     def signed_loadings(self, shares: Mapping[str, Number], sign: Direction) -> dict[str, Number]:
@@ -149,16 +154,20 @@ class HiddenAnalysis:
         found: dict[str, None] = {}
         owner = {column: name for name, columns in self.categories.items() for column in columns}
         for _, model in self.models:
-            if model.nodes:
+            if isinstance(model, RepresentedModel):
+                found.update(dict.fromkeys(model.owners))
+            elif model.nodes:
                 theirs = model.sample_of(self.outcome).problem.terms
                 shared = (name for name in model.treatment_sample.problem.terms if name in theirs)
                 found.update(dict.fromkeys(owner.get(name, name) for name in shared))
         return tuple(found)
 
     def bounds(
-        self, model: HiddenModel, covariate: str, times: float, times_outcome: float, selected: bool
+        self, model: DrawnModel, covariate: str, times: float, times_outcome: float, selected: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return draws of (R2x, R2y) of a cause so many times as strong as a covariate."""
+        if isinstance(model, RepresentedModel):
+            return benchmark_bounds(*model.partial_shares(covariate, selected), times, times_outcome)
         columns = self.categories.get(covariate, (covariate,))
         shares = [partial_share(model, name, columns, selected) for name in (self.treatment, self.outcome)]
         return benchmark_bounds(shares[0], shares[1], times, times_outcome)

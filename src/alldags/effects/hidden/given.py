@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from alldags.effects.hidden.analysis import HiddenAnalysis
-from alldags.effects.hidden.model import HiddenModel
+from alldags.effects.hidden.analysis import DrawnModel, HiddenAnalysis
+from alldags.effects.hidden.representer import RepresentedModel
 from alldags.effects.hidden.strength import Strength, limits
 from alldags.effects.hidden.strengths import Number, bias_factor
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
@@ -31,10 +31,10 @@ def effect_given(analysis: HiddenAnalysis, strength: Strength, rng: np.random.Ge
 
 
 def _under_all(
-    analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, points: FloatArray
+    analysis: HiddenAnalysis, model: DrawnModel, strength: Strength, points: FloatArray
 ) -> list[WeightedDraws]:
     """Return the effect in one model under each strength, from a stretch of its draws."""
-    few = min(_DRAWS, model.size)
+    few = model.size if isinstance(model, RepresentedModel) else min(_DRAWS, model.size)
     starts = [(i * few) % max(model.size - few + 1, 1) for i in range(len(points))]
     pieces = {start: model.take(slice(start, start + few)) for start in dict.fromkeys(starts)}
     shares = {
@@ -51,7 +51,7 @@ def _under_all(
     return found
 
 
-def _ends(analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, name: str) -> tuple[Number, Number]:
+def _ends(analysis: HiddenAnalysis, model: DrawnModel, strength: Strength, name: str) -> tuple[Number, Number]:
     """Return the range of one share; up to a covariate's own, which differs from draw to draw."""
     value = strength.stated[name]
     if not isinstance(value, str):
@@ -63,11 +63,11 @@ def _ends(analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, name
 
 
 def _effect(
-    analysis: HiddenAnalysis, model: HiddenModel, strength: Strength, values: dict[str, Number], u: float
+    analysis: HiddenAnalysis, model: DrawnModel, strength: Strength, values: dict[str, Number], u: float
 ) -> WeightedDraws:
     """Return the effect in one model under one strength; `u` decides about the sign where it is open."""
     sign = strength.sign if strength.sign != "both" else ("against" if u < 0.5 else "along")
-    if strength.shares is None:
+    if strength.shares is None or isinstance(model, RepresentedModel):
         factor = bias_factor(values["r2_treatment"], values["r2_outcome"])
         return model.effect_of_factor(analysis.factor_sign(sign) * factor)
     return model.effect(analysis.signed_loadings(values, sign))

@@ -27,6 +27,8 @@ def plot_sensitivity(
     reaches_zero: float | None,
     marks: Mapping[str, tuple[float, float]],
     ax: Axes | None = None,
+    *,
+    raised: str | None = None,
 ) -> Axes:
     """Draw the mean effect over what a hidden cause explains of treatment and outcome. Needs the extra ``plot``.
 
@@ -44,6 +46,8 @@ def plot_sensitivity(
         What measured covariates explain of treatment and outcome, by name.
     ax
         Matplotlib axes to draw on; by default a new figure.
+    raised
+        What the treatment's shares are shares of, if that is not what is left of it.
     """
     pyplot: Any = require("matplotlib.pyplot", "plot")
     if ax is None:
@@ -62,7 +66,7 @@ def plot_sensitivity(
         axes.plot([], [], color=style.INTERVAL, linewidth=1.6, linestyle="dashed", label=label)
     _draw_marks(axes, marks, float(grid[-1]))
     axes.plot([0.0], [0.0], "o", color=style.TEXT, markersize=5, clip_on=False, zorder=3)
-    axes.set_xlabel(f"share of what is left of {summary.treatment} that a hidden cause explains")
+    axes.set_xlabel(f"share of {raised or f'what is left of {summary.treatment}'} that a hidden cause explains")
     axes.set_ylabel(f"share of what is left of {summary.outcome}")
     axes.set_title(f"{summary.treatment} on {summary.outcome}: {number(summary.mean)} without a hidden cause")
     axes.set_xlim(0, grid[-1])
