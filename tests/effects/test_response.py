@@ -183,7 +183,7 @@ def test_risks_ratios_and_do_go_together(simple):
 
 
 def test_log_odds_are_todays_recursion(simple):
-    effect = simple.effect("x", "y").log_odds
+    effect = simple.effect("x", "y").on("log odds")
     model = simple._linked_models("x").items[0]
     y, m = model.node("y"), model.node("m")
     direct, through = y.mean[y.parents.index("x")], y.mean[y.parents.index("m")] * m.mean[m.parents.index("x")]

@@ -266,7 +266,7 @@ ALWAYS = {  # never refused
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
 INSIDE = {f"{group}.effect" for group in GROUPS} | {
-    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "jackknife_or_reason")
+    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "hidden_cause", "jackknife_or_reason")
 }
 REFITS = {"checks.stability", "checks.placebo", "report", "save", "over"}
 WITHOUT = {  # questions that take seconds, and that a study of the same kind is asked

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import alldags as ad
-from alldags.results.sample import AtomicSample
+from alldags.effects.sample import AtomicSample
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.results.sample import AtomicSample
+from alldags.effects.sample import AtomicSample
 
 
 @pytest.fixture(scope="module")
