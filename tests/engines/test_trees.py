@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from naive.trees import boosted
 
 import alldags as ad
 from alldags.columns.base import RowValues
 from alldags.columns.learned import Forest
 from alldags.engines.curves.boost import all_edges, bin_edges, grown_column
 from alldags.kernels.trees import BINS, add_trees, grow
+from naive.trees import boosted
 
 
 def grown(bins, target, start, is_odds, rounds, depth, least=3, ridge=1.0, rate=0.3):
