@@ -165,3 +165,13 @@ def test_bad_questions_to_the_data(plain, strength, match):
     g_prior = asked(GRAPH, prior=ad.Prior(slab=ad.priors.GPrior()))
     with pytest.raises(ad.AlldagsError, match="no g-prior"):
         g_prior.sensitivity().given(ad.Strength(probability=0.5), identify="instruments")
+
+
+def test_a_hidden_cause_of_a_mediator_is_refused_by_name_where_not_all_is_straight():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(200)
+    m = x + rng.standard_normal(200)
+    table = {"x": x, "m": m, "y": (m + rng.standard_normal(200) > 0) * 1.0}
+    graph = ad.CandidateGraph.from_tiers([["x"], ["m"], ["y"]]).with_hidden("x", "m", 0.3)
+    with pytest.raises(ad.AlldagsError, match=r"common cause of 'x' and 'm'.*give it as one of 'x' and 'y'"):
+        _ = ad.fit(table, graph, rng=0).effect("x", "y").mean

@@ -166,7 +166,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     assert any(note.text.startswith("straight lines") for note in effect.notes)
 
 
-def test_hidden_causes_of_effects_that_are_no_lines(table):
+def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
     effect = fit(table, GRAPH, rng=0).effect("dose", "death")
     with pytest.raises(ad.AlldagsError, match="on another scale than this effect: ask the effect itself"):
         effect.on("log odds").sensitivity()
@@ -180,6 +180,8 @@ def test_hidden_causes_of_effects_that_are_no_lines(table):
     ):
         with pytest.raises(ad.AlldagsError, match=r"about errors of straight lines with normal noise.*: use "):
             ask()
+    effect.posterior.report(tmp_path / "report.html", "dose", "death")
+    assert "of the weights that balance dose by" in (tmp_path / "report.html").read_text(encoding="utf-8")
     doubtful = fit(table, GRAPH.with_hidden("dose", "death", 0.5), rng=0).effect("dose", "death")
     half = sensitivity.given(ad.Strength(probability=0.5))
     assert doubtful.sd == pytest.approx(half.sd, rel=0.03)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,6 +98,13 @@ class Joint:
     regressed: tuple[Regressed, ...]
     table: int = 0
     place: int = 0
+
+    def first(self, size: int) -> Joint:
+        """Return the first draws."""
+        regressed = tuple(
+            replace(of, coefficients=of.coefficients[:size], precision=of.precision[:, :size]) for of in self.regressed
+        )
+        return replace(self, effect=self.effect[:size], regressed=regressed)
 
 
 def joint_draws(

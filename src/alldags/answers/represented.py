@@ -78,9 +78,9 @@ class ShortRegression:
         blind = [mark for marked in (marks.was_set, marks.unseen) for name, mark in marked.items() if name in reached]
         for rows in Rows(self.table).batches():
             weight = np.ones(rows.count) if marks.weight is None else rows.values[marks.weight]
+            own = weight if self.chosen is None else weight * self.chosen[start : start + rows.count]
             for mark in blind:
                 weight = np.where(rows.values[mark] == 0.0, weight, 0.0)
-            own = weight if self.chosen is None else weight * self.chosen[start : start + rows.count]
             start += rows.count
             yield rows, weight, own
 

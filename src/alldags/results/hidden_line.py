@@ -18,33 +18,48 @@ _DRAWS = 2000
 _SECONDS = 0.02  # of fitting regressions anew
 _MODELS = 3
 _SECONDS_PER_SET = 3e-8
+_FEW = 300  # draws, where rows are looked at
+_MOST_ROWS = 20_000
+_MOST_SECONDS = 0.3
+_SECONDS_PER_CUBE, _SECONDS_PER_SOLUTION = 1e-10, 5e-6
 
 
 def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
-    if "sensitivity" in effect.answer.lacks:
-        return None
-    if (
-        effect.posterior.engine in WITHOUT_AVERAGE
-        or effect.uncertainty.structure is None
-        or not math.isfinite(effect.sd)
-    ):
+    if "sensitivity" in effect.answer.lacks or effect.posterior.engine in WITHOUT_AVERAGE:
         return None
     if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
         return None
-    if not effect.mean or open_orders(effect) or not is_straight(effect) or not _is_cheap(effect):
+    if not effect.mean or not math.isfinite(effect.sd) or open_orders(effect):
+        return None
+    if not is_straight(effect):
+        return represented_line(effect, level, _FEW) if _is_quick(effect) else None
+    if effect.uncertainty.structure is None or not _is_cheap(effect):
         return None
     return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
 
 
-def represented_line(effect: Effect, level: float) -> SensitivitySummary | None:
-    """Return the same of an effect that is no straight line, for a report; None where it cannot be said."""
+def represented_line(effect: Effect, level: float, draws: int = 20_000) -> SensitivitySummary | None:
+    """Return the same of an effect that is no straight line; None where it cannot be said."""
     if "sensitivity" in effect.answer.lacks or not effect.mean or is_straight(effect):
         return None
     try:
-        return effect.sensitivity().summary(level)
+        return effect.sensitivity(draws=draws).summary(level)
     except AlldagsError:  # refused by name where it is asked for
         return None
+
+
+def _is_quick(effect: Effect) -> bool:
+    """Tell whether leaving out each covariate's columns, and a pass over the rows, take next to no time."""
+    totals = [total for total in effect.workings.totals.items if total.span.variables]
+    if not totals or len(totals) > _MODELS or effect.posterior.rows > _MOST_ROWS:
+        return False
+    seconds = 0.0
+    for total in totals:
+        columns = sum(len(total.model.columns(name)) for name in total.span.reached)
+        covariates = len(total.model.graph.variables) - len(total.span.variables)
+        seconds += 2 * _FEW * (covariates + 1) * (_SECONDS_PER_CUBE * columns**3 + _SECONDS_PER_SOLUTION)
+    return seconds <= _MOST_SECONDS
 
 
 def _is_cheap(effect: Effect) -> bool:

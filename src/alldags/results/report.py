@@ -147,13 +147,10 @@ def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]
     hidden = summary.hidden or represented_line(effect, summary.level)
     if hidden is None:
         return ()
-    of = "what is left of treatment" if hidden.treatment_scale == "what is left" else hidden.raised
-    columns = (
-        "as strong as",
-        f"share of {of}",
-        "of outcome",
-        "effect",
-    )
+    of = ("what is left of treatment", "of outcome")
+    if hidden.treatment_scale != "what is left":
+        of = (hidden.raised, "of what is left of outcome")
+    columns = ("as strong as", f"share of {of[0]}", of[1], "effect")
     rows = tuple(
         (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
         for row in effect.sensitivity().benchmarks().rows()

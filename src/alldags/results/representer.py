@@ -57,17 +57,16 @@ def check_represented(effect: Effect, hits: Sequence[str]) -> None:
 
 def represented_analysis(effect: Effect, size: int) -> HiddenAnalysis:
     """Return the effect under hidden causes of any strength, by the bias formula, draw by draw."""
-    tables = rows_of(effect)
-    if tables is None:
+    tables, joints = rows_of(effect), joint_of(effect)
+    if tables is None or len(tables) <= max(joint.table for joint in joints):
         raise AlldagsError("the bias of this effect is made from rows, which are not at hand; give the table itself")
-    joints = joint_of(effect)
     total = sum(len(joint.effect) for joint in joints)
     models = []
     for joint in joints:
         share = len(joint.effect) / total
         way, table = effect.workings.totals.items[joint.place], tables[joint.table]
-        found = represented(joint, effect._question, way, table, _chosen(effect, table))
-        models.append((share, found.take(slice(0, max(round(size * share), _LEAST_DRAWS)))))
+        few = joint.first(max(round(size * share), _LEAST_DRAWS))
+        models.append((share, represented(few, effect._question, way, table, _chosen(effect, table))))
     sign = -1 if effect.mean < 0 else 1
     return HiddenAnalysis(
         effect.treatment, effect.outcome, (effect.outcome,), tuple(models), 1.0, sign, wider=_wider(effect, joints)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alldags.effects.hidden.strengths import Number
 from alldags.effects.hidden.weighted import WeightedDraws
@@ -61,7 +62,8 @@ class ShortMoments:
 
     def _solved(self, present: BoolArray, vector: FloatArray, ridge: float) -> FloatArray:
         """Return ``v' G^-1 v`` within each set of columns, shape (draws,); each set is solved once."""
-        sets, places = np.unique(present, axis=0, return_inverse=True)
+        _, first, places = np.unique(_keys(present), return_index=True, return_inverse=True)
+        sets = present[first]
         inside = np.column_stack([np.ones(len(sets), dtype=bool), sets])
         gram = self.gram[:-1, :-1] + ridge * np.diag(np.append(0.0, np.ones(len(self.gram) - 2)))
         found, step = np.empty(len(sets)), max(1, _SOLVED // gram.size)
@@ -147,6 +149,11 @@ class RepresentedModel:
         """Return the probability of no direct effect, where that is no effect at all."""
         return none if len(self.nodes) <= 1 else None
 
+    @cached_property
+    def _all(self) -> tuple[FloatArray, FloatArray]:
+        """With all columns that are present: the mean square of the representer, and what least squares leave."""
+        return self.moments.norms(self.present), self.moments.left(self.present)
+
     def partial_shares(self, covariate: str, selected: bool) -> tuple[FloatArray, FloatArray]:
         """Return which share of the representer, and of the outcome, the columns of a covariate explain, (size,) each.
 
@@ -155,10 +162,16 @@ class RepresentedModel:
         present = self.present if selected else np.ones_like(self.present)
         without = present.copy()
         without[:, self.owners.get(covariate, [])] = False
-        norms, left = self.moments.norms(present), self.moments.left(present)
+        norms, left = self._all if selected else (self.moments.norms(present), self.moments.left(present))
         treatment = 1.0 - _over(self.moments.norms(without), norms)
         outcome = 1.0 - _over(left, self.moments.left(without))
         return np.clip(treatment, 0.0, 1.0), np.clip(outcome, 0.0, 1.0)
+
+
+def _keys(present: BoolArray) -> NDArray[np.void]:
+    """Return one value for each row of an array of truth values, equal where the rows are, shape (rows,)."""
+    packed = np.ascontiguousarray(np.packbits(np.column_stack([np.ones(len(present), dtype=bool), present]), axis=1))
+    return packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
 
 
 def _over(a: FloatArray, b: FloatArray) -> FloatArray:
