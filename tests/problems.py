@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import alldags as ad
+import lines
 from alldags.nodes import NodeProblem, Setting, node_problem, working_data
 from naive import effects as naive
 
@@ -77,7 +78,7 @@ class World:
 
     def fit(self, **options):
         options = {"prior": self.prior, "rng": 1, "engine": "exact", "robust": False} | options
-        return ad.fit(self.rows, self.graph, names=self.names, **options)
+        return lines.fit(self.rows, self.graph, names=self.names, **options)
 
     def naive_effect(self, source, target):
         place = self.names.index

@@ -10,6 +10,7 @@ import pytest
 import alldags as ad
 from alldags import checks
 from alldags.errors import EngineError, PriorError
+from lines import fit
 
 e = ad.engines
 
@@ -142,4 +143,4 @@ def test_kind_lists_what_is_allowed():
 def test_fit_refuses_a_progress_that_is_no_flag():
     study = ad.datasets.example()
     with pytest.raises(ad.AlldagsError, match="progress must be True or False, got 'yes'"):
-        ad.fit(study.table, study.graph, progress="yes")
+        fit(study.table, study.graph, progress="yes")

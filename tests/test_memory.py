@@ -9,12 +9,13 @@ import pytest
 
 import alldags as ad
 from alldags.memory import check_memory, free_memory
+from lines import fit
 
 
 @pytest.fixture(scope="module")
 def effect():
     study = ad.datasets.example()
-    return ad.fit(study.table, study.graph, rng=0).effect(study.treatment, study.outcome)
+    return fit(study.table, study.graph, rng=0).effect(study.treatment, study.outcome)
 
 
 def test_draws_that_do_not_fit_are_refused(effect):
@@ -28,7 +29,7 @@ def test_draws_that_do_not_fit_are_refused(effect):
 def test_covariances_that_do_not_fit_are_refused():
     names = [f"v{i}" for i in range(300_000)]
     with pytest.raises(ad.AlldagsError, match=r"the covariances of 300,000 variables need about .* leave some out"):
-        ad.fit({name: [1.0, 2.0] for name in names}, ad.CandidateGraph(tuple(names), {}))
+        fit({name: [1.0, 2.0] for name in names}, ad.CandidateGraph(tuple(names), {}))
 
 
 LIMITED = """

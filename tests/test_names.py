@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags import priors, records
+from lines import fit
 
 MOVED = [
     "NEG",
@@ -65,7 +66,7 @@ def test_every_prior_can_be_made_without_settings_and_writes_itself(name):
 
 def test_records_are_the_classes_that_methods_return():
     study = ad.datasets.example()
-    posterior = ad.fit(study.table, study.graph, rng=0)
+    posterior = fit(study.table, study.graph, rng=0)
     effect = posterior.effect("smoking", "risk")
     returned = {
         "Table": effect.paths(), "SquareTable": posterior.effects(link=0.0), "Intervention": effect.do(1.0),
@@ -99,7 +100,7 @@ def effects():
         "pain": drug + rng.normal(size=400),
     }
     graph = {name: ["drug"] for name in ("ill", "visits", "pain")}
-    posterior = ad.fit(table, graph, families={"visits": "poisson"}, rng=0)
+    posterior = fit(table, graph, families={"visits": "poisson"}, rng=0)
     return {name: posterior.effect("drug", name) for name in graph}
 
 

@@ -14,6 +14,7 @@ import alldags as ad
 from alldags.errors import DataError, GraphError, MissingExtraError
 from alldags.show.table import text_table
 from alldags.text import line_width, printable, shortened
+from lines import fit
 
 
 def test_what_moves_the_cursor_is_escaped():
@@ -42,11 +43,11 @@ def test_messages_are_bounded_and_printable(kind):
 def test_a_hostile_name_does_not_reach_the_terminal():
     name = "x\x1b[31m\n" + "y" * 5000
     with pytest.raises(ad.AlldagsError) as caught:
-        ad.fit({"a": [1, 2, 3]}, ad.CandidateGraph.from_order(["a", name]))
+        fit({"a": [1, 2, 3]}, ad.CandidateGraph.from_order(["a", name]))
     assert len(str(caught.value)) <= 500
     assert str(caught.value).isprintable()
     columns = {"a\tb": [1.0, 2.0, 4.0, 3.0], "c\x1b[1m": [2.0, 1.0, 1.0, 4.0]}
-    posterior = ad.fit(columns, ad.CandidateGraph.from_order(list(columns)), rng=0)
+    posterior = fit(columns, ad.CandidateGraph.from_order(list(columns)), rng=0)
     shown = [str(posterior.effect(*columns)), str(posterior.effects()), str(posterior.edge_probabilities())]
     assert all(line.isprintable() for text in shown for line in text.splitlines())
     assert all(r"a\tb" in text for text in shown)

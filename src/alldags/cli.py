@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
-from alldags.errors import AlldagsError
+from alldags.errors import AlldagsError, GraphError
 from alldags.text import line_width, printable, shortened
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class FitOptions:
         Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
-        auto: look for curves, and for effects that differ between rows.
+        auto: average over curves, and over effects that differ between rows; straight: lines only.
     seed
         Seed of the draws behind intervals and of sampling engines.
     n_jobs
@@ -94,7 +94,7 @@ class FitOptions:
         Show a bar on a terminal when the work is long.
     """
 
-    graph: Path
+    graph: Path | None = None
     engine: str = "auto"
     prior: Literal["default", "learned", "g", "hyper-g", "zellner-siow", "paper", "v01"] = "default"
     slab_variance: float | None = None
@@ -115,6 +115,29 @@ class FitOptions:
     seed: int = 0
     n_jobs: int = 1
     progress: bool = True
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Study:
+    """What may act on what, without a graph file.
+
+    Parameters
+    ----------
+    confounders
+        Columns that may act on treatment and outcome, such as age,sex,income.
+    mediators
+        Columns that the treatment may act on, and that may act on the outcome.
+    probability
+        That the treatment acts on the outcome directly; certain if not given.
+    """
+
+    confounders: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    mediators: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    probability: float | None = None
+
+
+_DEFAULTS, _NOTHING_SAID = FitOptions(), Study()
 
 
 def _prior(options: FitOptions) -> Prior:
@@ -155,10 +178,36 @@ def _table(data: Path) -> Any:
         return alldags.read_table(path)
 
 
-def _fit(data: Path, options: FitOptions) -> Posterior:
+def _graph(options: FitOptions) -> CandidateGraph:
+    if options.graph is None:
+        raise GraphError(f"--graph is missing: {_FORGOTTEN['--graph']}")
+    return alldags.read_graph(options.graph)
+
+
+def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study) -> CandidateGraph:
+    """Return the graph of the file or, without one, that of a study with confounders and mediators."""
+    if options.graph is not None:
+        if said != _NOTHING_SAID:
+            raise GraphError(
+                "--graph says what may act on what: leave out --confounders, --mediators and --probability"
+            )
+        return alldags.read_graph(options.graph)
+    if said == _NOTHING_SAID:
+        raise GraphError(f"--graph or --confounders is missing: {_FORGOTTEN['--graph']}")
+    from alldags.front import study_graph
+
+    return study_graph(treatment, outcome, _names(said.confounders), _names(said.mediators), said.probability)
+
+
+def _names(given: tuple[str, ...]) -> list[str]:
+    """Return names that were written one by one, or with commas between them."""
+    return [name for text in given for name in text.split(",") if name]
+
+
+def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -> Posterior:
     return alldags.fit(
         _table(data),
-        alldags.read_graph(options.graph),
+        _graph(options) if graph is None else graph,
         prior=_prior(options),
         engine=options.engine,
         rng=options.seed,
@@ -223,18 +272,21 @@ def effect(
     *,
     treatment: str,
     outcome: str,
+    study: Study = _NOTHING_SAID,
     contrast: str | None = None,
     level: float = 0.95,
     paths: Annotated[bool, Parameter(negative="")] = False,
     influence: Annotated[bool, Parameter(negative="")] = False,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
     checks: Annotated[bool, Parameter(negative="")] = False,
-    options: FitOptions,
+    options: FitOptions = _DEFAULTS,
     plot: Path | None = None,
     report: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
+
+    What may act on what is in a file, --graph, or follows from --confounders and --mediators.
 
     Parameters
     ----------
@@ -264,7 +316,7 @@ def effect(
     report
         Write a report, too: one .html file that needs nothing else.
     """
-    posterior = _fit(data, options)
+    posterior = _fit(data, options, _study_graph(options, treatment, outcome, study))
     answer = posterior.effect(treatment, outcome)
     pair = None if contrast is None else _pair(contrast, answer)
     answer = answer if pair is None else answer.contrast(*pair)
@@ -355,7 +407,7 @@ def _filled(text: str) -> str:
 
 
 @app.command
-def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
+def effects(data: Path, *, options: FitOptions = _DEFAULTS, as_json: Json = False) -> None:
     """Print the mean total effect of every variable on every other: row = cause, column = effect.
 
     Parameters
@@ -381,7 +433,7 @@ def effects(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
 
 
 @app.command
-def edges(data: Path, *, options: FitOptions, as_json: Json = False) -> None:
+def edges(data: Path, *, options: FitOptions = _DEFAULTS, as_json: Json = False) -> None:
     """Print prior and posterior probability of every candidate edge.
 
     Parameters

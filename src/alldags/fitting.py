@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from alldags import checks, meetings
+from alldags.assemble import assemble, working_tables
 from alldags.assumptions.data_notes import table_notes
 from alldags.data.absorbed import rows_inside
 from alldags.data.batches import RowTable
@@ -24,6 +25,7 @@ from alldags.data.reading import Missing, RowOptions, Tables, read_tables
 from alldags.data.rows import RowGroups
 from alldags.data.source import Source, open_source
 from alldags.data.weights import WeightKind
+from alldags.effects.clusters import Clusters, clusters_note
 from alldags.engines import resolve
 from alldags.engines.suits import check_suits
 from alldags.errors import AlldagsError, GraphError
@@ -42,12 +44,10 @@ from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
-from alldags.results.asked import asked_of
-from alldags.results.assemble import assemble, working_tables
-from alldags.results.clusters import Clusters, clusters_note
+from alldags.recipes.asked import asked_of
+from alldags.recipes.recipe import Recipe, with_rows
+from alldags.recipes.saving import load_recipe
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe, with_rows
-from alldags.results.saving import load_recipe
 from alldags.typing import RandomSource
 
 _MOST_THREADS = 1024

@@ -11,22 +11,22 @@ from alldags.lazy import attach
 
 if TYPE_CHECKING:
     from alldags.assumptions.placebo import Placebo
+    from alldags.effects.clusters import ClusterCheck
     from alldags.effects.direct import DirectEffect
+    from alldags.effects.intervention import Intervention
     from alldags.effects.jackknife import Jackknife
     from alldags.effects.link_check import LinkCheck
     from alldags.effects.new_unit import OutcomeDraws, YesNoOutcome
     from alldags.effects.open_pairs import OpenPair
     from alldags.effects.outcome import OutcomeDistribution
+    from alldags.effects.quantity import Quantity
     from alldags.effects.regression import Regression
     from alldags.effects.top import TopGraph
     from alldags.notes import Note
-    from alldags.results.clusters import ClusterCheck
     from alldags.results.effect_checks import EffectChecks
     from alldags.results.exports import EffectExports
-    from alldags.results.intervention import Intervention
     from alldags.results.plots import EffectPlots, PosteriorPlots
     from alldags.results.probability import Probability
-    from alldags.results.quantity import Quantity
     from alldags.results.sensitivity import Sensitivity
     from alldags.results.uncertainty import Uncertainty
     from alldags.show.checks import CheckLine, Checks
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 _HOME = {
     "CheckLine": "alldags.show.checks",
     "Checks": "alldags.show.checks",
-    "ClusterCheck": "alldags.results.clusters",
+    "ClusterCheck": "alldags.effects.clusters",
     "Contrasts": "alldags.show.contrasts",
     "DirectEffect": "alldags.effects.direct",
     "EffectChecks": "alldags.results.effect_checks",
     "EffectExports": "alldags.results.exports",
     "EffectPlots": "alldags.results.plots",
     "EffectSummary": "alldags.show.summary",
-    "Intervention": "alldags.results.intervention",
+    "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
     "OutcomeDistribution": "alldags.effects.outcome",
@@ -56,7 +56,7 @@ _HOME = {
     "Placebo": "alldags.assumptions.placebo",
     "PosteriorPlots": "alldags.results.plots",
     "Probability": "alldags.results.probability",
-    "Quantity": "alldags.results.quantity",
+    "Quantity": "alldags.effects.quantity",
     "Regression": "alldags.effects.regression",
     "Sensitivity": "alldags.results.sensitivity",
     "SiteRegression": "alldags.sites",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+import lines
 from alldags.answers import push
 from alldags.answers.comparison import STEP, Comparison
 from alldags.answers.forward import is_linear
@@ -41,7 +42,7 @@ def table(kind: str = "yes/no") -> dict[str, np.ndarray]:
 
 def fitted(kind="yes/no", outcome="y", between=("m",), covariates=("z", "w"), **options):
     graph = ad.CandidateGraph.from_tiers([list(covariates), ["t"], list(between), [outcome]])
-    return ad.fit(table(kind), graph, rng=0, **options).effect("t", outcome)
+    return lines.fit(table(kind), graph, rng=0, **options).effect("t", outcome)
 
 
 GIVEN = {"y": ["m*z", "m^2", "t*m", "curve(z)"], "m": ["t*z"]}
@@ -127,7 +128,7 @@ def test_a_yes_no_node_that_is_drawn_is_on_average_summed_over():
 
 def test_the_example_takes_few_calls():
     """A call for every column of every draw would be a million; CPU follows."""
-    effect = ad.fit(EXAMPLE.table, EXAMPLE.graph, terms="auto", rng=0).effect("smoking", "risk")
+    effect = lines.fit(EXAMPLE.table, EXAMPLE.graph, terms="auto", rng=0).effect("smoking", "risk")
     profile = cProfile.Profile()
     profile.enable()
     assert effect.interval()[0] < effect.mean
@@ -151,7 +152,7 @@ def wide(rows: int = 200, k: int = 24) -> tuple[dict[str, np.ndarray], ad.Candid
 
 
 def answers(data, graph, terms, treatment, outcome):
-    fits = [ad.fit(data, graph, terms=terms, rng=seed) for seed in range(4)]
+    fits = [lines.fit(data, graph, terms=terms, rng=seed) for seed in range(4)]
     return [fit.effect(treatment, outcome) for fit in fits]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from alldags.results.robust import joint_of
 
 import alldags as ad
 from alldags.columns.base import RowValues
-from alldags.results.robust import joint_of
 
 ROWS = 200
 GRAPH = ad.CandidateGraph.from_tiers([["c"], ["x"], ["y"]], 1.0)

@@ -24,6 +24,7 @@ from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.io import parse_graph
+from lines import fit
 from show.test_report import HOSTILE, Page
 
 STUDY = ad.datasets.example()
@@ -78,7 +79,7 @@ def test_the_graph_file_is_the_first_question(study):
 def test_answer_is_the_library_s(server, study):
     status, _, body = ask(server, question=dict(study.question))
     reply = json.loads(body)
-    effect = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    effect = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
     assert status == 200
     assert reply["mean"] == pytest.approx(effect.mean, abs=1e-9)
     assert reply["sentence"] == str(effect).split("\n\n")[0].replace("\n", " ")
@@ -90,7 +91,7 @@ def test_a_changed_edge_changes_the_answer(server, study):
     moved = {**study.question, "edges": [*study.question["edges"], ["smoking", "risk", 0.02]]}
     reply = json.loads(ask(server, question=moved)[2])
     graph = STUDY.graph.with_edge("smoking", "risk", 0.02)
-    assert reply["mean"] == pytest.approx(ad.fit(STUDY.table, graph).effect("smoking", "risk").mean, abs=1e-9)
+    assert reply["mean"] == pytest.approx(fit(STUDY.table, graph).effect("smoking", "risk").mean, abs=1e-9)
 
 
 def least_time(work):
@@ -107,7 +108,7 @@ def test_an_answer_costs_little_more_than_the_question_itself(study):
     """Words and two pictures must not make a page slow on which the library alone would be quick."""
     moments, question = study.moments, dict(study.question)
     page = least_time(lambda: answer(study, question))
-    alone = least_time(lambda: str(ad.fit(moments, STUDY.graph, rng=0).effect("smoking", "risk")))
+    alone = least_time(lambda: str(fit(moments, STUDY.graph, rng=0).effect("smoking", "risk")))
     assert page < 4 * alone
 
 
@@ -150,7 +151,7 @@ def test_exports(server, study, folder, monkeypatch, capsys):
     names: dict[str, object] = {}
     exec(python["text"], names)
     capsys.readouterr()
-    effect = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    effect = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
     assert names["effect"].mean == pytest.approx(effect.mean, abs=1e-9)
     report = json.loads(ask(server, "export/report", question)[2])
     assert Page(report["text"]).all("h1")[0].text == "Effect of smoking on risk"
@@ -235,7 +236,7 @@ def test_open_directions_come_from_the_graph_and_go_into_it(tmp_path, folder):
     study = open_study(folder / "study.csv", tmp_path / "open.toml", "smoking", "risk")
     assert study.question["pairs"] == [["smoking", "tar", 0.3, 0.3]]
     assert graph_of(study.question) == graph
-    expected = ad.fit(STUDY.table, graph, families="normal", rng=0).effect("smoking", "risk")
+    expected = fit(STUDY.table, graph, families="normal", rng=0).effect("smoking", "risk")
     assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, rel=1e-9)
     names = {}
     exec(python_lines(study.question, "study.csv").split("posterior")[0], names)
@@ -322,7 +323,7 @@ def test_words_and_yes_no_columns(tmp_path):
     assert found["sentence"].startswith("Changing smoker from 'no' to 'yes' changes ill by")
     assert any("ill is 0 or 1, and straight lines were put through it" in note for note in found["notes"])
     table = ad.read_table(path)
-    expected = ad.fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
+    expected = fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
     assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, abs=1e-12)
 
 

@@ -8,6 +8,7 @@ import pytest
 import alldags as ad
 from alldags.datasets.public import find_file
 from alldags.errors import DataError
+from lines import fit
 
 ROWS = 300
 
@@ -33,7 +34,7 @@ def graph(*extra):
 
 
 def effect(columns, *extra, **options):
-    return ad.fit(columns, graph(*extra), rng=0, **options).effect("x", "y")
+    return fit(columns, graph(*extra), rng=0, **options).effect("x", "y")
 
 
 def found(words, answer):
@@ -83,7 +84,7 @@ def test_near_copies_are_named_with_their_correlation_and_likes_are_not():
 def test_a_copy_of_the_outcome_is_no_copy_among_causes():
     columns = table(y2=table()["y"])
     both = ad.CandidateGraph.from_tiers([["z"], ["x"], ["y", "y2"]])
-    assert not [note for note in ad.fit(columns, both, rng=0).notes if "copies" in note]
+    assert not [note for note in fit(columns, both, rng=0).notes if "copies" in note]
 
 
 @pytest.mark.parametrize("as_moments", [False, True])
@@ -152,7 +153,7 @@ def test_one_cell_that_carries_the_sum_of_squares_is_found_wherever_it_is(rows):
     column = np.random.default_rng(0).standard_normal(rows)
     column[int(0.9 * 65_536) if rows > ROWS else 7] = 1e4
     columns = {name: np.resize(values, rows) for name, values in table().items()} | {"w": column}
-    assert "10,000 in 'w' (100%)" in found("one cell", ad.fit(columns, graph("w"), rng=0))
+    assert "10,000 in 'w' (100%)" in found("one cell", fit(columns, graph("w"), rng=0))
 
 
 def test_a_rare_yes_is_no_typing_error():
@@ -192,13 +193,13 @@ def test_a_covariance_matrix_in_place_of_a_table_is_suspected(tmp_path):
     matrix.to_csv(tmp_path / "matrix.csv")
     matrix.to_csv(tmp_path / "bare.csv", index=False)
     for given in (matrix, str(tmp_path / "matrix.csv"), str(tmp_path / "bare.csv")):
-        assert "Moments.from_covariance" in found("symmetric", ad.fit(given, graph(), rng=0))
-    assert "symmetric" in found("symmetric", ad.fit(matrix.to_numpy(), graph(), names=list(matrix), rng=0))
+        assert "Moments.from_covariance" in found("symmetric", fit(given, graph(), rng=0))
+    assert "symmetric" in found("symmetric", fit(matrix.to_numpy(), graph(), names=list(matrix), rng=0))
 
 
 def test_square_tables_are_fitted_without_a_word():
     square = {name: column[:3] for name, column in table().items()}
-    assert not [note for note in ad.fit(square, graph(), rng=0).notes if "symmetric" in note]
+    assert not [note for note in fit(square, graph(), rng=0).notes if "symmetric" in note]
 
 
 # -- one effect --------------------------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ def test_risks_outside_the_observed_values_are_said_to_be_that():
 
 
 def test_a_treatment_without_a_path_is_said_to_have_none():
-    answer = ad.fit(table(), graph(), rng=0).effect("y", "x")
+    answer = fit(table(), graph(), rng=0).effect("y", "x")
     assert "no candidate path leads from y to x" in found("no candidate path", answer)
 
 
@@ -252,7 +253,7 @@ def test_a_column_outside_the_graph_that_may_confound_is_named():
 
 def test_notes_are_in_json_and_in_the_report(tmp_path):
     pytest.importorskip("jinja2")
-    posterior = ad.fit(table(w=2 * table()["z"]), graph("w"), rng=0)
+    posterior = fit(table(w=2 * table()["z"]), graph("w"), rng=0)
     note = found("copies", posterior.effect("x", "y"))
     assert {"text": note.text, "severity": note.severity, "about": []} in json.loads(
         json.dumps(posterior.effect("x", "y").to.dict())
@@ -279,7 +280,7 @@ def test_public_data_raise_no_alarm():
         (babies, [list(babies)[:-2], ["treatment"], ["outcome"]]),
     ]
     for columns, tiers in cases:
-        notes = ad.fit(columns, ad.CandidateGraph.from_tiers(tiers), rng=0).notes
+        notes = fit(columns, ad.CandidateGraph.from_tiers(tiers), rng=0).notes
         assert not [word for word in ALL_WORDS for note in notes if word in note]
 
 
@@ -290,6 +291,6 @@ def test_birth_records_of_twins_show_their_identifiers():
     except DataError as error:
         pytest.skip(str(error))
     chosen = ["sample_id", "infant_id_0", "infant_id_1", "bord_0", "bord_1", "gestat10", "mager8"]
-    notes = ad.fit(twins, ad.CandidateGraph.from_tiers([chosen, ["t"], ["y"]]), rng=0).notes
+    notes = fit(twins, ad.CandidateGraph.from_tiers([chosen, ["t"], ["y"]]), rng=0).notes
     assert any("'sample_id', 'infant_id_0', 'infant_id_1' look like" in note for note in notes)
     assert any("'bord_0' and 'bord_1' (correlation -1)" in note for note in notes)

@@ -13,6 +13,7 @@ from alldags.assumptions.notes import engine_notes
 from alldags.engines.mixtures.node import IS_A_MODE, NOT_USED
 from alldags.nodes.posterior import Diagnostics
 from alldags.notes import SEVERITIES, Note, in_order
+from lines import fit
 
 ROWS = 300
 GRAPH = ad.CandidateGraph.from_tiers([["z"], ["x"], ["y"]])
@@ -52,7 +53,7 @@ def test_a_text_said_twice_is_kept_once_with_the_worse_severity():
 
 
 def test_severities_of_a_fit_are_in_order_and_dropped_rows_lead():
-    posterior = ad.fit(table(z=with_gaps(table()["z"]), other=np.arange(ROWS)), GRAPH, missing="drop", rng=0)
+    posterior = fit(table(z=with_gaps(table()["z"]), other=np.arange(ROWS)), GRAPH, missing="drop", rng=0)
     for notes in (posterior.notes, posterior.effect("x", "y").notes, posterior.effect("x", "y").summary().notes):
         assert severities(notes) == sorted(severities(notes), key=SEVERITIES.index)
         assert "rows were dropped" in notes[0]
@@ -74,7 +75,7 @@ def test_severities_of_a_fit_are_in_order_and_dropped_rows_lead():
     ],
 )
 def test_each_note_has_the_severity_that_it_deserves(words, severity, columns, options):
-    notes = ad.fit(table(**columns), GRAPH, rng=0, **options).effect("x", "y").notes
+    notes = fit(table(**columns), GRAPH, rng=0, **options).effect("x", "y").notes
     assert [note.severity for note in notes if words in note] == [severity]
 
 
@@ -85,7 +86,7 @@ def test_warnings_of_engines_become_notes_in_one_place():
 
 def test_a_note_about_some_variables_is_left_out_of_effects_past_them():
     columns = table(y=(table()["y"] > 0) * 1.0)
-    posterior = ad.fit(ad.Moments.from_table(columns), GRAPH, rng=0)
+    posterior = fit(ad.Moments.from_table(columns), GRAPH, rng=0)
     (note,) = (note for note in posterior.notes if "may be yes/no" in note)
     assert note.about == ("y",)
     assert note in posterior.effect("x", "y").notes
@@ -93,14 +94,14 @@ def test_a_note_about_some_variables_is_left_out_of_effects_past_them():
 
 
 def test_json_has_text_and_severity():
-    effect = ad.fit(table(z=with_gaps(table()["z"])), GRAPH, missing="drop", rng=0).effect("x", "y")
+    effect = fit(table(z=with_gaps(table()["z"])), GRAPH, missing="drop", rng=0).effect("x", "y")
     found = json.loads(json.dumps(effect.to.dict()))["notes"]
     assert [item["text"] for item in found] == [str(note) for note in effect.notes]
     assert [item["severity"] for item in found] == severities(effect.notes)
 
 
 def test_saved_notes_keep_their_severity(tmp_path):
-    posterior = ad.fit(table(z=with_gaps(table()["z"])), GRAPH, missing="drop", rng=0)
+    posterior = fit(table(z=with_gaps(table()["z"])), GRAPH, missing="drop", rng=0)
     posterior.save(tmp_path / "fit.npz")
     assert ad.load(tmp_path / "fit.npz").notes == posterior.notes
 
@@ -112,7 +113,7 @@ def test_the_schema_knows_the_severities():
 def test_whoever_asked_for_curves_is_not_told_to_ask_for_them():
     rng = np.random.default_rng(0)
     columns = table(y=table()["x"] ** 2 + 0.1 * rng.standard_normal(ROWS))
-    told = ad.fit(columns, GRAPH, rng=0).effect("x", "y").notes
+    told = fit(columns, GRAPH, rng=0).effect("x", "y").notes
     assert any("see terms='auto'" in note for note in told)
-    followed = ad.fit(columns, GRAPH, terms="auto", rng=0).effect("x", "y").notes
+    followed = fit(columns, GRAPH, terms="auto", rng=0).effect("x", "y").notes
     assert not any("terms='auto'" in note for note in followed)

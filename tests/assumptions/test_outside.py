@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 ROWS = 800
 TRUTH = 1.0
@@ -13,7 +14,7 @@ TRUTH = 1.0
 
 def advice(table, graph, treatment="x", outcome="y", **options):
     """Return the note on columns outside the graph, or nothing."""
-    notes = ad.fit(table, graph, rng=0, **options).effect(treatment, outcome).notes
+    notes = fit(table, graph, rng=0, **options).effect(treatment, outcome).notes
     return "".join(str(note) for note in notes if "outside the graph" in note)
 
 
@@ -30,9 +31,9 @@ def test_following_the_advice_to_add_a_confounder_brings_the_truth(confounded):
     told = advice(confounded, without)
     assert "'w' (0." in told
     assert "add what comes before x and may act on both" in told
-    wrong = ad.fit(confounded, without, rng=0).effect("x", "y").interval(0.99)
+    wrong = fit(confounded, without, rng=0).effect("x", "y").interval(0.99)
     followed = ad.CandidateGraph.from_tiers([["z", "w"], ["x"], ["y"]])
-    low, high = ad.fit(confounded, followed, rng=0).effect("x", "y").interval(0.99)
+    low, high = fit(confounded, followed, rng=0).effect("x", "y").interval(0.99)
     assert not wrong[0] < TRUTH < wrong[1]
     assert low < TRUTH < high
     assert not advice(confounded, followed)
@@ -60,14 +61,14 @@ def test_a_treatment_drawn_by_lot_gets_no_advice_to_adjust(trial):
     assert not advice(trial, graph, "lot", randomized="lot")
     astray = ad.CandidateGraph.from_tiers([["z", "dose"], ["lot"], ["y"]])
     truth = trial["y"][trial["lot"] == 1].mean() - trial["y"][trial["lot"] == 0].mean()
-    spoiled = ad.fit(trial, astray, rng=0).effect("lot", "y")
-    right = ad.fit(trial, graph, randomized="lot", rng=0).effect("lot", "y")
+    spoiled = fit(trial, astray, rng=0).effect("lot", "y")
+    right = fit(trial, graph, randomized="lot", rng=0).effect("lot", "y")
     assert abs(right.mean - truth) < 0.2 < 1.0 < abs(spoiled.mean - truth)
 
 
 def test_lots_are_remembered_in_a_saved_fit(trial, tmp_path):
     graph = ad.CandidateGraph.from_tiers([["z"], ["lot"], ["y"]])
-    ad.fit(trial, graph, randomized="lot", rng=0).save(tmp_path / "fit.npz")
+    fit(trial, graph, randomized="lot", rng=0).save(tmp_path / "fit.npz")
     notes = ad.load(tmp_path / "fit.npz").effect("lot", "y").notes
     assert not any("outside the graph" in note for note in notes)
 
@@ -75,10 +76,10 @@ def test_lots_are_remembered_in_a_saved_fit(trial, tmp_path):
 def test_checks_of_a_treatment_drawn_by_lot_do_not_speak_of_adjusting(trial):
     table = trial | {"z": trial["z"] + trial["lot"]}  # lots that were not drawn
     graph = ad.CandidateGraph.from_tiers([["z"], ["lot"], ["y"]])
-    found = ad.fit(table, graph, randomized="lot", rng=0).checks("lot", "y")
+    found = fit(table, graph, randomized="lot", rng=0).checks("lot", "y")
     (balance,) = (line for line in found.findings if line.check == "balance")
     assert "look whether lots alone decided" in balance.words
-    plain = ad.fit(table, graph, rng=0).checks("lot", "y")
+    plain = fit(table, graph, rng=0).checks("lot", "y")
     assert any("rests on adjusting" in line.words for line in plain.findings)
 
 

@@ -15,6 +15,7 @@ import alldags as ad
 from alldags.data.files import read_table
 from alldags.demo import demo_text
 from alldags.show.json import effect_dict
+from lines import fit
 
 
 def run(*arguments, cwd=None, **environment):
@@ -56,7 +57,7 @@ def test_parts_and_moments_answer_as_one_file(folder, tmp_path):
     done = run("moments", "part-*.csv", "site.json", "--n-jobs", 1, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "rows written to site.json" in done.stderr
-    want = ad.fit(folder / "data.csv", folder / "graph.toml", rng=0).effect("smoking", "risk")
+    want = fit(folder / "data.csv", folder / "graph.toml", rng=0).effect("smoking", "risk")
     for data in ("part-*.csv", "site.json"):
         question = (
             "effect",
@@ -107,7 +108,7 @@ def test_effect_in_words_and_as_json(folder):
     assert "columns not in the graph were ignored: 'extra'" in done.stdout
     record = json.loads(run(*question, "--json", cwd=folder).stdout)
     study = ad.datasets.example()
-    expected = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    expected = fit(study.table, study.graph, rng=0).effect("smoking", "risk")
     assert record["mean"] == pytest.approx(expected.mean, rel=1e-9)
     assert record["interval"]["low"] == pytest.approx(expected.interval()[0], rel=1e-9)
     paper = json.loads(run(*question, "--json", "--prior", "paper", "--noise-precision", "0.01", cwd=folder).stdout)
@@ -118,7 +119,7 @@ def test_effect_in_words_and_as_json(folder):
 @pytest.mark.parametrize("engine", ["auto", "vb"])
 def test_effect_is_printed_as_python_prints_it(folder, engine):
     table, graph = read_table(folder / "data.csv"), ad.read_graph(folder / "graph.toml")
-    effect = ad.fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
+    effect = fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
     assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == f"{effect}\n"
     as_json = run(*QUESTION, "--engine", engine, "--json", cwd=folder).stdout
     assert as_json == json.dumps(effect.to.dict(), ensure_ascii=False) + "\n"
@@ -359,7 +360,7 @@ def rows_folder(folder):
 )
 def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, options):
     question = ("effect", file, "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
-    expected = ad.fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
+    expected = fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
     done = run(*question, *words, "--json", cwd=rows_folder)
     assert done.returncode == 0, done.stderr
     summary = expected.effect("smoking", "risk").summary()

@@ -13,6 +13,7 @@ import pytest
 import alldags as ad
 from alldags import cli
 from commands import command as command_line
+from lines import fit
 
 STUDY = ad.datasets.example()
 
@@ -28,7 +29,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def effect():
-    return ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    return fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
 
 
 def said(folder, capsys, *more, data="data.csv"):
@@ -77,7 +78,7 @@ def test_a_picture(folder, capsys, tmp_path):
 )
 def test_priors_by_name(folder, capsys, word, slab):
     found = json.loads(said(folder, capsys, "--prior", word, "--no-progress", "--json"))
-    expected = ad.fit(STUDY.table, STUDY.graph, prior=ad.Prior(slab=slab), rng=0).effect("smoking", "risk")
+    expected = fit(STUDY.table, STUDY.graph, prior=ad.Prior(slab=slab), rng=0).effect("smoking", "risk")
     assert found["mean"] == pytest.approx(expected.mean, rel=1e-9)
 
 

@@ -13,6 +13,7 @@ from alldags.data import files
 from alldags.data.dialect import find_dialect
 from alldags.data.files import read_table
 from alldags.errors import DataError
+from lines import fit
 
 
 @pytest.fixture(params=["pyarrow", "standard library"])
@@ -69,7 +70,7 @@ def test_compressed_text_in_another_encoding(tmp_path, reader):
 
 def test_latin_1_is_noted(tmp_path):
     (tmp_path / "t.csv").write_bytes("größe,b\n1,2\n2,3\n4,1\n".encode("latin-1"))
-    posterior = ad.fit(tmp_path / "t.csv", ad.CandidateGraph.from_order(["größe", "b"]), rng=0)
+    posterior = fit(tmp_path / "t.csv", ad.CandidateGraph.from_order(["größe", "b"]), rng=0)
     assert "'t.csv' is not UTF-8; it was read as Latin-1 (Windows-1252)" in map(str, posterior.notes)
 
 

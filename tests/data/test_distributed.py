@@ -18,6 +18,7 @@ from alldags.data.distributed import packed, sum_frame, unpacked
 from alldags.data.source import open_source
 from alldags.data.sums import sum_blocks
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("dose", "age", "score")
 
@@ -60,20 +61,20 @@ def test_fit_takes_a_dask_frame(cluster):
     table.loc[3:40, "age"] = np.nan
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
     lazy = dd.from_pandas(table, npartitions=5)
-    want = ad.fit(table, graph, rng=0, missing="drop")
-    got = ad.fit(lazy, graph, rng=0, missing="drop")
+    want = fit(table, graph, rng=0, missing="drop")
+    got = fit(lazy, graph, rng=0, missing="drop")
     assert got.effect("dose", "score").mean == pytest.approx(want.effect("dose", "score").mean, rel=1e-12)
     assert got.notes == want.notes
     with pytest.raises(DataError, match=r"missing values in column 'age' \(38\); of 2000 rows, 38 have one"):
-        ad.fit(lazy, graph)
+        fit(lazy, graph)
 
 
 def test_rows_of_a_dask_frame_are_brought_here_when_they_are_needed(cluster):
     table = frame()
     table["count"] = np.arange(2000) % 3
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
-    want = ad.fit(table, graph, rng=0, weights="count").effect("dose", "score")
-    got = ad.fit(dd.from_pandas(table, npartitions=4), graph, rng=0, weights="count").effect("dose", "score")
+    want = fit(table, graph, rng=0, weights="count").effect("dose", "score")
+    got = fit(dd.from_pandas(table, npartitions=4), graph, rng=0, weights="count").effect("dose", "score")
     assert got.mean == pytest.approx(want.mean, rel=1e-12)
 
 
@@ -134,9 +135,9 @@ def test_nodes_are_fitted_on_the_cluster_that_joblib_names(cluster):
 
     table = frame(rows=300)
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
-    want = ad.fit(table, graph, rng=3).effect("dose", "score")
+    want = fit(table, graph, rng=3).effect("dose", "score")
     with parallel_config("dask", wait_for_workers_timeout=60):
-        got = ad.fit(table, graph, rng=3, n_jobs=-1).effect("dose", "score")
+        got = fit(table, graph, rng=3, n_jobs=-1).effect("dose", "score")
     assert (got.mean, got.sd) == (want.mean, want.sd)
     assert any(cluster.run(imported_store).values())  # the work was really done over there
 
@@ -147,9 +148,9 @@ def test_yes_no_children_stay_here(cluster):
     table = frame(rows=300)
     table["died"] = (table["score"] > 0).astype(float)
     graph = ad.CandidateGraph.from_order(["age", "dose", "died"])
-    want = ad.fit(table, graph, rng=3).effect("dose", "died")
+    want = fit(table, graph, rng=3).effect("dose", "died")
     with parallel_config("dask", wait_for_workers_timeout=60):
-        got = ad.fit(table, graph, rng=3, n_jobs=-1).effect("dose", "died")
+        got = fit(table, graph, rng=3, n_jobs=-1).effect("dose", "died")
     assert got.mean == want.mean
 
 

@@ -16,6 +16,7 @@ import pytest
 import alldags as ad
 from alldags.data.source import open_source
 from alldags.errors import DataError
+from lines import fit
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_nothing_is_left_behind_by_a_failed_reading(parquet):
     data[5000:9000] = b"\xff" * 4000
     parquet.write_bytes(bytes(data))
     with pytest.raises(DataError):
-        ad.fit(parquet, ad.CandidateGraph.from_order(["a", "b"]))
+        fit(parquet, ad.CandidateGraph.from_order(["a", "b"]))
     assert sorted(os.listdir(parquet.parent)) == before
 
 
@@ -146,8 +147,8 @@ def test_ten_thousand_columns(tmp_path, ending):
     file = tmp_path / f"t.{ending}"
     {"parquet": wide.write_parquet, "csv": wide.write_csv, "feather": wide.write_ipc}[ending](file)
     graph = ad.CandidateGraph.from_order(["v3", "v9999", "v500"])
-    want = ad.fit(wide, graph, rng=0).effect("v3", "v500")
-    got = ad.fit(file, graph, rng=0)
+    want = fit(wide, graph, rng=0).effect("v3", "v500")
+    got = fit(file, graph, rng=0)
     assert got.effect("v3", "v500").mean == want.mean
     assert "and 9992 more" in got.notes[0]
 

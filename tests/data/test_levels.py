@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 ROWS = 300
 GRAPH = ad.CandidateGraph.from_tiers([["z"], ["x"], ["y"]])
@@ -27,7 +28,7 @@ def words(column, no="no", yes="yes"):
 
 
 def answer(table, **options):
-    return ad.fit(table, GRAPH, rng=0, **options).effect("x", "y")
+    return fit(table, GRAPH, rng=0, **options).effect("x", "y")
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()])

@@ -12,6 +12,7 @@ from alldags.data.batches import RowTable
 from alldags.data.levels import Levels
 from alldags.data.look import ColumnLook, constant_columns, look_at, look_at_rows, look_at_values
 from alldags.data.source import open_source
+from lines import fit
 
 ROWS = 200
 
@@ -99,6 +100,6 @@ def test_words_are_those_of_two_levels():
 
 def test_a_column_is_looked_at_once():
     study = ad.datasets.example()
-    data = ad.fit(study.table, study.graph, rng=0).workings.data
+    data = fit(study.table, study.graph, rng=0).workings.data
     assert data.look("age") is data.look("age")
     assert data.look("sex").is_yes_no

@@ -13,6 +13,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ('x"; drop table t; --', "select", "a b")
 
@@ -167,6 +168,6 @@ def test_ibis_over_an_engine_that_keeps_case_has_the_right_numbers(push_down):
 
 def test_a_fit_on_a_relation_with_such_names_is_that_on_the_table():
     graph = ad.CandidateGraph.from_order(["a", "b", "A"])
-    here = ad.fit({"a": BOTH["a"], "A": BOTH["u"], "b": BOTH["b"]}, graph, rng=0).effect("b", "A")
-    there = ad.fit(duckdb_both(), graph, rng=0).effect("b", "A")
+    here = fit({"a": BOTH["a"], "A": BOTH["u"], "b": BOTH["b"]}, graph, rng=0).effect("b", "A")
+    there = fit(duckdb_both(), graph, rng=0).effect("b", "A")
     assert there.mean == pytest.approx(here.mean, rel=1e-9)

@@ -13,6 +13,7 @@ import pytest
 import alldags as ad
 from alldags.data.source import ignored_columns_note, open_source
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("dose", "age", "score")
 GRAPH = ad.CandidateGraph.from_order(["age", "dose", "score"])
@@ -60,8 +61,8 @@ def test_every_way_in_gives_the_same_columns_and_moments(table, values):
 
 
 def test_fit_takes_every_way_in(table, values):
-    want = ad.fit(np.asfortranarray(values), GRAPH, names=NAMES, rng=0).effect("dose", "score")
-    assert ad.fit(table, GRAPH, rng=0).effect("dose", "score").mean == want.mean
+    want = fit(np.asfortranarray(values), GRAPH, names=NAMES, rng=0).effect("dose", "score")
+    assert fit(table, GRAPH, rng=0).effect("dose", "score").mean == want.mean
 
 
 def test_moments_are_a_source_of_their_columns(values):
@@ -93,15 +94,15 @@ def test_unknown_columns_are_named(table):
 def test_fit_says_what_is_wrong_with_a_path(tmp_path):
     (tmp_path / "study.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"there is no file .*studi\.csv'; did you mean 'study\.csv'\?"):
-        ad.fit(tmp_path / "studi.csv", GRAPH)
+        fit(tmp_path / "studi.csv", GRAPH)
     with pytest.raises(DataError, match=r"cannot tell the format of 'study\.doc'; the name must end in \.csv"):
-        ad.fit("study.doc", GRAPH)
+        fit("study.doc", GRAPH)
 
 
 def test_a_column_that_is_not_used_may_be_anything(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("a,site,b\n1,x,2\n2,y,3\n4,x,1\n")
-    posterior = ad.fit(file, ad.CandidateGraph.from_order(["a", "b"]), rng=0)
+    posterior = fit(file, ad.CandidateGraph.from_order(["a", "b"]), rng=0)
     assert list(map(str, posterior.notes)) == ["columns not in the graph were ignored: 'site'"]
 
 

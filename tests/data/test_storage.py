@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("dose", "größe", 'a "quoted", name')
 
@@ -38,10 +39,10 @@ def test_sites_together_answer_as_one_table(tmp_path, tables, ending):
         ad.Moments.from_table(table).save(tmp_path / f"site-{place}.{ending}")
     whole = {name: np.concatenate([table[name] for table in tables]) for name in NAMES}
     graph = ad.CandidateGraph.from_order(NAMES)
-    want = ad.fit(whole, graph, rng=0).effect("dose", "größe")
+    want = fit(whole, graph, rng=0).effect("dose", "größe")
     by_hand = sum(ad.Moments.load(tmp_path / f"site-{place}.{ending}") for place in range(3))
     for given in (by_hand, tmp_path / f"site-*.{ending}", tmp_path):
-        got = ad.fit(given, graph, rng=0).effect("dose", "größe")
+        got = fit(given, graph, rng=0).effect("dose", "größe")
         assert got.mean == pytest.approx(want.mean, rel=1e-12)
         assert got.sd == pytest.approx(want.sd, rel=1e-12)
     assert ad.read_moments(tmp_path, ["größe"]).n == 123
@@ -121,8 +122,6 @@ def test_yes_no_outcomes_need_rows(tmp_path, tables):
     table["y"] = (table["x"] + rng.normal(size=200) > 0).astype(float)
     ad.Moments.from_table(table).save(tmp_path / "m.json")
     graph = ad.CandidateGraph.from_order(["x", "y"])
-    assert any(
-        "y may be yes/no: risks need the rows" in note for note in ad.fit(tmp_path / "m.json", graph, rng=0).notes
-    )
+    assert any("y may be yes/no: risks need the rows" in note for note in fit(tmp_path / "m.json", graph, rng=0).notes)
     with pytest.raises(DataError, match="moments, which hold no rows"):
-        ad.fit(tmp_path / "m.json", graph, families={"y": "bernoulli"})
+        fit(tmp_path / "m.json", graph, families={"y": "bernoulli"})

@@ -17,6 +17,7 @@ from alldags.data.source import open_source
 from alldags.data.stream import RowWindow
 from alldags.data.sums import Sums, in_parts, sum_blocks
 from alldags.errors import DataError, MissingExtraError
+from lines import fit
 
 NAMES = ("dose", "age", "score")
 ROWS = 1003
@@ -119,8 +120,8 @@ def test_accuracy_against_long_double(kind, tmp_path, offset, missing):
 def test_fit_takes_it(kind, tmp_path):
     data = columns()
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
-    want = ad.fit(data, graph, rng=0).effect("dose", "score")
-    posterior = ad.fit(make_source(kind, data, tmp_path), graph, rng=0)
+    want = fit(data, graph, rng=0).effect("dose", "score")
+    posterior = fit(make_source(kind, data, tmp_path), graph, rng=0)
     assert posterior.effect("dose", "score").mean == pytest.approx(want.mean, rel=1e-12)
 
 
@@ -132,9 +133,9 @@ def test_missing_values_are_counted_as_in_memory(kind, tmp_path):
         open_source(make_source(kind, data, tmp_path)).moments(NAMES)
     assert str(got.value) == str(want.value)
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
-    notes = ad.fit(data, graph, rng=0, missing="drop").notes
+    notes = fit(data, graph, rng=0, missing="drop").notes
     assert "rows were dropped" in notes[0]
-    found = ad.fit(make_source(kind, data, tmp_path), graph, rng=0, missing="drop").notes
+    found = fit(make_source(kind, data, tmp_path), graph, rng=0, missing="drop").notes
     assert [note for note in found if "wave" not in note] == list(notes)
 
 
@@ -169,8 +170,8 @@ def test_weights_and_yes_no_outcomes_from_a_file(tmp_path, n_jobs):
     graph = ad.CandidateGraph.from_order(["age", "dose", "treated"])
     pq.write_table(pa.table(data), tmp_path / "t.parquet", row_group_size=100)
     for options in ({"weights": "count"}, {}):
-        want = ad.fit(data, graph, rng=0, **options).effect("dose", "treated")
-        got = ad.fit(tmp_path / "t.parquet", graph, rng=0, n_jobs=n_jobs, **options).effect("dose", "treated")
+        want = fit(data, graph, rng=0, **options).effect("dose", "treated")
+        got = fit(tmp_path / "t.parquet", graph, rng=0, n_jobs=n_jobs, **options).effect("dose", "treated")
         assert got.mean == pytest.approx(want.mean, rel=1e-9)
         assert got.sd == pytest.approx(want.sd, rel=1e-9)
 
@@ -323,10 +324,8 @@ def test_paths_of_table_and_graph(tmp_path, monkeypatch):
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
     pq.write_table(pa.table(data), "study.parquet")
     ad.write_graph(graph, "graph.toml")
-    want = ad.fit(data, graph, rng=0).effect("dose", "score")
-    assert ad.fit("study.parquet", "graph.toml", rng=0).effect("dose", "score").mean == pytest.approx(
-        want.mean, rel=1e-12
-    )
+    want = fit(data, graph, rng=0).effect("dose", "score")
+    assert fit("study.parquet", "graph.toml", rng=0).effect("dose", "score").mean == pytest.approx(want.mean, rel=1e-12)
 
 
 @pytest.mark.parametrize("given", [duckdb.sql("select 1.0 as a"), pl.LazyFrame({"a": [1.0]})], ids=["DuckDB", "polars"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 from naive import effects as naive
 from problems import PRIORS, random_world
 
@@ -61,7 +62,7 @@ def test_sign_flips_where_it_says(case):
     for row in effect.edge_influence().rows():
         if not math.isnan(row["sign_flips_at"]) and 1e-6 < row["sign_flips_at"] < 1 - 1e-6:
             graph = world.graph.with_edge(row["cause"], row["effect"], row["sign_flips_at"])
-            again = ad.fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False)
+            again = fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False)
             size = abs(row["effect_if_present"]) + abs(row["effect_if_absent"])
             assert again.effect("a", world.names[-1]).mean == pytest.approx(0.0, abs=1e-9 * size)
 
@@ -144,7 +145,7 @@ def test_several_graphs_with_opposite_directions():
     backward = forward.copy()
     backward[1, 2], backward[2, 1] = 0.0, 0.7
     graphs = [ad.CandidateGraph.from_matrix(matrix, world.names) for matrix in (forward, backward)]
-    posterior = ad.fit(
+    posterior = fit(
         world.rows, graphs, graph_weights=[0.7, 0.3], names=world.names, prior=world.prior, engine="exact", rng=0
     )
     effect = posterior.effect("a", "d")
@@ -218,7 +219,7 @@ def test_very_many_top_graphs_take_seconds():
 
     names = [f"v{i}" for i in range(12)]
     table = np.random.default_rng(0).normal(size=(60, 12))
-    posterior = ad.fit(table, ad.CandidateGraph.from_order(names), names=names, prior=ad.Prior(link=0.0))
+    posterior = fit(table, ad.CandidateGraph.from_order(names), names=names, prior=ad.Prior(link=0.0))
     posterior.edge_probabilities()
     begin = time.process_time()
     found = posterior.top_graphs(100_000)

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.effects import reach
 from alldags.effects.total import TotalEffect
+from lines import fit
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 63, 64, 65, 130])
@@ -38,7 +39,7 @@ def test_equal_sets_are_merged(count, rng):
 
 def total_of(graph: ad.CandidateGraph, x: np.ndarray, treatment: str, outcome: str, **options) -> TotalEffect:
     names = list(graph.variables)
-    (total,) = ad.fit(x, graph, names=names, rng=0, **options).effect(treatment, outcome).workings.totals.items
+    (total,) = fit(x, graph, names=names, rng=0, **options).effect(treatment, outcome).workings.totals.items
     return total
 
 

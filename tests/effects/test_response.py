@@ -13,6 +13,7 @@ from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.response import Response
+from lines import fit
 
 ORDER = ("c", "x", "m", "b", "y")
 TRUTH = {
@@ -43,7 +44,7 @@ def mixed_graph(probability=0.5):
 
 @pytest.fixture(scope="module")
 def mixed():
-    return ad.fit(simulate(800, 1), mixed_graph(), rng=0)
+    return fit(simulate(800, 1), mixed_graph(), rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def simple():
     m = 0.7 * x + rng.standard_normal(400)
     y = rng.random(400) < expit(-0.5 + 0.8 * c + 0.5 * m)
     graph = ad.CandidateGraph.from_tiers([["c"], ["x"], ["m"], ["y"]], 0.5)
-    return ad.fit({"c": c, "x": x, "m": m, "y": y}, graph, rng=0)
+    return fit({"c": c, "x": x, "m": m, "y": y}, graph, rng=0)
 
 
 def true_samples(response):
@@ -75,7 +76,7 @@ def true_samples(response):
 
 
 def test_the_push_with_the_true_coefficients_is_the_simulated_intervention():
-    posterior = ad.fit(simulate(10_000, 2), mixed_graph(1.0), rng=0)
+    posterior = fit(simulate(10_000, 2), mixed_graph(1.0), rng=0)
     response = posterior.effect("x", "y").answer.responses.items[0]
     samples = true_samples(response)
     truth = [simulate(500_000, 9, do=value)["y"].mean() for value in (0, 1)]
@@ -116,7 +117,7 @@ def test_the_mean_has_the_error_it_says(simple):
     effect = simple.effect("x", "y")
     plain = effect.answer.outcomes.difference
     assert effect.uncertainty.mean_error < 0.7 * plain.std() / math.sqrt(len(plain))
-    others = [ad.fit(_table(simple), simple.graphs[0], rng=seed).effect("x", "y") for seed in range(1, 9)]
+    others = [fit(_table(simple), simple.graphs[0], rng=seed).effect("x", "y") for seed in range(1, 9)]
     spread = np.std([item.mean for item in others], ddof=1)
     assert spread < 3.0 * effect.uncertainty.mean_error
     assert abs(np.mean([item.mean for item in others]) - effect.mean) < 4.0 * effect.uncertainty.mean_error
@@ -129,7 +130,7 @@ def _table(posterior):
 
 def test_flipping_the_outcome_flips_the_sign(simple):
     table = _table(simple)
-    flipped = ad.fit(table | {"y": 1.0 - table["y"]}, simple.graphs[0], rng=0).effect("x", "y")
+    flipped = fit(table | {"y": 1.0 - table["y"]}, simple.graphs[0], rng=0).effect("x", "y")
     effect = simple.effect("x", "y")
     assert abs(flipped.mean + effect.mean) < 5 * math.hypot(
         effect.uncertainty.mean_error, flipped.uncertainty.mean_error
@@ -139,11 +140,11 @@ def test_flipping_the_outcome_flips_the_sign(simple):
 
 def test_recoding_the_treatment_flips_the_sign_and_units_of_covariates_do_not_matter(simple):
     table, effect = _table(simple), simple.effect("x", "y")
-    recoded = ad.fit(table | {"x": 1.0 - table["x"]}, simple.graphs[0], rng=0).effect("x", "y")
+    recoded = fit(table | {"x": 1.0 - table["x"]}, simple.graphs[0], rng=0).effect("x", "y")
     assert abs(recoded.mean + effect.mean) < 5 * math.hypot(
         effect.uncertainty.mean_error, recoded.uncertainty.mean_error
     )
-    scaled = ad.fit(table | {"c": 1000.0 * table["c"] + 5.0}, simple.graphs[0], rng=0).effect("x", "y")
+    scaled = fit(table | {"c": 1000.0 * table["c"] + 5.0}, simple.graphs[0], rng=0).effect("x", "y")
     assert scaled.mean == pytest.approx(effect.mean, abs=1e-6)
     np.testing.assert_allclose(scaled.draws(), effect.draws(), atol=1e-6)
 
@@ -183,7 +184,7 @@ def test_risks_ratios_and_do_go_together(simple):
 
 
 def test_log_odds_are_todays_recursion(simple):
-    effect = simple.effect("x", "y").log_odds
+    effect = simple.effect("x", "y").on("log odds")
     model = simple._linked_models("x").items[0]
     y, m = model.node("y"), model.node("m")
     direct, through = y.mean[y.parents.index("x")], y.mean[y.parents.index("m")] * m.mean[m.parents.index("x")]
@@ -202,7 +203,7 @@ def test_what_a_mediator_is_worth_is_what_is_lost_when_it_does_not_respond(simpl
     (row,) = effect.mediators().rows()
     assert row["mediator"] == "m"
     # with the direct edge absent all is lost
-    only = ad.fit(_table(simple), simple.graphs[0].without_edge("x", "y"), rng=0).effect("x", "y")
+    only = fit(_table(simple), simple.graphs[0].without_edge("x", "y"), rng=0).effect("x", "y")
     (whole,) = only.mediators().rows()
     assert whole["mean"] == pytest.approx(float(only.draws().mean()), abs=1e-12)
     assert 0.0 < row["mean"] <= whole["mean"] + 0.02
@@ -214,7 +215,7 @@ def test_a_normal_outcome_below_a_yes_no_mediator():
     b = (rng.random(1500) < np.where(x == 1, 0.7, 0.2)).astype(float)
     y = 2.0 * b + 0.3 * x + rng.standard_normal(1500)
     graph = ad.CandidateGraph.from_edges({("x", "b"): 1.0, ("b", "y"): 1.0, ("x", "y"): 1.0})
-    effect = ad.fit({"x": x, "b": b, "y": y}, graph, rng=0).effect("x", "y")
+    effect = fit({"x": x, "b": b, "y": y}, graph, rng=0).effect("x", "y")
     assert effect.measure == "mean"
     assert effect.mean == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=0.04)
     (row,) = effect.mediators().rows()
@@ -235,7 +236,7 @@ def test_counts_have_rates_and_a_constant_ratio():
     visits = rng.poisson(years * np.exp(0.3 + 0.4 * x + 0.3 * c)).astype(float)
     graph = ad.CandidateGraph.from_edges({("x", "visits"): 1.0, ("c", "visits"): 0.5})
     table = {"x": x, "c": c, "visits": visits, "log_years": np.log(years)}
-    effect = ad.fit(table, graph, families={"visits": ad.Poisson("log_years")}, rng=0).effect("x", "visits")
+    effect = fit(table, graph, families={"visits": ad.Poisson("log_years")}, rng=0).effect("x", "visits")
     assert effect.measure == "rate"
     log_rate = effect.on("log rate")
     assert effect.on("ratio").mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
@@ -249,7 +250,7 @@ def test_counts_that_spread_too_much_are_noted(rng):
     x = rng.standard_normal(400)
     visits = rng.poisson(np.exp(0.5 * x) * rng.gamma(0.5, 2.0, 400)).astype(float)
     graph = ad.CandidateGraph.from_edges({("x", "visits"): 1.0})
-    effect = ad.fit({"x": x, "visits": visits}, graph, families={"visits": "poisson"}, rng=0).effect("x", "visits")
+    effect = fit({"x": x, "visits": visits}, graph, families={"visits": "poisson"}, rng=0).effect("x", "visits")
     assert any("as much as Poisson ones" in note for note in effect.notes)
 
 
@@ -260,7 +261,7 @@ def test_a_count_between_treatment_and_outcome_is_drawn_at_the_rows_own_level():
     y = 0.5 * visits + rng.standard_normal(1500)
     graph = ad.CandidateGraph.from_edges({("x", "visits"): 1.0, ("visits", "y"): 1.0})
     table = {"x": x, "visits": visits, "y": y}
-    effect = ad.fit(table, graph, families={"visits": "poisson"}, rng=0).effect("x", "y")
+    effect = fit(table, graph, families={"visits": "poisson"}, rng=0).effect("x", "y")
     truth = 0.5 * (math.exp(0.8) - math.exp(0.2))
     assert effect.mean == pytest.approx(truth, abs=0.12)
 
@@ -281,7 +282,7 @@ def test_structure_is_a_part_of_the_spread(simple, mixed):
     for effect in (simple.effect("x", "y"), mixed.effect("x", "y")):
         assert 0.0 <= effect.uncertainty.structure <= effect.sd
         assert effect.uncertainty.structure**2 + effect.uncertainty.coefficients**2 == pytest.approx(effect.sd**2)
-    known = ad.fit(_table(simple), mixed_free(simple.graphs[0]), rng=0, prior=ad.Prior(slab_variance=1.0))
+    known = fit(_table(simple), mixed_free(simple.graphs[0]), rng=0, prior=ad.Prior(slab_variance=1.0))
     effect = known.effect("x", "y")  # the graph is known, and so is the slab
     assert effect.uncertainty.structure < 0.1 * effect.sd
 
@@ -304,10 +305,10 @@ def mixed_free(graph):
 def test_several_graphs_are_averaged_by_evidence(simple):
     table, graph = _table(simple), simple.graphs[0]
     other = graph.without_edge("x", "y")
-    both = ad.fit(table, [graph, other], rng=0)
+    both = fit(table, [graph, other], rng=0)
     effect = both.effect("x", "y")
     assert isinstance(effect.answer, PushedAnswer)
-    parts = [ad.fit(table, one, rng=0).effect("x", "y").mean for one in (graph, other)]
+    parts = [fit(table, one, rng=0).effect("x", "y").mean for one in (graph, other)]
     assert min(parts) - 0.005 <= effect.mean <= max(parts) + 0.005
     assert sum(both.graph_probabilities) == pytest.approx(1.0)
     assert effect.uncertainty.structure <= effect.sd
@@ -347,8 +348,8 @@ def test_a_candidate_graph_without_a_path_counts_as_no_effect():
     z, t = rng.standard_normal(150), rng.integers(0, 2, 150) * 1.0
     table = {"z": z, "t": t, "y": (rng.random(150) < 1 / (1 + np.exp(-z - 0.6 * t))) * 1.0}
     graph = ad.CandidateGraph.from_tiers([["z"], ["t"], ["y"]])
-    both = ad.fit(table, [graph, graph.without_edge("t", "y")], rng=0)
-    effect, alone = both.effect("t", "y"), ad.fit(table, graph, rng=0).effect("t", "y")
+    both = fit(table, [graph, graph.without_edge("t", "y")], rng=0)
+    effect, alone = both.effect("t", "y"), fit(table, graph, rng=0).effect("t", "y")
     share = both.graph_probabilities[0]
     assert 0.1 < share < 0.9
     assert len(effect.draws(1000)) == 1000

@@ -14,6 +14,7 @@ import pytest
 import alldags as ad
 from alldags import engines
 from alldags.nodes import NodePosterior
+from lines import fit
 from problems import PRIORS, random_node
 
 ENGINES = sorted(engines._NAMES)
@@ -101,7 +102,7 @@ def _check_draws(posterior, k):
 def test_same_seed_same_numbers_for_any_number_of_threads(engine):
     example = ad.datasets.example(n=120)
     one, two = (
-        ad.fit(example.table, example.graph, engine=engine, rng=5, n_jobs=jobs).effects().values for jobs in (1, 2)
+        fit(example.table, example.graph, engine=engine, rng=5, n_jobs=jobs).effects().values for jobs in (1, 2)
     )
     assert np.array_equal(one, two)
 

@@ -13,6 +13,7 @@ from alldags.engines.conjugate.one_set import summarize_set
 from alldags.engines.conjugate.system import conjugate_system
 from alldags.engines.exact import Exact, ExactPosterior
 from alldags.nodes import Setting
+from lines import fit
 from naive import effects as naive
 from problems import PRIORS, make_problem, nine_settings, random_kind, random_node
 
@@ -196,21 +197,19 @@ def test_ten_million_rows_by_moments(rng):
     covariance = np.array([[1.0, 0.3, 0.5], [0.3, 1.0, 0.2], [0.5, 0.2, 1.0]])
     moments = ad.Moments.from_covariance(covariance, n=10**7, names=["x", "z", "y"])
     graph = ad.CandidateGraph.from_order(["x", "z", "y"])
-    effect = ad.fit(moments, graph, engine="exact", rng=0).effect("x", "y")
+    effect = fit(moments, graph, engine="exact", rng=0).effect("x", "y")
     assert effect.mean == pytest.approx(0.5, abs=1e-5)
     assert effect.sd == pytest.approx(math.sqrt((1 - 0.5**2) / 1e7), rel=0.01)
 
 
 def test_two_degrees_of_freedom_have_no_variance(rng):
     x = rng.normal(size=(3, 2))
-    effect = ad.fit(x, ad.CandidateGraph.from_order(["x", "y"]), names=["x", "y"], engine="exact", rng=0).effect(
-        "x", "y"
-    )
+    effect = fit(x, ad.CandidateGraph.from_order(["x", "y"]), names=["x", "y"], engine="exact", rng=0).effect("x", "y")
     assert math.isinf(effect.sd)
     assert math.isfinite(effect.mean)
     assert effect.to.dict()["sd"] is None
     with pytest.raises(ad.AlldagsError, match="no posterior mean"):
-        ad.fit(x[:2], ad.CandidateGraph.from_order(["x", "y"]), names=["x", "y"], engine="exact").effect("x", "y")
+        fit(x[:2], ad.CandidateGraph.from_order(["x", "y"]), names=["x", "y"], engine="exact").effect("x", "y")
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from alldags.engines.weighted.weighing import WeightedDraws
 from alldags.families.base import Batch, Draws, Point
 from alldags.families.student import Student
 from heavy_problems import fit_heavy, heavy, heavy_rows
+from lines import fit
 from naive.student import enumerate_student, log_joint
 
 CELLS = [(50, 4, "t3", 4.0), (50, 4, "outliers", 3.0), (100, 3, "normal", 4.0), (30, 4, "outliers", 8.0)]
@@ -68,7 +69,7 @@ def test_many_degrees_of_freedom_are_the_normal_node():
     table = {f"x{i}": x[:, i] for i in range(4)} | {"y": y}
     graph = ad.CandidateGraph.from_edges({(f"x{i}", "y"): 0.5 for i in range(4)})
     prior = ad.Prior(units="raw", link=0.0)
-    normal = ad.fit(table, graph, prior=prior)._models.items[0].node("y")
+    normal = fit(table, graph, prior=prior)._models.items[0].node("y")
     found = fit_heavy(x, y, df=1e6, prior=prior)
     np.testing.assert_allclose(found.inclusion, normal.inclusion, atol=0.005)
     np.testing.assert_allclose(found.mean, normal.mean, atol=0.03 * math.sqrt(normal.second_moment.max()))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+import lines
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING, low_rank_factor, mixture_of, node_arrays
 from alldags.engines.vb import VB, _fit_group
 from alldags.errors import AlldagsWarning, EngineError
@@ -286,7 +287,7 @@ def test_of_several_slabs_the_most_probable_is_used_and_that_is_said(rng):
 
 def test_a_fit_says_once_what_is_not_used_and_labels_the_weights():
     study = ad.datasets.example(n=120)
-    posterior = ad.fit(study.table, study.graph, engine="vb")
+    posterior = lines.fit(study.table, study.graph, engine="vb")
     effect = posterior.effect(study.treatment, study.outcome)
     # the paper's integral and plug-in estimators coincide: the mean over draws is the product form at the means
     draws = effect.draws(20_000, rng=0)
@@ -300,7 +301,7 @@ def test_a_fit_says_once_what_is_not_used_and_labels_the_weights():
 
 def test_several_graphs_cannot_be_weighed_without_an_evidence():
     study = ad.datasets.example(n=120)
-    posterior = ad.fit(study.table, [study.graph, study.graph.with_edge("smoking", "tar", 0.3)], engine="vb")
+    posterior = lines.fit(study.table, [study.graph, study.graph.with_edge("smoking", "tar", 0.3)], engine="vb")
     with pytest.raises(EngineError, match="engine='vb' do not go together: this engine gives none"):
         posterior.effect(study.treatment, study.outcome).mean  # noqa: B018
 
@@ -319,7 +320,7 @@ def test_no_convergence_is_a_trouble_that_says_what_to_change(rng):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_fit_warns_of_troubles_once_for_each_node(n_jobs):
     study = ad.datasets.example(n=120)
-    posterior = ad.fit(study.table, study.graph, engine=VB(max_rounds=2), n_jobs=n_jobs)
+    posterior = lines.fit(study.table, study.graph, engine=VB(max_rounds=2), n_jobs=n_jobs)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         posterior.effect(study.treatment, study.outcome).mean  # noqa: B018

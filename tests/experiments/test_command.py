@@ -9,6 +9,7 @@ import alldags as ad
 from alldags.experiments.command import reproduce
 from alldags.experiments.methods import make_engine
 from alldags.experiments.runner import load_results
+from lines import fit
 
 FAST = ["bayes", "k2", "full"]
 
@@ -98,7 +99,7 @@ def test_every_method_has_an_engine_that_runs(rng):
     sample = ad.datasets.paper_sample(ad.datasets.paper_graph(2, 2), 2000, 8)
     moments = ad.Moments.from_table(sample.table, names=sample.names)
     for name in ENGINE_METHODS:
-        posterior = ad.fit(moments, sample.graph, prior=ad.Prior.paper(), engine=make_engine(name), rng=rng)
+        posterior = fit(moments, sample.graph, prior=ad.Prior.paper(), engine=make_engine(name), rng=rng)
         found = posterior.effect("X", "Y").mean
         assert found == pytest.approx(sample.effect(), abs=0.2), name  # ten standard errors and more
         assert np.isfinite(found)

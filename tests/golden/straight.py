@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import alldags as ad
+from lines import fit
 
 TARGET = Path(__file__).with_suffix(".json")
 ROWS = 160
@@ -93,7 +94,7 @@ def answers(name: str, where: Any, options: dict[str, Any]) -> list[float]:
         data["income"] = np.where(np.random.default_rng(3).random(ROWS) < 0.15, np.nan, data["income"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        posterior = ad.fit(data, where, families="normal", rng=5, **({"robust": False} | options))
+        posterior = fit(data, where, families="normal", rng=5, **({"robust": False} | options))
         effect = posterior.effect("treat", "outcome")
         edges = posterior.edge_probabilities()
         found = [effect.mean, effect.sd, effect.uncertainty.structure, *effect.interval(), effect.probability_no_effect]

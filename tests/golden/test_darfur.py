@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 GOLDEN = json.loads((Path(__file__).parent / "darfur.json").read_text())
 *COVARIATES, TREATMENT, OUTCOME = GOLDEN["names"]
@@ -18,7 +19,7 @@ GOLDEN = json.loads((Path(__file__).parent / "darfur.json").read_text())
 def sensitivity():
     moments = ad.Moments.from_covariance(GOLDEN["covariance"], GOLDEN["n"], names=GOLDEN["names"], mean=GOLDEN["mean"])
     graph = ad.CandidateGraph.from_tiers([COVARIATES, [TREATMENT], [OUTCOME]], 1.0)
-    effect = ad.fit(moments, graph, prior=ad.Prior(slab_variance=1e7), rng=0).effect(TREATMENT, OUTCOME)
+    effect = fit(moments, graph, prior=ad.Prior(slab_variance=1e7), rng=0).effect(TREATMENT, OUTCOME)
     return effect.sensitivity(draws=100_000)
 
 

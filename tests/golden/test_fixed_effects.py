@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import alldags as ad
+from lines import fit
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "fixed_effects.json").read_text())
@@ -32,7 +33,7 @@ def least_squares(table: Any, tiers: list[list[str]], **options: Any) -> ad.Effe
     """Return the effect of the last but one tier on the last, all edges certain, slab as wide as nothing."""
     graph = ad.CandidateGraph.from_tiers(tiers, 1.0)
     told = {"families": "normal", "rng": 0, "robust": False} | options
-    posterior = ad.fit(table, graph, prior=ad.Prior(slab_variance=1e12), **told)
+    posterior = fit(table, graph, prior=ad.Prior(slab_variance=1e12), **told)
     return posterior.effect(tiers[-2][0], tiers[-1][0])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 GOLDEN = json.loads(Path(__file__).with_name("limits.json").read_text(encoding="utf-8"))
 X, Y = np.array(GOLDEN["x"]), np.array(GOLDEN["y"])
@@ -19,7 +20,7 @@ GRAPH = ad.CandidateGraph.from_edges({(cause, "y"): 1.0 for cause in CAUSES})
 
 def node(prior: ad.Prior):
     """Return the posterior of the outcome's regression, in the table's units."""
-    posterior = ad.fit(TABLE, GRAPH, prior=prior, engine="exact", rng=0)
+    posterior = fit(TABLE, GRAPH, prior=prior, engine="exact", rng=0)
     return posterior._models.items[0].node("y")
 
 
@@ -55,5 +56,5 @@ def test_known_noise_and_slab_are_bayesian_ridge():
     np.testing.assert_allclose(found.mean, bayes["coefficients"], rtol=1e-7)
     covariance = found.second_moments(list(range(4))) - np.outer(found.mean, found.mean)
     np.testing.assert_allclose(covariance, bayes["covariance"], rtol=1e-6, atol=1e-9)
-    effect = ad.fit(TABLE, GRAPH, prior=prior, rng=0).effect("a", "y")
+    effect = fit(TABLE, GRAPH, prior=prior, rng=0).effect("a", "y")
     assert effect.sd == pytest.approx(np.sqrt(bayes["covariance"][0][0]), rel=1e-6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 HERE = Path(__file__).parent
 EFFECTS = {"ecoli70": 203, "magic-niab": 148}  # that are not zero
@@ -30,7 +31,7 @@ def check(names, covariance, true_edges, effects):
     """Hold effects and edges found in a population against the truth; `effects` maps pairs to total effects."""
     graph = candidates(names, true_edges, 5, np.random.default_rng(5))
     moments = ad.Moments.from_covariance(covariance, MANY, names=list(names))
-    posterior = ad.fit(moments, graph, prior=ad.Prior(link=0.0), rng=0)
+    posterior = fit(moments, graph, prior=ad.Prior(link=0.0), rng=0)
     found = posterior.effects(link=0.0)
     sd = np.sqrt(np.diag(covariance))
     place = {name: i for i, name in enumerate(names)}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 GOLDEN = json.loads(Path(__file__).with_name("numpyro.json").read_text(encoding="utf-8"))
 EDGES = {(edge[0], edge[1]): p for edge, p in GOLDEN["edges"].items()}
@@ -20,7 +21,7 @@ def answers():
     noise = ad.priors.UnknownNoise(*GOLDEN["noise"])
     prior = ad.Prior(GOLDEN["slab"], noise, units="raw", intercept=False, link=0.0)
     graph = ad.CandidateGraph.from_edges(EDGES, ["a", "b", "c"])
-    posterior = ad.fit(np.array(GOLDEN["rows"]), graph, names=["a", "b", "c"], prior=prior, engine="exact", rng=0)
+    posterior = fit(np.array(GOLDEN["rows"]), graph, names=["a", "b", "c"], prior=prior, engine="exact", rng=0)
     effect = posterior.effect("a", "c")
     found = {"effect": effect.mean, "effect squared": effect.sd**2 + effect.mean**2}
     found |= {"no path": effect.probability_no_effect}

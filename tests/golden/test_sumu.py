@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 STORED = json.loads(Path(__file__).with_name("sumu.json").read_text(encoding="utf-8"))
 NAMES = [f"v{i}" for i in range(6)]
@@ -19,7 +20,7 @@ def log_evidence(table: np.ndarray, parents: list[int]) -> float:
     """Return the log evidence of the last variable given its parents, up to what all sets have in common."""
     edges = {(NAMES[i], NAMES[5]): 1.0 for i in parents}
     graph = ad.CandidateGraph.from_edges(edges, NAMES)
-    return ad.fit(table, graph, names=NAMES, prior=PRIOR).log_evidence
+    return fit(table, graph, names=NAMES, prior=PRIOR).log_evidence
 
 
 def test_scores_differ_by_what_depends_on_the_rows_only() -> None:
@@ -33,5 +34,5 @@ def test_certain_and_uncertain_parents_have_the_same_evidence() -> None:
     for parents in ([0], [0, 2], [1, 2, 3]):
         almost = {(NAMES[i], NAMES[5]): 1.0 - 1e-12 for i in parents}
         graph = ad.CandidateGraph.from_edges(almost, NAMES)
-        found = ad.fit(table, graph, names=NAMES, prior=PRIOR).log_evidence
+        found = fit(table, graph, names=NAMES, prior=PRIOR).log_evidence
         assert log_evidence(table, parents) == pytest.approx(found, abs=1e-9)

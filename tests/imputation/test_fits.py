@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 import alldags as ad
+import lines
 from alldags.errors import DataError
 from alldags.models.gaps import order_of
 
@@ -50,8 +51,8 @@ FAMILIES = {"yes/no": "auto", "count": {"y": "poisson"}, "student": {"y": "stude
 @pytest.mark.parametrize("outcome", list(FAMILIES))
 def test_gaps_in_a_category_a_number_and_a_yes_no_variable_meet_every_family(outcome):
     full, families = study(outcome=outcome), FAMILIES[outcome]
-    whole = ad.fit(full, GRAPH, families=families, rng=0).effect("t", "y")
-    effect = ad.fit(holed(full), GRAPH, families=families, missing="impute", imputations=8, rng=0).effect("t", "y")
+    whole = lines.fit(full, GRAPH, families=families, rng=0).effect("t", "y")
+    effect = lines.fit(holed(full), GRAPH, families=families, missing="impute", imputations=8, rng=0).effect("t", "y")
     assert abs(effect.mean - whole.mean) < 1.5 * whole.sd
     assert 0.9 * whole.sd < effect.sd < 1.6 * whole.sd
     assert effect.measure == whole.measure
@@ -61,7 +62,7 @@ def test_gaps_in_a_category_a_number_and_a_yes_no_variable_meet_every_family(out
 
 
 def test_every_copy_is_regressed_and_pushed_by_its_own_rows():
-    posterior = ad.fit(holed(study()), GRAPH, missing="impute", imputations=4, rng=0)
+    posterior = lines.fit(holed(study()), GRAPH, missing="impute", imputations=4, rng=0)
     tables = posterior.workings.tables
     assert all(set(data.families) == {"t", "y"} for data in tables)
     rows = [data.table.column("x") for data in tables]
@@ -71,12 +72,12 @@ def test_every_copy_is_regressed_and_pushed_by_its_own_rows():
 
 
 def test_an_answer_over_completed_tables_is_the_average_of_their_answers():
-    posterior = ad.fit(holed(study()), GRAPH, missing="impute", imputations=4, rng=0)
+    posterior = lines.fit(holed(study()), GRAPH, missing="impute", imputations=4, rng=0)
     tables = [{n: d.table.column(n) for n in ("x", "z", "sex", "t", "y")} for d in posterior.workings.tables]
     words = [LEVELS[_codes(data.table)] for data in posterior.workings.tables]
     tables = [table | {"c": word} for table, word in zip(tables, words, strict=True)]
-    together = ad.fit(ad.Imputed(tables), GRAPH, rng=0).effect("t", "y")
-    apart = [ad.fit(table, GRAPH, rng=0).effect("t", "y") for table in tables]
+    together = lines.fit(ad.Imputed(tables), GRAPH, rng=0).effect("t", "y")
+    apart = [lines.fit(table, GRAPH, rng=0).effect("t", "y") for table in tables]
     means, sds = (np.array([getattr(one, name) for one in apart]) for name in ("mean", "sd"))
     error = 5 * together.sd / np.sqrt(4000)
     assert together.mean == pytest.approx(means.mean(), abs=error)
@@ -97,7 +98,7 @@ def _codes(table) -> np.ndarray:
 def test_imputed_tables_may_lack_a_level_that_others_have():
     tables = [study(), study()]
     tables[0]["c"] = np.where(tables[0]["c"] == "much", "some", tables[0]["c"]).astype(object)
-    posterior = ad.fit(ad.Imputed(tables), GRAPH, rng=0)
+    posterior = lines.fit(ad.Imputed(tables), GRAPH, rng=0)
     assert len(posterior.workings.data.seen.levels["c"].labels) == 3
     assert np.isfinite(posterior.effect("t", "y").mean)
 
@@ -108,7 +109,7 @@ def test_a_category_with_gaps_may_be_the_treatment():
     graph = ad.CandidateGraph.from_edges(edges)
     options = {"missing": "impute", "imputations": 5, "rng": 0}
     whole, found = (
-        ad.fit(one, graph, **more).effect("c", "y").contrast("none", "much")
+        lines.fit(one, graph, **more).effect("c", "y").contrast("none", "much")
         for one, more in ((table, {"rng": 0}), (holed(table), options))
     )
     assert found.mean == pytest.approx(whole.mean, abs=whole.sd)
@@ -118,7 +119,7 @@ def test_a_category_with_gaps_may_be_the_treatment():
 def test_each_copy_has_the_treated_that_it_has():
     table = study()
     table["t"] = np.where(np.arange(400) % 5 == 0, np.nan, table["t"])
-    posterior = ad.fit(table, GRAPH, missing="impute", imputations=3, rng=0)
+    posterior = lines.fit(table, GRAPH, missing="impute", imputations=3, rng=0)
     effect = posterior.effect("t", "y", over="treated")
     counts = {one.target.count for one in effect.answer.responses.items}
     treated = {float(data.table.column("t").sum()) for data in posterior.workings.tables}
@@ -135,19 +136,19 @@ def test_curves_are_looked_for_in_every_completed_table(rng):
     table = {"x": np.where(rng.random(500) < 0.25, np.nan, x), "t": t, "y": y}
     graph = ad.CandidateGraph.from_tiers([["x"], ["t"], ["y"]], 0.5).with_edge("t", "y", 1.0)
     options = {"terms": {"y": ["curve(x)"]}, "missing": "impute", "imputations": 4, "rng": 0}
-    effect = ad.fit(table, graph, **options).effect("t", "y")
+    effect = lines.fit(table, graph, **options).effect("t", "y")
     assert effect.mean == pytest.approx(0.5, abs=4 * effect.sd)
     assert effect.sd < 0.1  # straight lines leave a spread of 1: an sd of 0.1
     assert effect.uncertainty.missing > 0.0
     assert effect.posterior.workings.tables[1].curved
-    auto = ad.fit(table, graph, **(options | {"terms": "auto", "imputations": 2})).effect("t", "y")
+    auto = lines.fit(table, graph, **(options | {"terms": "auto", "imputations": 2})).effect("t", "y")
     assert auto.mean == pytest.approx(effect.mean, abs=0.1)
 
 
 def test_same_seed_same_numbers_with_any_number_of_threads():
     table = holed(study(rows=200))
     one, two, other = (
-        ad.fit(table, GRAPH, missing="impute", imputations=2, rng=seed, n_jobs=jobs).effect("t", "y")
+        lines.fit(table, GRAPH, missing="impute", imputations=2, rng=seed, n_jobs=jobs).effect("t", "y")
         for seed, jobs in ((3, 1), (3, 2), (4, 1))
     )
     assert (one.mean, one.sd) == (two.mean, two.sd)
@@ -160,13 +161,13 @@ def test_what_was_imputed_is_saved_and_loaded(tmp_path, kind):
     if kind == "curves":
         graph = ad.CandidateGraph.from_tiers([["x", "z"], ["t"], ["y"]], 0.5)
         normal = holed(study(rows=200, outcome="normal"), names=("x",))
-        fit = ad.fit(normal, graph, terms={"y": ["curve(x)"]}, missing="impute", imputations=3, rng=0)
+        fit = lines.fit(normal, graph, terms={"y": ["curve(x)"]}, missing="impute", imputations=3, rng=0)
     elif kind == "imputed":
-        fit = ad.fit(ad.Imputed([study(rows=200), study(2, rows=200)]), GRAPH, rng=0)
+        fit = lines.fit(ad.Imputed([study(rows=200), study(2, rows=200)]), GRAPH, rng=0)
     elif kind == "outcome alone":
-        fit = ad.fit(holed(study(rows=200), names=("y",)), GRAPH, missing="impute", rng=0)
+        fit = lines.fit(holed(study(rows=200), names=("y",)), GRAPH, missing="impute", rng=0)
     else:
-        fit = ad.fit(table, GRAPH, missing="impute", imputations=3, rng=0)
+        fit = lines.fit(table, GRAPH, missing="impute", imputations=3, rng=0)
     fit.save(tmp_path / "fit.npz")
     found = ad.load(tmp_path / "fit.npz").effect("t", "y")
     effect = fit.effect("t", "y")
@@ -181,7 +182,7 @@ def test_what_was_imputed_is_saved_and_loaded(tmp_path, kind):
 def test_gaps_in_the_outcome_leave_rows_out_of_its_own_regression_only(outcome):
     table = holed(study(outcome=outcome), names=("y",))
     prior = ad.Prior(units="raw", slab_variance=1.0, link=0.0)
-    kept, dropped = (ad.fit(table, GRAPH, prior=prior, missing=how, rng=0) for how in ("impute", "drop"))
+    kept, dropped = (lines.fit(table, GRAPH, prior=prior, missing=how, rng=0) for how in ("impute", "drop"))
     assert len(kept.workings.tables) == 1
     assert kept.rows == 400
     ask = (lambda effect: effect.on("log odds")) if outcome == "yes/no" else (lambda effect: effect)
@@ -199,7 +200,7 @@ def test_gaps_in_the_outcome_leave_rows_out_of_its_own_regression_only(outcome):
 def test_a_curved_outcome_with_gaps_leaves_them_out_of_its_regression_and_not_of_the_average(outcome):
     table = holed(study(outcome=outcome), names=("y",))
     kept, dropped = (
-        ad.fit(table, GRAPH, terms={"y": ["curve(x)", "t*x"]}, missing=how, rng=0).effect("t", "y")
+        lines.fit(table, GRAPH, terms={"y": ["curve(x)", "t*x"]}, missing=how, rng=0).effect("t", "y")
         for how in ("impute", "drop")
     )
     assert len(kept.posterior.workings.tables) == 1
@@ -212,7 +213,7 @@ def test_a_curved_outcome_with_gaps_leaves_them_out_of_its_regression_and_not_of
 
 def test_effects_are_averaged_over_rows_without_outcome_too():
     table = holed(study(), names=("y",))
-    effect = ad.fit(table, GRAPH, missing="impute", rng=0).effect("t", "y")
+    effect = lines.fit(table, GRAPH, missing="impute", rng=0).effect("t", "y")
     assert effect.answer.target.count == 400
     assert np.isfinite(effect.posterior.effect("t", "y", over="treated").mean)
 
@@ -220,16 +221,16 @@ def test_effects_are_averaged_over_rows_without_outcome_too():
 def test_rows_without_outcome_are_no_experiment():
     table = holed(study(outcome="normal"), names=("y",))
     numbers = {name: column for name, column in table.items() if name != "c"}
-    effect = ad.fit(numbers, NUMBERS, missing="impute", rng=0).effect("t", "y")
+    effect = lines.fit(numbers, NUMBERS, missing="impute", rng=0).effect("t", "y")
     assert 0.0 < effect.sensitivity().robustness().value < 1.0
-    complete = ad.fit(numbers, NUMBERS, missing="drop", rng=0).effect("t", "y")
+    complete = lines.fit(numbers, NUMBERS, missing="drop", rng=0).effect("t", "y")
     assert effect.regression.estimate == pytest.approx(complete.regression.estimate, rel=1e-9)
     assert float(effect.do(1.0).mean) - float(effect.do(0.0).mean) == pytest.approx(effect.mean, rel=1e-6)
 
 
 def test_under_raise_a_gap_in_the_outcome_is_still_an_error():
     with pytest.raises(DataError, match="missing values in column 'y'"):
-        ad.fit(holed(study(), names=("y",)), GRAPH, rng=0)
+        lines.fit(holed(study(), names=("y",)), GRAPH, rng=0)
 
 
 # -- what is said of rows ----------------------------------------------------------------------------------------------
@@ -243,7 +244,7 @@ def test_experiments_on_other_variables_go_with_imputation(rng):
     y = 0.5 * m + 0.5 * x + 0.5 * rng.standard_normal(rows)
     table = {"x": np.where(rng.random(rows) < expit(y - 1.0), np.nan, x), "m": m, "y": y}
     graph = ad.CandidateGraph.from_order(["x", "m", "y"], 0.5)
-    fit = ad.fit(table, graph, interventions={"m": was_set}, missing="impute", imputations=10, rng=0)
+    fit = lines.fit(table, graph, interventions={"m": was_set}, missing="impute", imputations=10, rng=0)
     first, second = fit.effect("x", "m"), fit.effect("m", "y")
     assert first.mean == pytest.approx(0.8, abs=3.5 * first.sd)
     assert second.mean == pytest.approx(0.5, abs=3.5 * second.sd)
@@ -254,13 +255,13 @@ def test_a_variable_that_was_set_and_has_gaps_is_refused_by_name():
     table = study(outcome="normal")
     table["t"] = np.where(np.arange(400) < 20, np.nan, table["t"])
     with pytest.raises(DataError, match="'t' was set from outside in some rows and has missing values"):
-        ad.fit(table, GRAPH, interventions={"t": np.arange(400) > 300}, missing="impute", rng=0)
+        lines.fit(table, GRAPH, interventions={"t": np.arange(400) > 300}, missing="impute", rng=0)
 
 
 def test_an_offset_with_gaps_is_refused_by_name():
     table = holed(study(outcome="count")) | {"log_years": np.where(np.arange(400) < 3, np.nan, 0.1)}
     with pytest.raises(DataError, match="the offset 'log_years' has missing values"):
-        ad.fit(table, GRAPH, families={"y": ad.Poisson(offset="log_years")}, missing="impute", rng=0)
+        lines.fit(table, GRAPH, families={"y": ad.Poisson(offset="log_years")}, missing="impute", rng=0)
 
 
 def test_an_offset_is_used_by_imputation_and_answer():
@@ -268,7 +269,7 @@ def test_an_offset_is_used_by_imputation_and_answer():
     offset = np.log(np.random.default_rng(5).uniform(0.5, 2.0, 400))
     table = holed(full) | {"log_years": offset}
     families = {"y": ad.Poisson(offset="log_years")}
-    effect = ad.fit(table, GRAPH, families=families, missing="impute", imputations=3, rng=0).effect("t", "y")
+    effect = lines.fit(table, GRAPH, families=families, missing="impute", imputations=3, rng=0).effect("t", "y")
     assert effect.sd > 0.0
     assert "log_years" in effect.posterior.workings.data.table.columns.names
 
@@ -276,13 +277,13 @@ def test_an_offset_is_used_by_imputation_and_answer():
 def test_sampling_weights_and_clusters_go_with_imputation_and_say_what_it_takes_for_granted():
     table = holed(study(outcome="normal")) | {"w": np.random.default_rng(2).uniform(1.0, 3.0, 400)}
     options = {"missing": "impute", "imputations": 3, "rng": 0}
-    weighted = ad.fit(table, GRAPH, weights="w", weight_kind="sampling", **options)
+    weighted = lines.fit(table, GRAPH, weights="w", weight_kind="sampling", **options)
     assert weighted.rows < 400
     assert any("imputation counts every row once" in note for note in weighted.notes)
     site = np.arange(400) // 10
-    grouped = ad.fit(table, GRAPH, cluster=site, families="normal", **options)
+    grouped = lines.fit(table, GRAPH, cluster=site, families="normal", **options)
     assert any("takes rows of a cluster for independent" in note for note in grouped.notes)
-    plain = ad.fit(table, GRAPH, families="normal", **options).effect("t", "y")
+    plain = lines.fit(table, GRAPH, families="normal", **options).effect("t", "y")
     assert grouped.effect("t", "y").sd >= 0.99 * plain.sd
 
 
@@ -294,9 +295,9 @@ def test_clusters_and_rows_are_asked_in_every_completed_table(outcome):
     rng = np.random.default_rng(4)
     many["x"] = np.where(rng.random(800) < 0.05, np.nan, many["x"])
     site, options = np.repeat(np.arange(80), 10), {"missing": "impute", "imputations": 3, "rng": 0}
-    alone = ad.fit(full, GRAPH, rng=0).effect("t", "y")
-    plain = ad.fit(many, GRAPH, robust=False, **options).effect("t", "y")
-    grouped = ad.fit(many, GRAPH, cluster=site, **options).effect("t", "y")
+    alone = lines.fit(full, GRAPH, rng=0).effect("t", "y")
+    plain = lines.fit(many, GRAPH, robust=False, **options).effect("t", "y")
+    grouped = lines.fit(many, GRAPH, cluster=site, **options).effect("t", "y")
     assert plain.sd < 0.6 * alone.sd
     assert grouped.sd > 1.6 * plain.sd
 
@@ -309,10 +310,10 @@ def test_rows_without_outcome_say_nothing_of_its_noise(rng):
     graph = ad.CandidateGraph.from_order(["x", "y"], 1.0)
     prior = ad.Prior(units="raw", slab_variance=1.0)
     kept, dropped = (
-        ad.fit(table, graph, prior=prior, missing=how, rng=0).effect("x", "y") for how in ("impute", "drop")
+        lines.fit(table, graph, prior=prior, missing=how, rng=0).effect("x", "y") for how in ("impute", "drop")
     )
     assert kept.sd == pytest.approx(dropped.sd, rel=0.02)
-    assert dropped.sd > 1.3 * ad.fit(table, graph, prior=prior, missing="drop", robust=False).effect("x", "y").sd
+    assert dropped.sd > 1.3 * lines.fit(table, graph, prior=prior, missing="drop", robust=False).effect("x", "y").sd
 
 
 def test_a_row_that_stands_for_several_has_as_many_missing_values():
@@ -320,7 +321,7 @@ def test_a_row_that_stands_for_several_has_as_many_missing_values():
     times = np.random.default_rng(3).integers(0, 3, 200)
     repeated = {name: np.repeat(column, times) for name, column in table.items()}
     fits = [
-        ad.fit(data, NUMBERS, missing="impute", imputations=3, rng=0, **more)
+        lines.fit(data, NUMBERS, missing="impute", imputations=3, rng=0, **more)
         for data, more in ((table, {"weights": times.astype(float)}), (repeated, {}))
     ]
     one, two = (fit.effect("t", "y") for fit in fits)
@@ -329,15 +330,15 @@ def test_a_row_that_stands_for_several_has_as_many_missing_values():
 
 
 def test_without_gaps_nothing_is_imputed():
-    fit = ad.fit(study(), GRAPH, missing="impute", imputations=3, rng=0)
+    fit = lines.fit(study(), GRAPH, missing="impute", imputations=3, rng=0)
     assert any("no value is missing" in note for note in fit.notes)
-    assert fit.effect("t", "y").mean == ad.fit(study(), GRAPH, rng=0).effect("t", "y").mean
+    assert fit.effect("t", "y").mean == lines.fit(study(), GRAPH, rng=0).effect("t", "y").mean
 
 
 def test_a_column_that_is_the_same_where_it_is_known_is_refused_by_name():
     table = study() | {"z": np.where(np.arange(400) < 50, np.nan, 3.0)}
     with pytest.raises(DataError, match="column 'z' is the same in all rows that have it"):
-        ad.fit(table, GRAPH, missing="impute", rng=0)
+        lines.fit(table, GRAPH, missing="impute", rng=0)
 
 
 def test_auxiliary_columns_help_in_the_graph_too(rng):
@@ -347,7 +348,9 @@ def test_auxiliary_columns_help_in_the_graph_too(rng):
     table = {"x": np.where(rng.random(1500) < 0.6, np.nan, x), "y": y, "near": near}
     graph = ad.CandidateGraph.from_order(["x", "y"])
     options = {"missing": "impute", "imputations": 10, "rng": 0}
-    without, helped = (ad.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("near",)))
+    without, helped = (
+        lines.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("near",))
+    )
     assert helped.uncertainty.missing < 0.5 * without.uncertainty.missing
 
 
@@ -360,7 +363,7 @@ def test_an_outcome_that_something_auxiliary_knows_of_is_imputed(rng):
     true = float(np.mean(expit(x + 1.0) - expit(x)))
     options = {"missing": "impute", "imputations": 10, "rng": 0}
     without, helped = (
-        ad.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("symptom",))
+        lines.fit(table, graph, auxiliary=names, **options).effect("x", "y") for names in ((), ("symptom",))
     )
     for effect in (without, helped):  # log-odds forgive gaps that depend on the outcome; but rows without it are lost
         assert effect.mean == pytest.approx(true, abs=3.5 * effect.sd)
@@ -369,14 +372,14 @@ def test_an_outcome_that_something_auxiliary_knows_of_is_imputed(rng):
 
 def test_straight_normal_tables_are_imputed_from_their_moments_as_ever(rng):
     table = {name: column for name, column in holed(study(outcome="normal"), names=("x",)).items() if name != "c"}
-    fit = ad.fit(table, NUMBERS, families="normal", missing="impute", imputations=2, rng=0)
+    fit = lines.fit(table, NUMBERS, families="normal", missing="impute", imputations=2, rng=0)
     assert any("from a normal distribution of all columns used" in note for note in fit.notes)
     assert fit.workings.data.table is None
 
 
 def test_checks_and_reports_of_an_imputed_fit_are_to_be_had(tmp_path):
     table = {name: column for name, column in holed(study()).items() if name != "c"}
-    fit = ad.fit(table, NUMBERS, missing="impute", imputations=3, rng=0)
+    fit = lines.fit(table, NUMBERS, missing="impute", imputations=3, rng=0)
     assert "checks of rows look at complete ones" in str(fit.checks("t", "y"))
     fit.report(tmp_path / "report.html", treatment="t", outcome="y")
     assert "imputed 3 times" in (tmp_path / "report.html").read_text(encoding="utf-8")

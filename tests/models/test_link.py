@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags.priors.link import link_prior
+from lines import fit
 
 COVARIATES = 8
 NAMES = (*(f"c{i}" for i in range(COVARIATES)), "x", "y")
@@ -76,7 +77,7 @@ def test_the_product_of_marginals_is_close_to_the_joint_posterior(correlation, s
     graph = GRAPH.with_edge("x", "y", 1.0)
     for seed in range(3):
         table = weak_confounders(np.random.default_rng(seed), correlation=correlation)
-        posterior = ad.fit(table, graph, prior=ad.Prior(link=strength), names=NAMES)
+        posterior = fit(table, graph, prior=ad.Prior(link=strength), names=NAMES)
         assert posterior.effect("x", "y").mean == pytest.approx(joint_effect(table, 0.5, strength), abs=0.01)
 
 
@@ -84,7 +85,7 @@ def test_the_product_of_marginals_is_close_to_the_joint_posterior(correlation, s
 
 
 def test_probabilities_are_raised_by_what_drives_the_treatment(rng):
-    posterior = ad.fit(weak_confounders(rng), GRAPH, prior=ad.Prior(link=0.7), names=NAMES)
+    posterior = fit(weak_confounders(rng), GRAPH, prior=ad.Prior(link=0.7), names=NAMES)
     model = posterior._linked_models("x").items[0]
     q = model._link.inclusion("x")
     node = model.node("y")
@@ -95,9 +96,9 @@ def test_probabilities_are_raised_by_what_drives_the_treatment(rng):
 
 def test_the_treatments_causes_are_looked_for_with_slab_and_edges_learned(rng):
     table = weak_confounders(rng)
-    posterior = ad.fit(table, GRAPH, prior=ad.Prior(), names=NAMES)
+    posterior = fit(table, GRAPH, prior=ad.Prior(), names=NAMES)
     q = posterior._linked_models("x").items[0]._link.inclusion("x")
-    alone = ad.fit(table, GRAPH, prior=link_prior(ad.Prior()), names=NAMES)
+    alone = fit(table, GRAPH, prior=link_prior(ad.Prior()), names=NAMES)
     rows = alone.edge_probabilities().rows()
     expected = {row["cause"]: row["posterior"] for row in rows if row["effect"] == "x"}
     assert q == pytest.approx(expected)
@@ -110,7 +111,7 @@ def test_mediators_link_as_well(rng):
     m = x + 0.8 * c + rng.standard_normal(rows)
     table = np.column_stack([c, x, m, m + 0.1 * c + rng.standard_normal(rows)])
     graph = ad.CandidateGraph.from_edges([("c", "m"), ("x", "m"), ("c", "y"), ("m", "y")], names)
-    model = ad.fit(table, graph, names=names)._linked_models("x").items[0]
+    model = fit(table, graph, names=names)._linked_models("x").items[0]
     assert model._link.inclusion("m")["c"] > 0.99
     node = model.node("y")
     raised = dict(zip(node.parents, node.raised, strict=True))
@@ -120,7 +121,7 @@ def test_mediators_link_as_well(rng):
 
 def test_certain_and_excluded_edges_stay_as_they_are(rng):
     graph = GRAPH.with_edge("c0", "y", 1.0).without_edge("c1", "y").with_edge("c2", "x", 1.0)
-    node = ad.fit(weak_confounders(rng), graph, names=NAMES)._linked_models("x").items[0].node("y")
+    node = fit(weak_confounders(rng), graph, names=NAMES)._linked_models("x").items[0].node("y")
     prior = dict(zip(node.parents, node.prior_inclusion, strict=True))
     assert prior["c0"] == 1.0
     assert "c1" not in prior
@@ -129,7 +130,7 @@ def test_certain_and_excluded_edges_stay_as_they_are(rng):
 
 def test_under_a_beta_binomial_the_odds_are_raised(rng):
     prior = ad.Prior(edges=ad.priors.BetaBinomial(), link=1.0)
-    model = ad.fit(weak_confounders(rng), GRAPH, prior=prior, names=NAMES)._linked_models("x").items[0]
+    model = fit(weak_confounders(rng), GRAPH, prior=prior, names=NAMES)._linked_models("x").items[0]
     q = model._link.inclusion("x")
     node = model.node("y")
     for name, p in zip(node.parents, node.problem.probability, strict=True):
@@ -142,8 +143,8 @@ def test_under_a_beta_binomial_the_odds_are_raised(rng):
 
 def test_without_link_nothing_changes(rng):
     table = weak_confounders(rng)
-    plain = ad.fit(table, GRAPH, prior=ad.Prior(link=0.0), names=NAMES, rng=0)
-    linked = ad.fit(table, GRAPH, prior=ad.Prior(), names=NAMES, rng=0)
+    plain = fit(table, GRAPH, prior=ad.Prior(link=0.0), names=NAMES, rng=0)
+    linked = fit(table, GRAPH, prior=ad.Prior(), names=NAMES, rng=0)
     assert plain._linked_models("x") is plain._models
     assert plain.edge_probabilities().columns == linked.edge_probabilities().columns
     assert plain.coefficients()["mean"] == linked.coefficients()["mean"]
@@ -156,13 +157,13 @@ def test_without_link_nothing_changes(rng):
 def test_engines_without_edge_probabilities_do_not_link(rng, engine):
     table = weak_confounders(rng)
     with_link, without = (
-        ad.fit(table, GRAPH, prior=ad.Prior(link=link), names=NAMES, engine=engine).effect("x", "y") for link in (1, 0)
+        fit(table, GRAPH, prior=ad.Prior(link=link), names=NAMES, engine=engine).effect("x", "y") for link in (1, 0)
     )
     assert with_link.mean == without.mean
 
 
 def test_all_effects_are_linked_for_each_treatment(rng):
-    posterior = ad.fit(weak_confounders(rng), GRAPH, names=NAMES)
+    posterior = fit(weak_confounders(rng), GRAPH, names=NAMES)
     effect = posterior.effect("x", "y")
     assert posterior.effects()["x", "y"] == pytest.approx(effect.mean, rel=1e-12)
     assert posterior.effects_sd()["x", "y"] == pytest.approx(effect.sd, rel=1e-9)
@@ -174,26 +175,26 @@ def test_all_effects_are_linked_for_each_treatment(rng):
 def test_linking_very_many_effects_is_refused_with_the_way_out(rng):
     names = [f"v{i}" for i in range(70)]
     table = dict(zip(names, rng.standard_normal((70, 100)), strict=True))
-    posterior = ad.fit(table, ad.CandidateGraph.from_order(names))
+    posterior = fit(table, ad.CandidateGraph.from_order(names))
     with pytest.raises(ad.AlldagsError, match=r"need 2,415 fits of nodes, more than 2,000; use effects\(link=0.0\)"):
         posterior.effects()
 
 
 def test_units_and_order_of_variables_do_not_matter(rng):
     table = weak_confounders(rng)
-    effect = ad.fit(table, GRAPH, names=NAMES).effect("x", "y")
+    effect = fit(table, GRAPH, names=NAMES).effect("x", "y")
     scale = np.exp(rng.normal(size=len(NAMES)))
-    moved = ad.fit(table * scale + 3.0, GRAPH, names=NAMES).effect("x", "y")
+    moved = fit(table * scale + 3.0, GRAPH, names=NAMES).effect("x", "y")
     assert moved.mean * scale[-2] / scale[-1] == pytest.approx(effect.mean, rel=1e-9)
     order = rng.permutation(len(NAMES))
     names = [NAMES[i] for i in order]
-    shuffled = ad.fit(table[:, order], GRAPH.with_order(names), names=names).effect("x", "y")
+    shuffled = fit(table[:, order], GRAPH.with_order(names), names=names).effect("x", "y")
     assert shuffled.mean == pytest.approx(effect.mean, rel=1e-9)
     assert shuffled.sd == pytest.approx(effect.sd, rel=1e-9)
 
 
 def test_what_an_edge_does_is_told_for_its_stated_probability(rng):
-    effect = ad.fit(weak_confounders(rng, effect=0.0), GRAPH, names=NAMES).effect("x", "y")
+    effect = fit(weak_confounders(rng, effect=0.0), GRAPH, names=NAMES).effect("x", "y")
     rows = list(effect.edge_influence().rows())
     assert {row["prior"] for row in rows} == {0.5}
     assert all(row["effect"] == "y" for row in rows)
@@ -206,7 +207,7 @@ def test_what_an_edge_does_is_told_for_its_stated_probability(rng):
 
 
 def test_the_check_names_the_covariates_that_moved_the_answer(rng):
-    check = ad.fit(weak_confounders(rng), GRAPH, names=NAMES).effect("x", "y").checks.confounder_link
+    check = fit(weak_confounders(rng), GRAPH, names=NAMES).effect("x", "y").checks.confounder_link
     assert set(check.names[:3]) <= {"c0", "c1", "c2", "c3"}
     assert check.shift < 0  # confounders act in the same direction as x
     assert sum(moved for _, moved in check.covariates) == pytest.approx(check.mean - check.mean_without, rel=0.3)
@@ -220,7 +221,7 @@ def test_very_many_weak_confounders_are_named_too(rng):
     graph = ad.CandidateGraph.from_tiers([names[:40], ["x"], ["y"]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        effect = ad.fit(table, graph, names=names, rng=0).effect("x", "y")
+        effect = fit(table, graph, names=names, rng=0).effect("x", "y")
     assert len(effect.checks.confounder_link.names) == 5
     assert any(effect.checks.confounder_link.names[0] in note for note in effect.notes)
 
@@ -232,11 +233,11 @@ def test_a_large_shift_gets_a_note_with_the_way_to_say_what_is_known(rng):
     y = 0.5 * x + 0.1 * z + u
     table = {"z": z, "x": x, "y": y}
     graph = ad.CandidateGraph.from_order(["z", "x", "y"])
-    effect = ad.fit(table, graph, rng=0).effect("x", "y")
+    effect = fit(table, graph, rng=0).effect("x", "y")
     assert abs(effect.checks.confounder_link.shift) > 0.5
     (note,) = [note for note in effect.notes if note.text.startswith("weak confounders or instruments")]
     assert "graph.instrument('z', treatment='x')" in note
-    known = ad.fit(table, graph.instrument("z", treatment="x"), rng=0).effect("x", "y")
+    known = fit(table, graph.instrument("z", treatment="x"), rng=0).effect("x", "y")
     assert known.checks.confounder_link.shift == 0.0
     assert not any("instrument" in note for note in known.notes)
 
@@ -257,7 +258,7 @@ def test_an_instrument_keeps_only_its_edge_to_the_treatment():
 
 def test_least_squares_is_that_of_the_textbook(rng):
     table = weak_confounders(rng)
-    plain = ad.fit(table, GRAPH, names=NAMES).effect("x", "y").regression
+    plain = fit(table, GRAPH, names=NAMES).effect("x", "y").regression
     design = np.column_stack([np.ones(100), table[:, [8, *range(8)]]])
     coefficients, residual, *_ = np.linalg.lstsq(design, table[:, 9], rcond=None)
     variance = residual[0] / (100 - 10) * np.linalg.inv(design.T @ design)[1, 1]
@@ -269,16 +270,16 @@ def test_least_squares_is_that_of_the_textbook(rng):
 
 def test_least_squares_leaves_out_what_the_treatment_acts_on():
     study = ad.datasets.example()
-    plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
+    plain = fit(study.table, study.graph).effect("smoking", "risk").regression
     assert plain.covariates == ("age", "sex", "income")
 
 
 def test_least_squares_needs_rows_and_independent_columns(rng):
     table = weak_confounders(rng, rows=18)
-    assert ad.fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
+    assert fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
     table = weak_confounders(rng, rows=100)
     table[:, 1] = table[:, 0]
-    assert ad.fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
+    assert fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
 
 
 def test_a_contradiction_with_least_squares_is_noted(rng):
@@ -288,11 +289,11 @@ def test_a_contradiction_with_least_squares_is_noted(rng):
     table[:, 31] = 0.5 * table[:, 30] + 0.1 * table[:, :30].sum(axis=1) + rng.standard_normal(300)
     names = [*(f"c{i}" for i in range(30)), "x", "y"]
     graph = ad.CandidateGraph.from_tiers([names[:30], ["x"], ["y"]], 0.05)
-    effect = ad.fit(table, graph, prior=ad.Prior.v01(), names=names, rng=0).effect("x", "y")
+    effect = fit(table, graph, prior=ad.Prior.v01(), names=names, rng=0).effect("x", "y")
     assert any("least squares on x and all 30 candidate covariates gives 0." in note for note in effect.notes)
 
 
 def test_more_candidates_than_half_the_rows_are_noted(rng):
     table = weak_confounders(rng, rows=16)
-    effect = ad.fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
+    effect = fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
     assert any("'y' has 9 candidate causes, more than half the 16 rows" in note for note in effect.notes)

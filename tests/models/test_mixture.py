@@ -15,6 +15,7 @@ from alldags.models.components import fitted_mixture
 from alldags.models.mixture import Mixture, Slope, Weights
 from alldags.models.store import NodeStore
 from alldags.nodes.data import working_data
+from lines import fit
 
 
 class Model:
@@ -99,7 +100,7 @@ def test_a_node_that_several_graphs_share_is_fitted_once():
     orders = [rng.permutation(names).tolist() for _ in range(40)]
     graphs = [ad.CandidateGraph.from_order(order) for order in orders]
     engine = Counting()
-    posterior = ad.fit(study.table, graphs, engine=engine, families="normal")
+    posterior = fit(study.table, graphs, engine=engine, families="normal")
     posterior.edge_probabilities()
     distinct = {(name, frozenset(order[: order.index(name)])) for order in orders for name in names}
     assert len(engine.children) == len(distinct) < 40 * len(names)
@@ -110,8 +111,8 @@ def test_a_list_of_graphs_may_list_variables_in_any_order():
     study = ad.datasets.example()
     shuffled = study.graph.with_order(sorted(study.graph.variables))
     assert shuffled.edges == study.graph.edges
-    alone = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
-    both = ad.fit(study.table, [study.graph, shuffled], rng=0).effect("smoking", "risk")
+    alone = fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    both = fit(study.table, [study.graph, shuffled], rng=0).effect("smoking", "risk")
     assert both.mean == pytest.approx(alone.mean, rel=1e-12)
     assert both.sd == pytest.approx(alone.sd, rel=1e-12)
 
@@ -125,10 +126,10 @@ def test_an_order_has_the_same_variables(order):
 def test_a_sampled_node_does_not_depend_on_the_company_it_is_fitted_in():
     sample = ad.datasets.paper_sample(ad.datasets.paper_graph(6, 3, direct=True), 60, 3)
     table = dict(zip(sample.names, sample.table.T, strict=True))
-    with_all = ad.fit(table, sample.graph, engine="mcmc", rng=4)
+    with_all = fit(table, sample.graph, engine="mcmc", rng=4)
     with_all.effects()
-    alone = ad.fit(table, sample.graph, engine="mcmc", rng=4)
-    threads = ad.fit(table, sample.graph, engine="mcmc", rng=4, n_jobs=2)
+    alone = fit(table, sample.graph, engine="mcmc", rng=4)
+    threads = fit(table, sample.graph, engine="mcmc", rng=4, n_jobs=2)
     assert alone.effect("X", "Y").mean == with_all.effect("X", "Y").mean == threads.effect("X", "Y").mean
 
 
@@ -149,7 +150,7 @@ def test_the_best_graphs_of_a_mixture_are_those_of_all_lists():
     study = ad.datasets.example()
     other = {edge: 0.9 if place % 2 else 0.2 for place, edge in enumerate(study.graph.edges)}
     graphs = [study.graph, study.graph.without_edge("age", "exercise"), ad.CandidateGraph(study.graph.variables, other)]
-    posterior = ad.fit(study.table, graphs, rng=0)
+    posterior = fit(study.table, graphs, rng=0)
     for found, whole in zip(posterior.top_graphs(3), posterior.top_graphs(20_000), strict=False):
         assert found.edges == whole.edges
         assert found.probability == pytest.approx(whole.probability, rel=1e-3)

@@ -11,6 +11,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import AlldagsError, DataError, EngineError
+from lines import fit
 from naive.units import every_set_of_causes
 
 ROWS = 120
@@ -31,7 +32,7 @@ def table(seed: int = 0, strength: float = 0.4, rows: int = ROWS) -> dict[str, n
 
 
 def node(columns, graph=GRAPH, child="y", **options):
-    posterior = ad.fit(columns, graph, rng=0, **{"prior": NO_LINK} | options)
+    posterior = fit(columns, graph, rng=0, **{"prior": NO_LINK} | options)
     return posterior._models.items[0].node(child)
 
 
@@ -113,7 +114,7 @@ def test_a_prior_of_the_number_of_causes_counts_a_category_once():
 
 def test_a_linked_category_is_raised_as_one_cause():
     columns = table(0, 0.6)
-    linked = ad.fit(columns, GRAPH, rng=0).effect("x", "y").workings.totals.items[0].model.node("y")
+    linked = fit(columns, GRAPH, rng=0).effect("x", "y").workings.totals.items[0].model.node("y")
     assert linked.raised[1] > 0.9
     stated = 1.0 - 0.7 * (1.0 - linked.raised)
     stated[4] = 0.3  # the treatment itself
@@ -123,9 +124,9 @@ def test_a_linked_category_is_raised_as_one_cause():
 @pytest.mark.parametrize("order", [["p", "q", "r", "s"], ["s", "r", "q", "p"], ["q", "s", "p", "r"]])
 def test_the_reference_level_makes_no_difference(order):
     columns = pd.DataFrame(table())
-    plain = ad.fit(columns, GRAPH, rng=0).effect("x", "y")
+    plain = fit(columns, GRAPH, rng=0).effect("x", "y")
     turned = columns.assign(site=pd.Categorical(columns["site"], categories=order))
-    other = ad.fit(turned, GRAPH, rng=0).effect("x", "y")
+    other = fit(turned, GRAPH, rng=0).effect("x", "y")
     assert other.mean == pytest.approx(plain.mean, rel=1e-9)
     assert other.sd == pytest.approx(plain.sd, rel=1e-9)
     assert other.posterior.edge_probabilities()["posterior"] == pytest.approx(
@@ -136,7 +137,7 @@ def test_the_reference_level_makes_no_difference(order):
 
 def test_sampled_regressions_agree_with_enumerated_ones():
     columns = table(5)
-    exact, sampled = (ad.fit(columns, GRAPH, rng=0, engine=engine) for engine in ("exact", "mcmc"))
+    exact, sampled = (fit(columns, GRAPH, rng=0, engine=engine) for engine in ("exact", "mcmc"))
     one, other = exact.effect("x", "y"), sampled.effect("x", "y")
     assert other.mean == pytest.approx(one.mean, abs=5 * other.uncertainty.mean_error + 1e-4)
     assert other.sd == pytest.approx(one.sd, rel=0.05)
@@ -148,13 +149,13 @@ def test_sampled_regressions_agree_with_enumerated_ones():
 def test_a_confounding_category_is_adjusted_for():
     covered, rows = 0, 400
     for seed in range(40):
-        low, high = ad.fit(table(seed, 1.0, rows), GRAPH, rng=0).effect("x", "y").interval(0.9)
+        low, high = fit(table(seed, 1.0, rows), GRAPH, rng=0).effect("x", "y").interval(0.9)
         covered += low <= 0.3 <= high
     assert 31 <= covered <= 40  # 36 expected; binomial, outside with probability 0.005
 
 
 def test_an_effect_and_its_tables():
-    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior = fit(table(), GRAPH, rng=0)
     effect = posterior.effect("x", "y")
     assert effect.regression.covariates == ("a", "site", "b", "kind")
     assert [row["cause"] for row in effect.edge_influence().rows()]
@@ -175,49 +176,49 @@ def test_least_squares_has_the_levels_as_columns():
     names = [name for name in design if name not in ("x", "y")]
     x = np.column_stack([np.ones(ROWS), design["x"], design[names]])
     coefficient = np.linalg.lstsq(x, design["y"], rcond=None)[0][1]
-    assert ad.fit(columns, GRAPH, rng=0).effect("x", "y").regression.estimate == pytest.approx(coefficient, rel=1e-9)
+    assert fit(columns, GRAPH, rng=0).effect("x", "y").regression.estimate == pytest.approx(coefficient, rel=1e-9)
 
 
 def test_rows_without_a_level_are_dropped_and_counted():
     columns = pd.DataFrame(table())
     columns.loc[:6, "site"] = None
     with pytest.raises(DataError, match="missing values"):
-        ad.fit(columns, GRAPH, rng=0)
-    notes = ad.fit(columns, GRAPH, rng=0, missing="drop").notes
+        fit(columns, GRAPH, rng=0)
+    notes = fit(columns, GRAPH, rng=0, missing="drop").notes
     assert any("7 of 120 rows were dropped" in note for note in notes)
 
 
 def test_several_graphs_weights_clusters_and_interventions():
     columns = table()
-    single = [ad.fit(columns, graph, rng=0).log_evidence for graph in (GRAPH, GRAPH.without_edge("site", "y"))]
-    both = ad.fit(columns, [GRAPH, GRAPH.without_edge("site", "y")], rng=0)
+    single = [fit(columns, graph, rng=0).log_evidence for graph in (GRAPH, GRAPH.without_edge("site", "y"))]
+    both = fit(columns, [GRAPH, GRAPH.without_edge("site", "y")], rng=0)
     assert both.graph_probabilities[0] == pytest.approx(1 / (1 + math.exp(single[1] - single[0])), rel=1e-6)
-    twice = ad.fit(columns, GRAPH, rng=0, weights=np.full(ROWS, 2)).effect("x", "y")
-    doubled = ad.fit({name: np.tile(column, 2) for name, column in columns.items()}, GRAPH, rng=0).effect("x", "y")
+    twice = fit(columns, GRAPH, rng=0, weights=np.full(ROWS, 2)).effect("x", "y")
+    doubled = fit({name: np.tile(column, 2) for name, column in columns.items()}, GRAPH, rng=0).effect("x", "y")
     assert twice.mean == pytest.approx(doubled.mean, rel=1e-9)
-    clustered = ad.fit(columns, GRAPH, rng=0, cluster=np.arange(ROWS) % 30).effect("x", "y")
+    clustered = fit(columns, GRAPH, rng=0, cluster=np.arange(ROWS) % 30).effect("x", "y")
     assert clustered.uncertainty.clusters.clusters == 30
-    moved = ad.fit(columns, GRAPH, rng=0, interventions={"x": np.arange(ROWS) < 40}).effect("x", "y")
+    moved = fit(columns, GRAPH, rng=0, interventions={"x": np.arange(ROWS) < 40}).effect("x", "y")
     assert moved.sd > 0
 
 
 def test_a_category_is_no_outcome():
     with pytest.raises(AlldagsError, match="outcome 'site' is a category with 4 levels, which have no mean; make"):
-        ad.fit(table(), GRAPH, rng=0).effect("x", "site")
+        fit(table(), GRAPH, rng=0).effect("x", "site")
 
 
 def test_a_category_in_between_is_refused_by_name_and_elsewhere_is_no_obstacle():
     between = ad.CandidateGraph.from_tiers([["x"], ["site"], ["y"]])
     with pytest.raises(AlldagsError, match="'site' is a category, which no straight line describes, and lies between"):
-        ad.fit(table(), between, rng=0).effect("x", "y")
+        fit(table(), between, rng=0).effect("x", "y")
     aside = ad.CandidateGraph.from_tiers([["a"], ["site"], ["x"], ["y"]])
-    assert ad.fit(table(), aside, rng=0).effect("x", "y").sd > 0
+    assert fit(table(), aside, rng=0).effect("x", "y").sd > 0
 
 
 @pytest.mark.parametrize("engine", ["vb", "em", "gibbs"])
 def test_engines_of_single_columns_are_refused_by_name(engine):
     with pytest.raises(EngineError, match=f"the categories 'site', 'kind' and engine='{engine}' do not go together"):
-        ad.fit(table(), GRAPH, rng=0, engine=engine)
+        fit(table(), GRAPH, rng=0, engine=engine)
 
 
 def test_an_engine_of_ones_own_is_given_categories_only_if_it_says_so():
@@ -228,19 +229,19 @@ def test_an_engine_of_ones_own_is_given_categories_only_if_it_says_so():
             return ad.engines.Exact()(problem, rng)
 
     with pytest.raises(EngineError, match="the categories 'site', 'kind' and engine='own' do not go together"):
-        ad.fit(table(), GRAPH, rng=0, engine=Own())
+        fit(table(), GRAPH, rng=0, engine=Own())
     Own.takes_groups = True
-    assert ad.fit(table(), GRAPH, rng=0, engine=Own()).effect("x", "y").sd > 0
+    assert fit(table(), GRAPH, rng=0, engine=Own()).effect("x", "y").sd > 0
 
 
 @pytest.mark.parametrize("engine", ["certified", "k2", "full"])
 def test_engines_that_bound_or_select_take_categories(engine):
     prior = ad.Prior.v01()
-    found = ad.fit(table(0, 1.5), GRAPH, rng=0, engine=engine, prior=prior)
+    found = fit(table(0, 1.5), GRAPH, rng=0, engine=engine, prior=prior)
     effect, node = found.effect("x", "y"), found._models.items[0].node("y")
     assert effect.sd > 0
     assert node.parents == CAUSES
-    exact = ad.fit(table(0, 1.5), GRAPH, rng=0, engine="exact", prior=prior)
+    exact = fit(table(0, 1.5), GRAPH, rng=0, engine="exact", prior=prior)
     if engine == "certified":
         assert effect.mean == pytest.approx(exact.effect("x", "y").mean, abs=effect.uncertainty.mean_bound + 1e-12)
         assert found.edge_probabilities()["posterior"] == pytest.approx(
@@ -254,9 +255,9 @@ def test_engines_that_bound_or_select_take_categories(engine):
 def test_meetings_that_are_refused_by_name():
     columns = table()
     with pytest.raises(AlldagsError, match="whose place in the order is open"):
-        ad.fit(columns, ad.CandidateGraph.from_tiers([["a", "site"], ["y"]], within=0.5), rng=0)
+        fit(columns, ad.CandidateGraph.from_tiers([["a", "site"], ["y"]], within=0.5), rng=0)
     with pytest.raises(DataError, match="interventions= names 'site', which is a category"):
-        ad.fit(columns, GRAPH, rng=0, interventions={"site": np.arange(ROWS) < 5})
+        fit(columns, GRAPH, rng=0, interventions={"site": np.arange(ROWS) < 5})
 
 
 def many_categories(count: int, rows: int = 400) -> dict[str, np.ndarray]:
@@ -271,7 +272,7 @@ def many_categories(count: int, rows: int = 400) -> dict[str, np.ndarray]:
 def test_there_may_be_any_number_of_categories(count, engine):
     columns = many_categories(count)
     graph = ad.CandidateGraph.from_tiers([list(columns)[:-1], ["y"]], 0.3)
-    posterior = ad.fit(columns, graph, rng=0, engine="auto" if engine == "exact" else engine)
+    posterior = fit(columns, graph, rng=0, engine="auto" if engine == "exact" else engine)
     found = np.array(posterior.edge_probabilities()["posterior"])
     assert posterior.engines_used["y"] == engine
     assert (found[:3] > 0.99).all()
@@ -280,19 +281,19 @@ def test_there_may_be_any_number_of_categories(count, engine):
 
 def test_traces_of_a_sampled_regression_are_those_of_numbers():
     pytest.importorskip("matplotlib")
-    posterior = ad.fit(table(), GRAPH, rng=0, engine="mcmc")
+    posterior = fit(table(), GRAPH, rng=0, engine="mcmc")
     assert len(posterior.plots.traces("y")) == 3  # a, b and x
 
 
 def test_a_report_and_other_tables(tmp_path):
-    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior = fit(table(), GRAPH, rng=0)
     posterior.report(tmp_path / "report.html", treatment="x", outcome="y")
     assert "Do the data fit the assumptions?" in (tmp_path / "report.html").read_text()
     assert len(posterior.effect("x", "y").checks.stability()["mean"]) > 2
 
 
 def test_a_saved_posterior_knows_its_categories(tmp_path):
-    posterior = ad.fit(table(), GRAPH, robust=False, rng=0)
+    posterior = fit(table(), GRAPH, robust=False, rng=0)
     posterior.save(tmp_path / "study.npz")
     one, other = (each.effect("x", "y") for each in (posterior, ad.load(tmp_path / "study.npz")))
     assert (one.mean, one.sd, one.notes) == (other.mean, other.sd, other.notes)
@@ -310,7 +311,7 @@ PRIORS = {
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_categories_meet_every_prior_and_go_to_other_machines(prior):
-    posterior = ad.fit(table(), GRAPH, rng=0, prior=PRIORS[prior])
+    posterior = fit(table(), GRAPH, rng=0, prior=PRIORS[prior])
     assert posterior.effect("x", "y").sd > 0
     assert math.isfinite(posterior.log_evidence)
     found = posterior._models.items[0].node("y")

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.errors import AlldagsError
 from alldags.nodes import NodeProblem
+from lines import fit
 from naive.sets import one_set
 from naive.units import columns_of
 
@@ -63,7 +64,7 @@ def every_graph(columns, settings):
 @pytest.mark.parametrize("seed", range(3))
 def test_edges_and_effects_are_those_of_a_sum_over_all_graphs(seed):
     columns = table(seed)
-    posterior = ad.fit(columns, GRAPH, rng=0, prior=NO_LINK)
+    posterior = fit(columns, GRAPH, rng=0, prior=NO_LINK)
     settings = posterior.workings.models.items[0].order_block("x").problem.nodes[0].settings
     edges, mean, sd = every_graph(columns, settings)
     found = posterior.edge_probabilities()
@@ -77,7 +78,7 @@ def test_edges_and_effects_are_those_of_a_sum_over_all_graphs(seed):
 
 
 def test_draws_have_all_columns_or_none_and_the_shares_of_the_sums():
-    posterior = ad.fit(table(1), GRAPH, rng=0, prior=NO_LINK)
+    posterior = fit(table(1), GRAPH, rng=0, prior=NO_LINK)
     block = posterior.workings.models.items[0].order_block("x")
     drawn = block.posterior.draw(20_000, np.random.default_rng(1)).coefficients
     place = block.problem.place
@@ -90,7 +91,7 @@ def test_draws_have_all_columns_or_none_and_the_shares_of_the_sums():
 
 def test_sampled_orders_agree_with_the_sum():
     columns = table(2, 200)
-    exact, sampled = (ad.fit(columns, GRAPH, rng=0, prior=NO_LINK, engine=name) for name in ("exact", "mcmc"))
+    exact, sampled = (fit(columns, GRAPH, rng=0, prior=NO_LINK, engine=name) for name in ("exact", "mcmc"))
     np.testing.assert_allclose(
         sampled.edge_probabilities()["posterior"], exact.edge_probabilities()["posterior"], atol=0.03
     )
@@ -103,10 +104,10 @@ def test_the_reference_makes_no_difference_and_directions_still_tie():
     columns, found = table(0), []
     for order in (["u", "v", "w"], ["w", "u", "v"]):
         turned = pd.DataFrame(columns).assign(site=pd.Categorical(columns["site"], categories=order))
-        found.append(ad.fit(turned, GRAPH, rng=0, prior=NO_LINK).edge_probabilities()["posterior"])
+        found.append(fit(turned, GRAPH, rng=0, prior=NO_LINK).edge_probabilities()["posterior"])
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
     certain = ad.CandidateGraph.from_edges({("site", "x"): 1.0, ("site", "z"): 1.0, ("x", "z"): 0.3, ("z", "x"): 0.3})
-    tied = ad.fit({name: columns[name] for name in ("site", "x", "z")}, certain, rng=0, prior=NO_LINK)
+    tied = fit({name: columns[name] for name in ("site", "x", "z")}, certain, rng=0, prior=NO_LINK)
     chances = {(row["cause"], row["effect"]): row["posterior"] for row in tied.edge_probabilities().rows()}
     assert chances["x", "z"] == pytest.approx(chances["z", "x"], rel=1e-9)
 
@@ -114,7 +115,7 @@ def test_the_reference_makes_no_difference_and_directions_still_tie():
 def test_tables_influence_and_graphs_name_the_category():
     columns = table(0) | {"y": np.random.default_rng(5).standard_normal(60)}
     graph = ad.CandidateGraph.from_tiers([["age", "site"], ["x", "z"], ["y"]], 0.4, within=[None, 0.5, None])
-    posterior = ad.fit(columns, graph, rng=0)
+    posterior = fit(columns, graph, rng=0)
     effect = posterior.effect("x", "y")
     assert ("site", "x") in {(row["cause"], row["effect"]) for row in effect.edge_influence().rows()}
     assert all(":" not in name for item in posterior.top_graphs(5) for edge in item.edges for name in edge)
@@ -130,4 +131,4 @@ def test_a_category_inside_a_block_is_refused():
     with pytest.raises(
         AlldagsError, match="the category 'site', whose place in the order is open, and open directions"
     ):
-        ad.fit(table(), graph, rng=0)
+        fit(table(), graph, rng=0)

@@ -13,6 +13,7 @@ import alldags as ad
 from alldags.graph.markov import class_key, class_members, edges_of, parents_of
 from alldags.orders.members import mean_coefficients, other_members
 from block_problems import block_problem, even_odds, linear_data
+from lines import fit
 from naive.orders import Orders
 
 
@@ -111,7 +112,7 @@ def odds_of(posterior, names):
 def ask(graph, rows, prior):
     names = list(graph.variables)
     table = dict(zip(names, rows.T, strict=True))
-    posterior = ad.fit(table, graph, prior=prior, rng=3)
+    posterior = fit(table, graph, prior=prior, rng=3)
     units = rows.std(axis=0, ddof=1)
     z = (rows - rows.mean(axis=0)) / units
     return posterior, Orders(z.T @ z, len(rows) - 1, odds_of(posterior, names)), units
@@ -143,7 +144,7 @@ def test_the_part_inside_classes_is_that_of_all_graphs(name, rng):
 def test_known_directions_leave_nothing_to_classes(rng):
     rows = rng.normal(size=(50, 3))
     graph = ad.CandidateGraph.from_order(list("abc"), 0.5)
-    posterior = ad.fit(dict(zip("abc", rows.T, strict=True)), graph, rng=0)
+    posterior = fit(dict(zip("abc", rows.T, strict=True)), graph, rng=0)
     assert posterior.effect("a", "c").uncertainty.direction == 0.0
 
 
@@ -153,7 +154,7 @@ def test_more_rows_do_not_help_inside_a_class(rng):
     for n in (200, 20_000):
         a = rng.normal(size=n)
         table = {"a": a, "b": a + rng.normal(size=n)}
-        effect = ad.fit(table, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
+        effect = fit(table, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
         parts.append(effect.uncertainty.direction)
         assert effect.uncertainty.direction == pytest.approx(effect.uncertainty.structure, rel=0.05)
     assert parts[1] == pytest.approx(parts[0], rel=0.25)
@@ -163,7 +164,7 @@ def test_more_rows_do_not_help_inside_a_class(rng):
 def test_exact_and_sampled_blocks_agree_on_it(rng):
     rows = rng.normal(size=(80, 5)) @ (np.eye(5) + np.triu(rng.normal(size=(5, 5)), 1) * 0.6)
     table, graph = dict(zip("abcde", rows.T, strict=True)), ad.CandidateGraph.unordered(list("abcde"), 0.5)
-    exact, sampled = (ad.fit(table, graph, engine=name, rng=0).effect("b", "e") for name in ("exact", "mcmc"))
+    exact, sampled = (fit(table, graph, engine=name, rng=0).effect("b", "e") for name in ("exact", "mcmc"))
     assert sampled.converged
     assert sampled.uncertainty.mean_error > 0
     assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error

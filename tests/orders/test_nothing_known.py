@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 from naive import equivalent
 
 NAMES = [f"v{i}" for i in range(5)]
@@ -50,7 +51,7 @@ def test_every_acyclic_graph_of_five_variables() -> None:
     effects = np.linalg.inv(np.eye(5) - means)
     reached = np.linalg.inv(np.eye(5) - 0.1 * graphs) > 0.0
     prior = ad.Prior(1.0, ad.priors.EquivalentNoise(2.0), units="raw", intercept=False, link=0.0)
-    posterior = ad.fit(x, candidate, names=NAMES, prior=prior, rng=0)
+    posterior = fit(x, candidate, names=NAMES, prior=prior, rng=0)
     np.testing.assert_allclose(np.asarray(posterior.effects()), np.einsum("g,gij->ij", weight, effects), atol=1e-9)
     table = posterior.edge_probabilities()
     for cause, effect, found in zip(table["cause"], table["effect"], table["posterior"], strict=True):
@@ -70,7 +71,7 @@ def test_an_experiment_decides_a_direction_that_rows_alone_leave_open() -> None:
     table = {"x": x, "y": y, "z": 0.7 * y + rng.normal(size=300)}
     graph = ad.CandidateGraph.unordered(["x", "y", "z"], 0.5)
     plain, told = (
-        ad.fit(table, graph, rng=0, **options).effect("x", "y")  # type: ignore[arg-type]
+        fit(table, graph, rng=0, **options).effect("x", "y")  # type: ignore[arg-type]
         for options in ({}, {"interventions": {"x": was_set}})
     )
     assert plain.probability.reverse == pytest.approx(0.65, abs=0.1)

@@ -11,6 +11,7 @@ import alldags as ad
 from alldags.nodes import NodeProblem, Setting
 from alldags.orders.exact import ExactBlock, ExactOrder
 from alldags.orders.problem import BlockProblem, Start
+from lines import fit
 from naive.orders import Orders
 from orders.worlds import PRIOR, OpenWorld, table
 
@@ -35,7 +36,7 @@ def test_complete_graphs_of_opposite_orders_weigh_the_same(noise):
     x = rng.normal(size=(500, 3))
     x[:, 2] = x[:, 0] + x[:, 1] + noise * x[:, 2]
     rows = dict(zip("abc", x.T, strict=True))
-    posterior = ad.fit(rows, [complete(list("abc")), complete(list("cba")).with_order(list("abc"))], rng=0)
+    posterior = fit(rows, [complete(list("abc")), complete(list("cba")).with_order(list("abc"))], rng=0)
     assert posterior.graph_probabilities == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
@@ -43,7 +44,7 @@ def test_several_graphs_of_opposite_directions_against_every_graph():
     world = OpenWorld(table(NAMES, 15, 7), ad.CandidateGraph.from_order(NAMES, 0.4))
     forward = world.graph
     backward = forward.without_edge("b", "c").with_edge("c", "b", 0.7)
-    posterior = ad.fit(world.rows, [forward, backward], graph_weights=[0.7, 0.3], names=NAMES, prior=PRIOR, rng=0)
+    posterior = fit(world.rows, [forward, backward], graph_weights=[0.7, 0.3], names=NAMES, prior=PRIOR, rng=0)
     parts = [OpenWorld(world.rows, graph) for graph in (forward, backward)]
     log = np.log([0.7, 0.3]) + [part.log_evidence for part in parts]
     weights = np.exp(log - np.logaddexp.reduce(log))
@@ -56,8 +57,8 @@ def test_only_nodes_between_which_graphs_disagree_have_the_tying_prior():
     rows = dict(zip(NAMES, table(NAMES, 60, 3).T, strict=True))
     forward = ad.CandidateGraph.from_order(NAMES, 0.5)
     backward = forward.without_edge("a", "b").with_edge("b", "a", 0.5)
-    posterior = ad.fit(rows, [forward, backward], rng=0)
-    alone = ad.fit(rows, forward, rng=0)
+    posterior = fit(rows, [forward, backward], rng=0)
+    alone = fit(rows, forward, rng=0)
     models = posterior._models.items
     assert models[0].node("d") is models[1].node("d")
     assert models[0].node("d").mean == pytest.approx(alone._models.items[0].node("d").mean, rel=1e-14)
@@ -67,8 +68,8 @@ def test_only_nodes_between_which_graphs_disagree_have_the_tying_prior():
 def test_the_default_prior_inside_a_block_is_the_fixed_slab_and_said_once():
     rows = table(NAMES, 40, 5)
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], within=[0.5, None])
-    plain = ad.fit(rows, graph, names=NAMES, rng=0)
-    explicit = ad.fit(
+    plain = fit(rows, graph, names=NAMES, rng=0)
+    explicit = fit(
         rows, graph, names=NAMES, prior=ad.Prior(slab_variance=1.0, noise=ad.priors.EquivalentNoise()), rng=0
     )
     found, same = plain.effect("a", "c"), explicit.effect("a", "c")
@@ -82,7 +83,7 @@ def test_the_default_prior_inside_a_block_is_the_fixed_slab_and_said_once():
 
 def test_members_of_a_markov_class_tie():
     rows = table(NAMES, 60, 2)
-    posterior = ad.fit(rows, ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, rng=0)
+    posterior = fit(rows, ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, rng=0)
     for item in posterior.top_graphs(3):
         values = [member.probability for member in item.members]
         assert values == pytest.approx([values[0]] * len(values), rel=1e-9)
@@ -93,7 +94,7 @@ def test_beta_binomial_edges_in_a_block():
     rows = table(NAMES, 15, 6)
     graph = ad.CandidateGraph.unordered(NAMES, 0.5)
     prior = ad.Prior(noise=ad.priors.EquivalentNoise(), edges=ad.priors.BetaBinomial(1, 1), link=0.0)
-    posterior = ad.fit(rows, graph, names=NAMES, prior=prior, rng=0)
+    posterior = fit(rows, graph, names=NAMES, prior=prior, rng=0)
     odds, by_size = np.ones((4, 4)) - np.eye(4), ad.priors.BetaBinomial(1, 1).log_size(3)
     naive = Orders(standardized(rows), 14.0, odds, by_size=by_size)
     unit = rows[:, 3].std() / rows[:, 0].std()
@@ -115,9 +116,9 @@ def test_known_noise_is_kept_and_orients():
     rng = np.random.default_rng(1)
     a = rng.normal(size=400)
     rows = {"a": a, "b": 2.0 * a + rng.normal(size=400)}
-    effect = ad.fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), prior=ad.Prior.paper(), rng=0).effect("a", "b")
+    effect = fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), prior=ad.Prior.paper(), rng=0).effect("a", "b")
     assert effect.probability_no_effect < 1e-3  # equal variances tell the direction
-    tied = ad.fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
+    tied = fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
     assert tied.probability_no_effect == pytest.approx(0.5, abs=1e-9)
 
 
@@ -127,10 +128,10 @@ def test_known_noise_is_kept_and_orients():
 def test_order_of_columns_and_units_do_not_matter():
     rows = table(NAMES, 30, 8)
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], within=[0.6, None]).with_pair("a", "b", 0.2, 0.3)
-    found = ad.fit(rows, graph, names=NAMES, robust=False, rng=0).effect("b", "d")
+    found = fit(rows, graph, names=NAMES, robust=False, rng=0).effect("b", "d")
     scale = np.array([1.0, 10.0, 0.1, 5.0])
     other = graph.with_order(list("dcba"))
-    turned = ad.fit((rows * scale)[:, ::-1], other, names=NAMES[::-1], robust=False, rng=0).effect("b", "d")
+    turned = fit((rows * scale)[:, ::-1], other, names=NAMES[::-1], robust=False, rng=0).effect("b", "d")
     assert turned.mean * 10.0 / 5.0 == pytest.approx(found.mean, rel=1e-9)
     assert turned.sd * 10.0 / 5.0 == pytest.approx(found.sd, rel=1e-9)
     assert turned.probability_no_effect == pytest.approx(found.probability_no_effect, rel=1e-9)
@@ -141,7 +142,7 @@ def test_near_copies_lose_no_digits():
     base = rng.normal(size=(300, 1))
     x = base + rng.normal(size=(300, 6)) * 10.0 ** rng.uniform(-6, -1, 6)
     names = [f"x{i}" for i in range(6)]
-    posterior = ad.fit(x, ad.CandidateGraph.unordered(names, 0.5), names=names, rng=0)
+    posterior = fit(x, ad.CandidateGraph.unordered(names, 0.5), names=names, rng=0)
     effect = posterior.effect("x0", "x1")
     block = effect.workings.totals.items[0].order_blocks[0]
     assert block.diagnostics.self_check < 1e-9
@@ -158,7 +159,7 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
     m = 0.5 * x + 0.1 * c + rng.normal(size=300)
     y = 0.5 * m + 0.5 * x + 0.1 * c + rng.normal(size=300)
     graph = ad.CandidateGraph.from_tiers([["c"], ["x"], ["m", "y"]], probability=0.3, within=[None, None, 0.5])
-    posterior = ad.fit({"c": c, "x": x, "m": m, "y": y}, graph, rng=0)
+    posterior = fit({"c": c, "x": x, "m": m, "y": y}, graph, rng=0)
     model = posterior.effect("x", "y").workings.models.items[0]
     for child in ("m", "y"):
         margin = model.margin(child)
@@ -182,13 +183,13 @@ def test_the_link_raises_edges_into_a_block_from_outside_only():
 )
 def test_a_slab_that_prefers_directions_is_refused(prior, match):
     with pytest.raises(ad.errors.PriorError, match=match):
-        ad.fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, prior=prior)
+        fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, prior=prior)
 
 
 @pytest.mark.parametrize("engine", ["vb", "em", "k2", "full", "gibbs", "certified"])
 def test_engines_without_orders_are_refused(engine):
     with pytest.raises(ad.errors.EngineError, match=f"{engine}.*does not average over orders.*engine='auto'"):
-        ad.fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, engine=engine)
+        fit(table(NAMES, 20, 1), ad.CandidateGraph.unordered(NAMES, 0.5), names=NAMES, engine=engine)
 
 
 def wide_block(b, earlier=0):
@@ -226,7 +227,7 @@ def test_the_answer_says_which_way_and_what_was_left_open():
     rng = np.random.default_rng(0)
     a = rng.normal(size=150)
     rows = {"a": a, "b": 0.6 * a + rng.normal(size=150)}
-    effect = ad.fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
+    effect = fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
     text = " ".join(str(effect).split())
     assert "Which of the two acts on the other was left open: a on b 50.0%, b on a 50.0%, neither below 0.1%." in text
     assert "b -> a 50%, a -> b 50%, no edge <1%" in text or "a -> b 50%, b -> a 50%, no edge <1%" in text
@@ -241,25 +242,25 @@ def test_the_answer_says_which_way_and_what_was_left_open():
 
 def test_without_open_directions_nothing_is_said_of_them():
     rows = dict(zip(NAMES, table(NAMES, 40, 1).T, strict=True))
-    effect = ad.fit(rows, ad.CandidateGraph.from_order(NAMES), rng=0).effect("a", "d")
+    effect = fit(rows, ad.CandidateGraph.from_order(NAMES), rng=0).effect("a", "d")
     assert effect.probability.open_pairs == ()
     assert effect.probability.reverse == 0.0
     found = effect.to.dict()
     assert found["probability_reverse"] is None
     assert found["open_pairs"] == []
-    assert "either" not in ad.fit(rows, ad.CandidateGraph.from_order(NAMES)).edge_probabilities().columns
+    assert "either" not in fit(rows, ad.CandidateGraph.from_order(NAMES)).edge_probabilities().columns
 
 
 def test_same_seed_same_draws_whatever_the_threads():
     rows, graph = table(NAMES, 30, 1), ad.CandidateGraph.unordered(NAMES, 0.5)
-    one, two = (ad.fit(rows, graph, names=NAMES, rng=5, n_jobs=jobs).effect("a", "d") for jobs in (1, 2))
+    one, two = (fit(rows, graph, names=NAMES, rng=5, n_jobs=jobs).effect("a", "d") for jobs in (1, 2))
     assert np.array_equal(one.draws(500), two.draws(500))
 
 
 def test_paths_of_a_large_block_are_found_by_draws():
     names = [f"x{i}" for i in range(7)]
     rows = table(names, 100, 9)
-    effect = ad.fit(rows, ad.CandidateGraph.unordered(names, 0.5), names=names, rng=0).effect("x0", "x5")
+    effect = fit(rows, ad.CandidateGraph.unordered(names, 0.5), names=names, rng=0).effect("x0", "x5")
     found = effect.paths(limit=5)
     assert list(found["path"])[-1] == "all other paths"
     assert math.fsum(found["mean"]) == pytest.approx(effect.mean, rel=1e-9, abs=1e-12)

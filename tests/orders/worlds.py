@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 import alldags as ad
+from lines import fit
 from naive.orders import Orders
 
 PRIOR = ad.Prior(noise=ad.priors.EquivalentNoise(), link=0.0)  # the same score inside and outside of blocks
@@ -27,7 +28,7 @@ class OpenWorld:
 
     @cached_property
     def posterior(self):
-        return ad.fit(self.rows, self.graph, names=self.names, prior=self.prior, robust=False, rng=0)
+        return fit(self.rows, self.graph, names=self.names, prior=self.prior, robust=False, rng=0)
 
     @cached_property
     def scale(self):

@@ -7,6 +7,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("dose", 'age "in years"', "score")
 ROWS = 3000
@@ -81,8 +82,8 @@ def test_through_ibis(tables, offset):
 
 def test_fit_takes_the_table(tables):
     graph = ad.CandidateGraph.from_order([NAMES[1], "dose", "score"])
-    want = ad.fit(values(0.0), graph, names=NAMES, rng=0).effect("dose", "score")
-    got = ad.fit(tables(0.0), graph, rng=0)
+    want = fit(values(0.0), graph, names=NAMES, rng=0).effect("dose", "score")
+    got = fit(tables(0.0), graph, rng=0)
     assert got.effect("dose", "score").mean == pytest.approx(want.mean, rel=1e-12)
     assert "columns not in the graph were ignored: 'site'" in map(str, got.notes)
 

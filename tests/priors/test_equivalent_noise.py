@@ -16,6 +16,7 @@ from alldags.engines.conjugate.system import conjugate_system
 from alldags.errors import EngineError, PriorError
 from alldags.nodes import NodeProblem
 from alldags.priors.grid import Setting
+from lines import fit
 from naive.equivalent import brute_force, log_node
 from problems import make_problem
 
@@ -182,7 +183,7 @@ def both_orders(rows: np.ndarray, prior: ad.Prior) -> tuple[float, float]:
         ad.CandidateGraph.from_tiers([[name] for name in order], probability=1.0) for order in (names, names[::-1])
     ]
     graphs = [ad.CandidateGraph(tuple(names), graph.edges) for graph in graphs]
-    values = [ad.fit(rows, graph, names=names, prior=prior, engine="exact").log_evidence for graph in graphs]
+    values = [fit(rows, graph, names=names, prior=prior, engine="exact").log_evidence for graph in graphs]
     return values[0], values[1]
 
 

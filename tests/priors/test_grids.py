@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import alldags as ad
+from lines import fit
 
 
 @pytest.mark.parametrize("a", [2.5, 3.0, 4.0, 8.0])
@@ -30,7 +31,7 @@ def test_points_too_improbable_for_a_number_are_left_out(a, recwarn):
 
 def test_an_extreme_hyper_g_answers_without_a_warning(recwarn):
     study = ad.datasets.example()
-    effect = ad.fit(study.table, study.graph, prior=ad.Prior(slab=ad.priors.HyperG(a=1e9)), rng=0).effect(
+    effect = fit(study.table, study.graph, prior=ad.Prior(slab=ad.priors.HyperG(a=1e9)), rng=0).effect(
         "smoking", "risk"
     )
     assert np.isfinite([effect.mean, effect.sd]).all()

@@ -12,6 +12,7 @@ import alldags as ad
 from alldags.engines.suits import unsuited
 from alldags.errors import EngineError, PriorError
 from alldags.kernels.mixtures import mixing
+from lines import fit
 from problems import PRIORS, random_node
 
 MIXTURES = [ad.priors.NEG(0.7, 0.3), ad.priors.Laplace(3.0), ad.priors.StudentT(1.2, 0.4), ad.priors.Horseshoe(0.6)]
@@ -59,7 +60,7 @@ def test_every_engine_takes_a_mixture_or_refuses_it_by_name(name, mixture):
         return
     words = rf"the engine '{name}' cannot take {type(mixture).__name__}\(.*\); use engine='vb', 'em' or 'gibbs'"
     with pytest.raises(EngineError, match=words):
-        ad.fit(study.table, study.graph, prior=prior, engine=name)
+        fit(study.table, study.graph, prior=prior, engine=name)
     problem, _ = random_node(0, prior, 3)
     with pytest.raises(EngineError, match=words):
         ad.engines.resolve(name)(problem, np.random.default_rng(0))
@@ -95,10 +96,10 @@ def test_an_engine_that_declares_nothing_takes_any_noise_and_no_mixture():
             return ad.engines.Full()(problem, rng)
 
     study = ad.datasets.example(n=60)
-    effect = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.EquivalentNoise()), engine=Plain())
+    effect = fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.EquivalentNoise()), engine=Plain())
     assert math.isfinite(effect.effect("smoking", "risk").mean)
     with pytest.raises(EngineError, match="the engine 'plain' cannot take Laplace"):
-        ad.fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.priors.Laplace()), engine=Plain())
+        fit(study.table, study.graph, prior=ad.Prior(coefficients=ad.priors.Laplace()), engine=Plain())
 
 
 def test_engines_carry_their_own_words():
@@ -115,7 +116,7 @@ def test_only_troubles_of_the_sampler_are_issued_as_warnings():
     assert ad.engines.Exact()(problem, np.random.default_rng(0)).diagnostics.troubles == ()
     short = ad.engines.MCMC(sweeps=20, max_sweeps=20, target_mcse=1e-9)
     study = ad.datasets.example(n=60)
-    posterior = ad.fit(study.table, study.graph, engine=short, rng=0)
+    posterior = fit(study.table, study.graph, engine=short, rng=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         posterior.effect("smoking", "risk").mean  # noqa: B018

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import alldags as ad
+from lines import fit
 
 SCRIPT = """
 import json, sys
@@ -37,9 +38,9 @@ def test_same_seed_in_another_process():
     study = ad.datasets.example()
     expected = []
     for engine in ENGINES:
-        effect = ad.fit(study.table, study.graph, rng=5, engine=engine).effect("smoking", "risk")
+        effect = fit(study.table, study.graph, rng=5, engine=engine).effect("smoking", "risk")
         expected += [effect.mean, effect.sd, *effect.interval(), *effect.draws(5), effect.probability.positive]
     open_order = ad.CandidateGraph.unordered(["smoking", "tar", "risk"], 0.5)
-    effect = ad.fit(study.table, open_order, rng=5).effect("smoking", "risk")
+    effect = fit(study.table, open_order, rng=5).effect("smoking", "risk")
     expected += [effect.mean, effect.sd, *effect.interval()]
     assert numbers("1") == expected

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alldags as ad
+from lines import fit
 from problems import random_world
 
 scales = st.floats(-4, 4).map(lambda power: 10.0**power)
@@ -21,7 +22,7 @@ def test_units_and_origins(seed, unit, origin, flip):
     factor = np.array(unit) * (-1.0 if flip else 1.0) ** np.arange(5)
     moved = world.rows * factor + np.array(origin) * np.abs(factor)
     first = world.fit()
-    second = ad.fit(moved, world.graph, names=world.names, rng=1, engine="exact", robust=False)
+    second = fit(moved, world.graph, names=world.names, rng=1, engine="exact", robust=False)
     change = factor[None, :] / factor[:, None]
     np.testing.assert_allclose(second.effects().values / change, first.effects().values, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(
@@ -39,7 +40,7 @@ def test_order_of_columns_and_variables_does_not_matter(seed, order):
     world = random_world(seed, ad.Prior())
     names = [world.names[i] for i in order]
     graph = ad.CandidateGraph.from_edges(dict(world.graph.edges), variables=names)
-    moved = ad.fit(world.rows[:, order], graph, names=names, engine="exact", robust=False).effect("a", "e")
+    moved = fit(world.rows[:, order], graph, names=names, engine="exact", robust=False).effect("a", "e")
     effect = world.fit().effect("a", "e")
     assert moved.mean == pytest.approx(effect.mean, rel=1e-9, abs=1e-12)
     assert moved.sd == pytest.approx(effect.sd, rel=1e-7, abs=1e-9)
@@ -53,7 +54,7 @@ def test_certain_and_excluded_edges_are_limits(seed):
     cause, effect = next(iter(world.graph.edges))
     for limit, near in ((1.0, 1 - 1e-15), (0.0, 1e-90)):
         exact, close = (
-            ad.fit(world.rows, world.graph.with_edge(cause, effect, p), names=world.names, engine="exact", robust=False)
+            fit(world.rows, world.graph.with_edge(cause, effect, p), names=world.names, engine="exact", robust=False)
             .effects(link=0.0)
             .values
             for p in (limit, near)

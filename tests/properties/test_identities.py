@@ -11,6 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import alldags as ad
+from lines import fit
 from problems import PRIORS, random_world
 
 few = settings(max_examples=5, deadline=None, derandomize=True)
@@ -31,7 +32,7 @@ def test_order_of_rows_does_not_matter(seed, data):
     world = random_world(seed, ad.Prior())
     order = data.draw(st.permutations(range(len(world.rows))))
     first = world.fit().effect("a", "e")
-    second = ad.fit(world.rows[order], world.graph, names=world.names, rng=1, engine="exact", robust=False).effect(
+    second = fit(world.rows[order], world.graph, names=world.names, rng=1, engine="exact", robust=False).effect(
         "a", "e"
     )
     assert (second.mean, second.sd) == (close(first.mean), close(first.sd, 1e-7))
@@ -52,8 +53,7 @@ def test_parts_are_merged_in_any_order_and_grouping(seed, data):
     assert parts[0].n == whole.n
     np.testing.assert_allclose(parts[0].scatter, whole.scatter, rtol=1e-10, atol=1e-10)
     first, second = (
-        ad.fit(moments, world.graph, rng=1, engine="exact", robust=False).effect("a", "e")
-        for moments in (whole, parts[0])
+        fit(moments, world.graph, rng=1, engine="exact", robust=False).effect("a", "e") for moments in (whole, parts[0])
     )
     assert (second.mean, second.sd) == (close(first.mean), close(first.sd, 1e-7))
 
@@ -67,7 +67,7 @@ def test_a_variable_without_edges_changes_nothing(seed, place):
     rows = np.insert(world.rows, place, np.random.default_rng(seed).standard_normal(25), axis=1)
     graph = ad.CandidateGraph.from_edges(dict(world.graph.edges), variables=names)
     first = world.fit().effect("a", "e")
-    second = ad.fit(rows, graph, names=names, rng=1, engine="exact", robust=False).effect("a", "e")
+    second = fit(rows, graph, names=names, rng=1, engine="exact", robust=False).effect("a", "e")
     assert (second.mean, second.sd) == (close(first.mean, 1e-12), close(first.sd, 1e-10))
     assert second.probability_no_effect == close(first.probability_no_effect, 1e-12)
 
@@ -85,7 +85,7 @@ def every_graph(world):
         for (edge, p), there in zip(edges.items(), states, strict=True):
             graph = graph.with_edge(*edge, 1.0) if there else graph.without_edge(*edge)
             prior *= p if there else 1.0 - p
-        posterior = ad.fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False)
+        posterior = fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False)
         effect = posterior.effect(world.names[0], world.names[-1])
         log_weight.append(np.log(prior) + posterior.log_evidence)
         mean.append(effect.mean)
@@ -134,7 +134,7 @@ def test_probability_one_is_conditioning(seed, prior, data):
     p = dict(zip(zip(found["cause"], found["effect"], strict=True), found["posterior"], strict=True))[edge]
     whole = posterior.effect("a", "e")
     there, gone = (
-        ad.fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False, rng=1).effect(
+        fit(world.rows, graph, names=world.names, prior=world.prior, engine="exact", robust=False, rng=1).effect(
             "a", "e"
         )
         for graph in (world.graph.with_edge(*edge, 1.0), world.graph.without_edge(*edge))

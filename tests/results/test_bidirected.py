@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 STUDY = ad.datasets.example()
 GRAPH = STUDY.graph
 
 
 def asked(graph, question=("smoking", "risk"), **options):
-    return ad.fit(STUDY.table, graph, rng=0, **options).effect(*question)
+    return fit(STUDY.table, graph, rng=0, **options).effect(*question)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def identified(table: np.ndarray, probability: float = 0.5) -> tuple[ad.Effect, 
     for name in COVARIATES:
         graph = graph.with_edge(name, "y", probability)
     prior = ad.Prior(slab_variance=1.0, link=0.0)
-    effect = ad.fit(table, graph, names=NAMES, prior=prior, rng=0).effect("x", "y")
+    effect = fit(table, graph, names=NAMES, prior=prior, rng=0).effect("x", "y")
     with pytest.warns(ad.AlldagsWarning, match=r"before: 30%, after: .*confidently wrong"):
         return effect, effect.sensitivity().given(
             ad.Strength((0, 0.6), (0, 0.94), probability=0.3), identify="instruments"

@@ -11,6 +11,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import AlldagsError
+from lines import fit
 from naive.sets import one_set
 from naive.units import columns_of
 
@@ -37,7 +38,7 @@ def world(seed=0, rows=80, outcome="normal"):
 
 
 def fitted(table, graph=GRAPH, **options):
-    return ad.fit(table, graph, rng=0, **options)
+    return fit(table, graph, rng=0, **options)
 
 
 # -- against every graph -----------------------------------------------------------------------------------------------

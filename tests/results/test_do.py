@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import AlldagsError
+from lines import fit
 
 ROWS = 200
 GRAPH = ad.CandidateGraph.from_tiers([["z"], ["t"], ["m"], ["y"]])
@@ -40,18 +41,18 @@ def hidden(graph: ad.CandidateGraph) -> ad.CandidateGraph:
 
 
 KINDS = {
-    "straight": lambda over: ad.fit(renamed(), GRAPH, rng=0).effect("t", "y", over),
-    "paper": lambda over: ad.fit(renamed(), GRAPH, prior=ad.Prior.paper(), families="normal", rng=0).effect(
+    "straight": lambda over: fit(renamed(), GRAPH, rng=0).effect("t", "y", over),
+    "paper": lambda over: fit(renamed(), GRAPH, prior=ad.Prior.paper(), families="normal", rng=0).effect(
         "t", "y", over
     ),
-    "hidden": lambda over: ad.fit(renamed(), hidden(GRAPH), families="normal", rng=0).effect("t", "y", over),
-    "heavy": lambda over: ad.fit(renamed(), GRAPH, families={"y": "student"}, rng=0).effect("t", "y", over),
-    "yes/no": lambda over: ad.fit(renamed(y="ill"), GRAPH, rng=0).effect("t", "y", over),
-    "count": lambda over: ad.fit(renamed(y="visits"), DIRECT, families={"y": "poisson"}, rng=0).effect("t", "y", over),
-    "yes/no mediator": lambda over: ad.fit(renamed(m="ill"), GRAPH, rng=0).effect("t", "y", over),
-    "curve": lambda over: ad.fit(renamed(), DIRECT, terms="auto", rng=0).effect("t", "y", over),
-    "pushed curve": lambda over: ad.fit(renamed(), GRAPH, terms="auto", rng=0).effect("t", "y", over),
-    "pushed lines": lambda over: ad.fit(renamed(), GRAPH, terms={"y": LINES, "m": LINES}, rng=0).effect("t", "y", over),
+    "hidden": lambda over: fit(renamed(), hidden(GRAPH), families="normal", rng=0).effect("t", "y", over),
+    "heavy": lambda over: fit(renamed(), GRAPH, families={"y": "student"}, rng=0).effect("t", "y", over),
+    "yes/no": lambda over: fit(renamed(y="ill"), GRAPH, rng=0).effect("t", "y", over),
+    "count": lambda over: fit(renamed(y="visits"), DIRECT, families={"y": "poisson"}, rng=0).effect("t", "y", over),
+    "yes/no mediator": lambda over: fit(renamed(m="ill"), GRAPH, rng=0).effect("t", "y", over),
+    "curve": lambda over: fit(renamed(), DIRECT, terms="auto", rng=0).effect("t", "y", over),
+    "pushed curve": lambda over: fit(renamed(), GRAPH, terms="auto", rng=0).effect("t", "y", over),
+    "pushed lines": lambda over: fit(renamed(), GRAPH, terms={"y": LINES, "m": LINES}, rng=0).effect("t", "y", over),
 }
 
 
@@ -112,8 +113,8 @@ def test_lines_that_might_have_been_curves_are_the_straight_answer():
     columns = renamed(t="dose")
     graph = DIRECT.with_edge("t", "y", 1.0).with_edge("z", "y", 1.0)
     prior = ad.Prior(link=0.0, slab_variance=100.0)
-    straight = ad.fit(columns, graph, prior=prior, rng=0).effect("t", "y")
-    curved = ad.fit(columns, graph, prior=prior, terms={"y": LINES}, rng=0).effect("t", "y")
+    straight = fit(columns, graph, prior=prior, rng=0).effect("t", "y")
+    curved = fit(columns, graph, prior=prior, terms={"y": LINES}, rng=0).effect("t", "y")
     assert type(curved.answer) is not type(straight.answer)
     for x in (-1.0, 0.2, 2.0):
         one, other = straight.do(x), curved.do(x)
@@ -126,8 +127,8 @@ def test_lines_that_might_have_been_curves_are_the_straight_answer():
 def test_arms_of_a_yes_no_treatment_that_might_have_differed_are_the_straight_answer():
     graph = DIRECT.with_edge("t", "y", 1.0).with_edge("z", "y", 1.0)
     prior = ad.Prior(link=0.0, slab_variance=100.0)
-    straight = ad.fit(renamed(), graph, prior=prior, rng=0).effect("t", "y")
-    curved = ad.fit(renamed(), graph, prior=prior, terms={"y": LINES}, rng=0).effect("t", "y")
+    straight = fit(renamed(), graph, prior=prior, rng=0).effect("t", "y")
+    curved = fit(renamed(), graph, prior=prior, terms={"y": LINES}, rng=0).effect("t", "y")
     for x in (0, 1):
         assert float(curved.do(x).mean) == pytest.approx(float(straight.do(x).mean), abs=0.02)
         assert curved.do(x).mean.sd == pytest.approx(straight.do(x).mean.sd, rel=0.15)
@@ -171,7 +172,7 @@ def test_new_units_are_spread_as_much_as_the_world_makes_them(kind):
 
 def test_a_picture_along_a_curve_has_the_values_of_the_treatment():
     columns = renamed() | {"t": np.where(renamed()["t"] == 1, 5.0, 2.0)}
-    found = ad.fit(columns, DIRECT, terms={"y": LINES}, rng=0).effect("t", "y")
+    found = fit(columns, DIRECT, terms={"y": LINES}, rng=0).effect("t", "y")
     axes = found.plots.do()
     assert axes.lines[0].get_xdata().tolist() == [2.0, 5.0]
     assert "95% of new units" in [text.get_text() for text in axes.get_legend().get_texts()]
@@ -187,7 +188,7 @@ def test_a_picture_along_a_curve_has_the_values_of_the_treatment():
 def test_a_category_among_the_covariates_is_no_obstacle_to_the_mean():
     site = np.random.default_rng(3).choice(list("pqr"), ROWS)
     columns = {"site": site, "t": table()["t"], "y": table()["y"] + (site == "p")}
-    found = ad.fit(columns, ad.CandidateGraph.from_tiers([["site"], ["t"], ["y"]]), rng=0).effect("t", "y")
+    found = fit(columns, ad.CandidateGraph.from_tiers([["site"], ["t"], ["y"]]), rng=0).effect("t", "y")
     at = found.do(1)
     share = columns["t"].mean()
     assert float(at.mean) == pytest.approx(columns["y"].mean() + found.mean * (1 - share), rel=1e-12)
@@ -198,7 +199,7 @@ def test_a_category_among_the_covariates_is_no_obstacle_to_the_mean():
 def test_a_new_unit_with_a_category_is_a_random_row_that_keeps_its_residual():
     site = np.random.default_rng(3).choice(list("pqr"), ROWS)
     columns = {"site": site, "t": table()["t"], "y": table()["y"] + (site == "p")}
-    found = ad.fit(columns, ad.CandidateGraph.from_tiers([["site"], ["t"], ["y"]]), rng=0).effect("t", "y")
+    found = fit(columns, ad.CandidateGraph.from_tiers([["site"], ["t"], ["y"]]), rng=0).effect("t", "y")
     unit = found.do(1, draws_size=20_000).new_unit
     pushed = columns["y"] + found.mean * (1 - columns["t"])
     variance = pushed.var() + found.sd**2 * np.mean((1 - columns["t"]) ** 2)
@@ -212,7 +213,7 @@ def test_a_new_unit_with_a_category_is_a_random_row_that_keeps_its_residual():
 def asked(over, treatment="dose", **options):
     columns = {name: table()[name] for name in ("z", "dose", "t", "y")}
     graph = ad.CandidateGraph.from_tiers([["z"], ["dose", "t"], ["y"]])
-    return ad.fit(columns, graph, rng=0, **options).effect(treatment, "y", over=over)
+    return fit(columns, graph, rng=0, **options).effect(treatment, "y", over=over)
 
 
 def test_a_mask_chooses_rows_of_a_straight_effect():
@@ -255,7 +256,7 @@ def test_treated_and_untreated_rows_of_a_straight_effect():
 
 def test_moments_know_no_rows():
     moments = ad.Moments.from_table({name: table()[name] for name in ("z", "t", "y")})
-    posterior = ad.fit(moments, DIRECT, rng=0, families="normal")
+    posterior = fit(moments, DIRECT, rng=0, families="normal")
     for over in ("treated", np.ones(ROWS, dtype=bool)):
         with pytest.raises(AlldagsError, match="no rows to choose from; ask over='sample' or 'pop"):
             posterior.effect("t", "y", over=over)

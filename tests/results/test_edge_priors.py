@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 from problems import PRIORS, random_node, random_world
 
 
@@ -39,7 +40,7 @@ def test_size_prior_counts_sets(rng):
 def test_tables_show_the_prior_that_was_used(edges, expected):
     world = random_world(5, ad.Prior())
     graph = ad.CandidateGraph.from_order(world.names)
-    posterior = ad.fit(world.rows, graph, names=world.names, prior=ad.Prior(edges=edges), engine="exact")
+    posterior = fit(world.rows, graph, names=world.names, prior=ad.Prior(edges=edges), engine="exact")
     assert posterior.edge_probabilities()["prior"] == pytest.approx([expected] * 10, rel=1e-6)
     table = posterior.effect("a", "e").edge_influence()
     assert table["prior"] == pytest.approx([expected] * len(table), rel=1e-6)

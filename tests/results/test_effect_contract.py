@@ -34,6 +34,7 @@ from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
 from alldags.results.uncertainty import Uncertainty
 from alldags.show.table import Table
+from lines import fit
 
 ROWS = 150
 NAMES = ("age", "income", "treat", "between", "outcome")
@@ -80,8 +81,8 @@ TERMS = ad.Terms(curves=2, products=2)
 
 def fitted(columns: Any = None, where: Any = None, over: Any = "sample", **options: Any) -> Effect:
     given = table() if columns is None else columns
-    options = {"families": "normal", "terms": None, "rng": 0} | options
-    return ad.fit(given, graph() if where is None else where, **options).effect("treat", "outcome", over=over)
+    options = {"families": "normal", "rng": 0} | options
+    return fit(given, graph() if where is None else where, **options).effect("treat", "outcome", over=over)
 
 
 def moments() -> Moments:
@@ -123,7 +124,7 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "several graphs": lambda: fitted(where=[graph(), graph().without_edge("income", "outcome")]),
     "hidden cause": lambda: fitted(where=graph().with_hidden("treat", "outcome", 0.3)),
     "randomised": lambda: fitted(randomized="treat"),
-    "no candidate path": lambda: ad.fit(table(), graph(), families="normal", rng=0).effect("outcome", "treat"),
+    "no candidate path": lambda: fit(table(), graph(), families="normal", rng=0).effect("outcome", "treat"),
     "moments only": lambda: fitted(moments()),
     "heavy tails": lambda: fitted(families={"outcome": "student"}),
     "yes/no outcome": lambda: fitted(table(outcome="ill"), families="auto"),
@@ -266,7 +267,7 @@ ALWAYS = {  # never refused
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
 INSIDE = {f"{group}.effect" for group in GROUPS} | {
-    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "jackknife_or_reason")
+    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "hidden_cause", "jackknife_or_reason")
 }
 REFITS = {"checks.stability", "checks.placebo", "report", "save", "over"}
 WITHOUT = {  # questions that take seconds, and that a study of the same kind is asked

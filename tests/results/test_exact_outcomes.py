@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 MADE = {
     "copy": (lambda x, others: x.copy(), 1.0),
@@ -24,7 +25,7 @@ def effect(kind: str, covariates: int, rows: int, yes_no: bool):
     x = rng.standard_normal(rows) + 0.1 * others
     x = (x > np.median(x)) * 1.0 if yes_no else x
     graph = ad.CandidateGraph.from_tiers([list(table), ["x"], ["y"]])
-    return ad.fit(table | {"x": x, "y": MADE[kind][0](x, others)}, graph, rng=0).effect("x", "y")
+    return fit(table | {"x": x, "y": MADE[kind][0](x, others)}, graph, rng=0).effect("x", "y")
 
 
 CASES = [(kind, yes_no) for kind in MADE for yes_no in (False, True) if (kind, yes_no) != ("copy", True)]
@@ -55,7 +56,7 @@ def test_a_variable_in_between_that_follows_is_named():
     rng = np.random.default_rng(0)
     x = rng.standard_normal(60)
     table = {"x": x, "m": 2.0 * x, "y": 2.0 * x + rng.standard_normal(60)}
-    found = ad.fit(table, ad.CandidateGraph.from_tiers([["x"], ["m"], ["y"]]), rng=0).effect("x", "y")
+    found = fit(table, ad.CandidateGraph.from_tiers([["x"], ["m"], ["y"]]), rng=0).effect("x", "y")
     assert any("give every value of m, without any noise" in note for note in found.notes)
     assert str(found)
 
@@ -68,10 +69,10 @@ def test_curves_of_an_outcome_without_noise_are_printed_or_refused_by_name(yes_n
     x = (x > 0) * 1.0 if yes_no else x
     graph = ad.CandidateGraph.from_tiers([["z"], ["x"], ["w"], ["y"]] if between else [["z", "w"], ["x"], ["y"]])
     columns = {"z": z, "w": w, "x": x}
-    found = ad.fit(columns | {"y": x + z + w}, graph, terms="auto", families="normal", rng=0).effect("x", "y")
+    found = fit(columns | {"y": x + z + w}, graph, terms="auto", families="normal", rng=0).effect("x", "y")
     assert found.mean == pytest.approx(1.0, abs=0.1)
     assert str(found)
-    posterior = ad.fit(columns | {"y": 2.5 * x}, graph, terms="auto", families="normal", rng=0)
+    posterior = fit(columns | {"y": 2.5 * x}, graph, terms="auto", families="normal", rng=0)
     if yes_no:
         with pytest.raises(ad.AlldagsError, match="'y' has one value for each value of 'x': it follows from it alone"):
             posterior.effect("x", "y")

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.data.files import read_csv_plain
 from alldags.errors import DataError
+from lines import fit
 
 GRAPH = ad.CandidateGraph.from_order(["x", "z", "y"])
 
@@ -37,8 +38,8 @@ def numbers(effect, unit=1.0):
 
 @pytest.mark.parametrize(("x", "y"), [(1e-80, 1e80), (1e80, 1e-80), (1e-140, 1e150), (1e150, 1e-140), (1e-140, 1.0)])
 def test_units_far_apart_change_the_unit_of_the_answer_only(x, y):
-    plain = ad.fit(table(), GRAPH, rng=0).effect("x", "y")
-    posterior = ad.fit(table(x=x, y=y), GRAPH, rng=0)
+    plain = fit(table(), GRAPH, rng=0).effect("x", "y")
+    posterior = fit(table(x=x, y=y), GRAPH, rng=0)
     scaled = posterior.effect("x", "y")
     np.testing.assert_allclose(numbers(scaled, y / x), numbers(plain), rtol=1e-9)
     removed = [effect.edge_influence()["variance_removed"] for effect in (plain, scaled)]
@@ -52,19 +53,19 @@ def test_units_far_apart_change_the_unit_of_the_answer_only(x, y):
 @pytest.mark.parametrize("spread", [1e-155, 1e-159, 1e-160, 1e-161, 1e-170, 1e-300])
 def test_a_spread_whose_square_is_not_a_number_is_refused(spread):
     with pytest.raises(DataError, match=r"column 'x' varies by only .*: squares so small .* multiply it by a constant"):
-        ad.fit(table(x=spread), GRAPH)
+        fit(table(x=spread), GRAPH)
 
 
 def test_a_constant_column_is_still_called_constant():
     with pytest.raises(DataError, match="column 'x' is constant"):
-        ad.fit(table(x=0.0), GRAPH)
+        fit(table(x=0.0), GRAPH)
 
 
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
 @pytest.mark.parametrize("engine", ["auto", "certified", "mcmc", "full", "gibbs", "vb"])
 @pytest.mark.parametrize("seed", range(3))
 def test_three_rows_have_infinite_spread_and_no_nan(engine, seed):
-    posterior = ad.fit(table(rows=3, seed=seed), GRAPH, rng=0, engine=engine)
+    posterior = fit(table(rows=3, seed=seed), GRAPH, rng=0, engine=engine)
     effect = posterior.effect("x", "y")
     assert effect.sd == math.inf
     assert effect.uncertainty.coefficients == (None if engine in ("gibbs", "vb") else math.inf)
@@ -88,7 +89,7 @@ def test_the_sum_of_infinite_moments_is_infinite():
 
 
 def test_interventions_out_of_reach_are_refused():
-    effect = ad.fit(table(), GRAPH, rng=0).effect("x", "y")
+    effect = fit(table(), GRAPH, rng=0).effect("x", "y")
     assert effect.do(1e90).mean.sd > 1e88
     assert effect.do(1e90).new_unit.sd > 1e88
     with pytest.raises(ad.AlldagsError, match=r"do\(1e\+200\) is too far from the data: 1e\+200 of the prior's units"):

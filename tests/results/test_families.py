@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags.answers.pushed import PushedAnswer
+from lines import fit
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ GRAPH = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["death"]], 0.5)
 
 
 def test_zeros_and_ones_are_yes_or_no_and_the_answer_says_so(table):
-    effect = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    effect = fit(table, GRAPH, rng=0).effect("dose", "death")
     assert isinstance(effect.answer, PushedAnswer)
     text = str(effect)
     assert text.startswith("Raising dose by one unit changes the risk of death by ")
@@ -36,27 +37,27 @@ def test_zeros_and_ones_are_yes_or_no_and_the_answer_says_so(table):
 
 def test_booleans_are_yes_or_no_too(table):
     logical = table | {"death": table["death"] == 1.0}
-    effect = ad.fit(logical, GRAPH, rng=0).effect("dose", "death")
-    assert effect.mean == ad.fit(table, GRAPH, rng=0).effect("dose", "death").mean
+    effect = fit(logical, GRAPH, rng=0).effect("dose", "death")
+    assert effect.mean == fit(table, GRAPH, rng=0).effect("dose", "death").mean
 
 
 def test_straight_lines_stay_to_be_had(table):
-    effect = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death")
+    effect = fit(table, GRAPH, rng=0, families="normal").effect("dose", "death")
     assert type(effect) is ad.Effect
-    kept = ad.fit(table, GRAPH, rng=0, families={"death": "normal"}).effect("dose", "death")
+    kept = fit(table, GRAPH, rng=0, families={"death": "normal"}).effect("dose", "death")
     assert kept.mean == effect.mean
-    logistic = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
+    logistic = fit(table, GRAPH, rng=0).effect("dose", "death")
     assert logistic.checks.straight_line.mean == pytest.approx(effect.mean, rel=1e-12)
     assert logistic.checks.straight_line.interval() == pytest.approx(effect.interval(), rel=1e-12)
 
 
 def test_a_table_without_yes_no_children_is_not_touched():
     study = ad.datasets.example()
-    posterior = ad.fit(study.table, study.graph, rng=0)
+    posterior = fit(study.table, study.graph, rng=0)
     assert not posterior._data.families
     assert posterior._data.straight is posterior._data
     assert str(posterior.effect("smoking", "risk")) == str(
-        ad.fit(study.table, study.graph, rng=0, families="normal").effect("smoking", "risk")
+        fit(study.table, study.graph, rng=0, families="normal").effect("smoking", "risk")
     )
 
 
@@ -66,20 +67,20 @@ def test_a_yes_no_treatment_needs_nothing(table):
     outcome = treated + table["age"] + rng.standard_normal(300)
     data = {"age": table["age"], "treated": treated, "outcome": outcome}
     graph = ad.CandidateGraph.from_tiers([["age"], ["treated"], ["outcome"]], 0.5)
-    effect = ad.fit(data, graph, rng=0).effect("treated", "outcome")
-    plain = ad.fit(data, graph, rng=0, families="normal").effect("treated", "outcome")
+    effect = fit(data, graph, rng=0).effect("treated", "outcome")
+    plain = fit(data, graph, rng=0, families="normal").effect("treated", "outcome")
     assert type(effect) is ad.Effect
     assert str(effect) == str(plain)
 
 
 def test_moments_have_no_rows(table):
     moments = ad.Moments.from_table(table)
-    posterior = ad.fit(moments, GRAPH, rng=0)
+    posterior = fit(moments, GRAPH, rng=0)
     assert type(posterior.effect("dose", "death")) is ad.Effect
     assert any("death may be yes/no" in note for note in posterior.notes)
     with pytest.raises(ad.AlldagsError, match="give the table itself"):
-        ad.fit(moments, GRAPH, families={"death": "bernoulli"})
-    assert not ad.fit(moments, GRAPH, rng=0, families="normal").notes
+        fit(moments, GRAPH, families={"death": "bernoulli"})
+    assert not fit(moments, GRAPH, rng=0, families="normal").notes
 
 
 @pytest.mark.parametrize(
@@ -95,22 +96,22 @@ def test_moments_have_no_rows(table):
 )
 def test_mistakes_are_named(table, families, message):
     with pytest.raises(ad.AlldagsError, match=re.escape(message)):
-        ad.fit(table, GRAPH, families=families)
+        fit(table, GRAPH, families=families)
 
 
 def test_children_without_a_single_event_are_refused(table):
     with pytest.raises(ad.AlldagsError, match="constant"):
-        ad.fit(table | {"death": np.zeros(300)}, GRAPH, families={"death": "bernoulli"})
+        fit(table | {"death": np.zeros(300)}, GRAPH, families={"death": "bernoulli"})
 
 
 def test_a_family_of_a_variable_without_causes_is_ignored(table):
     graph = ad.CandidateGraph.from_edges({("dose", "death"): 0.5}, variables=("age", "dose", "death"))
-    posterior = ad.fit(table, graph, families={"dose": "normal", "age": "poisson"}, rng=0)
+    posterior = fit(table, graph, families={"dose": "normal", "age": "poisson"}, rng=0)
     assert set(posterior._data.families) == {"death"}
 
 
 def test_over_is_checked_everywhere(table):
-    posterior = ad.fit(table, GRAPH, rng=0)
+    posterior = fit(table, GRAPH, rng=0)
     with pytest.raises(ad.AlldagsError, match="over must be 'sample'"):
         posterior.effect("age", "dose", over="everyone")
     with pytest.raises(ad.AlldagsError, match="needs a treatment with two values"):
@@ -124,30 +125,30 @@ def test_over_is_checked_everywhere(table):
 def test_missing_rows_are_dropped_in_every_pass(table):
     holes = {name: values.copy() for name, values in table.items()}
     holes["age"][:40] = np.nan
-    found = ad.fit(holes, GRAPH, rng=0, missing="drop").effect("dose", "death")
+    found = fit(holes, GRAPH, rng=0, missing="drop").effect("dose", "death")
     complete = {name: values[40:] for name, values in table.items()}
-    expected = ad.fit(complete, GRAPH, rng=0).effect("dose", "death")
+    expected = fit(complete, GRAPH, rng=0).effect("dose", "death")
     assert found.mean == pytest.approx(expected.mean, rel=1e-9)
 
 
 def test_answers_do_not_depend_on_threads_or_the_kind_of_table(table, tmp_path):
     import pandas as pd
 
-    one = ad.fit(table, GRAPH, rng=0).effect("dose", "death")
-    two = ad.fit(pd.DataFrame(table), GRAPH, rng=0, n_jobs=2).effect("dose", "death")
+    one = fit(table, GRAPH, rng=0).effect("dose", "death")
+    two = fit(pd.DataFrame(table), GRAPH, rng=0, n_jobs=2).effect("dose", "death")
     assert one.mean == two.mean
     path = tmp_path / "table.csv"
     pd.DataFrame(table).to_csv(path, index=False)
-    assert ad.fit(path, GRAPH, rng=0).effect("dose", "death").mean == pytest.approx(one.mean, rel=1e-9)
+    assert fit(path, GRAPH, rng=0).effect("dose", "death").mean == pytest.approx(one.mean, rel=1e-9)
 
 
 def test_json_has_the_measure_and_the_ratios(table):
-    found = json.loads(json.dumps(ad.fit(table, GRAPH, rng=0).effect("dose", "death").to.dict()))
+    found = json.loads(json.dumps(fit(table, GRAPH, rng=0).effect("dose", "death").to.dict()))
     assert found["measure"] == "risk"
     assert found["contrast"] is None
     assert found["families"][0]["events"] == table["death"].sum()
     assert found["risk_ratio"]["low"] < found["risk_ratio"]["median"] < found["risk_ratio"]["high"]
-    plain = ad.fit(table, GRAPH, rng=0, families="normal").effect("dose", "death").to.dict()
+    plain = fit(table, GRAPH, rng=0, families="normal").effect("dose", "death").to.dict()
     assert "measure" not in plain
 
 
@@ -157,7 +158,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     x = (rng.random(3000) < 1 / (1 + np.exp(2.5 - 2.5 * c))).astype(float)
     y = (rng.random(3000) < 1 / (1 + np.exp(3.0 - 2.5 * c))).astype(float)
     graph = ad.CandidateGraph.from_edges({("c", "x"): 0.5, ("c", "y"): 0.5, ("x", "y"): 1.0})
-    effect = ad.fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
+    effect = fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
     low, high = effect.interval()
     assert low < 0.0 < high
     straight = effect.checks.straight_line.interval()
@@ -166,7 +167,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
 
 
 def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
-    effect = ad.fit(table, GRAPH, terms=None, rng=0).effect("dose", "death")
+    effect = fit(table, GRAPH, rng=0).effect("dose", "death")
     with pytest.raises(ad.AlldagsError, match="on another scale than this effect: ask the effect itself"):
         effect.on("log odds").sensitivity()
     sensitivity = effect.sensitivity()
@@ -181,7 +182,7 @@ def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):
             ask()
     effect.posterior.report(tmp_path / "report.html", "dose", "death")
     assert "of the weights that balance dose by" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    doubtful = ad.fit(table, GRAPH.with_hidden("dose", "death", 0.5), terms=None, rng=0).effect("dose", "death")
+    doubtful = fit(table, GRAPH.with_hidden("dose", "death", 0.5), rng=0).effect("dose", "death")
     half = sensitivity.given(ad.Strength(probability=0.5))
     assert doubtful.sd == pytest.approx(half.sd, rel=0.03)
     assert doubtful.uncertainty.hidden > 0.0

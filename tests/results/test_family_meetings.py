@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from alldags.families.base import Batch
+from lines import fit
 from naive.logistic import _one_set
 
 ROWS = 240
@@ -42,7 +43,7 @@ def graph(outcome: str, *, category: bool = True) -> ad.CandidateGraph:
 
 def fitted(outcome: str, data: dict[str, np.ndarray], *, category: bool = True, **options) -> ad.Effect:
     families = {outcome: FAMILIES[outcome]}
-    return ad.fit(data, graph(outcome, category=category), families=families, rng=0, **options).effect("treat", outcome)
+    return fit(data, graph(outcome, category=category), families=families, rng=0, **options).effect("treat", outcome)
 
 
 @pytest.mark.parametrize("outcome", FAMILIES)
@@ -99,7 +100,7 @@ def test_a_category_in_a_regression_that_is_not_normal_is_what_enumeration_says(
     data, outcome = table(3), "yes" if family == "bernoulli" else "count"
     small = ad.CandidateGraph.from_edges({(name, outcome): 0.5 for name in ("age", "region", "between")})
     prior = ad.Prior(slab_variance=0.8, link=0.0)
-    posterior = ad.fit(data, small, families={outcome: family}, prior=prior, rng=0)
+    posterior = fit(data, small, families={outcome: family}, prior=prior, rng=0)
     node = posterior.workings.models.items[0].node(outcome)
     rows = next(iter(posterior.workings.data.table.values()))
     columns = posterior.workings.models.items[0].columns(outcome)

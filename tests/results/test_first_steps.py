@@ -12,6 +12,7 @@ from alldags.results.report import effect_report
 from alldags.show.report.page import report_html
 from alldags.show.report.record import EdgeFacts
 from alldags.show.report.texts import edge_label, shape_words, spread_words, states
+from lines import fit
 
 STUDY = ad.datasets.example()
 GRAPH = ad.CandidateGraph.from_tiers([["a", "b"], ["x"], ["m"], ["y"]])
@@ -29,7 +30,7 @@ def rows(count=200, seed=0):
 def open_effect():
     """An effect with a possible confounder, and a mediator, whose directions are open."""
     graph = GRAPH.with_pair("a", "x", 0.4, 0.4).with_pair("x", "m", 0.4, 0.4)
-    return ad.fit(rows(), graph, rng=0).effect("x", "y")
+    return fit(rows(), graph, rng=0).effect("x", "y")
 
 
 # -- open directions ---------------------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ def test_an_open_pair_that_is_certain_to_be_joined_still_bears():
     pair = EdgeFacts("a", "x", prior=0.5, posterior=0.6, present=1.0, turned=0.2, reverse=0.4)
     assert pair.bears
     assert pair.weight == pytest.approx(0.6 * 0.8)
-    summary = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk").summary()
+    summary = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk").summary()
     assert states(pair, summary) == "1.00 with it, 0.20 with it turned around"
     assert edge_label(pair, summary).endswith("turned around 40%; effect with it 1.00, with it turned around 0.20")
 
@@ -61,7 +62,7 @@ def test_a_possible_confounder_whose_direction_is_open_is_named(open_effect):
     text = " ".join(str(open_effect).split())
     assert "a, m may come before x or after it: the average adjusts for them in the graphs in which they come" in text
     assert open_effect.to.dict()["either_side"] == ["a", "m"]
-    assert ad.fit(rows(), GRAPH, rng=0).effect("x", "y").summary().either_side == ()
+    assert fit(rows(), GRAPH, rng=0).effect("x", "y").summary().either_side == ()
 
 
 # -- yes/no ------------------------------------------------------------------------------------------------------------
@@ -70,13 +71,13 @@ def test_a_possible_confounder_whose_direction_is_open_is_named(open_effect):
 def test_a_report_on_a_risk_does_not_speak_of_straight_lines_and_noise():
     table = rows()
     table["y"] = (table["y"] > 0).astype(float)
-    effect = ad.fit(table, GRAPH, rng=0).effect("x", "y")
+    effect = fit(table, GRAPH, rng=0).effect("x", "y")
     html = report_html(effect_report(effect))
     assert "The answer holds if the log-odds of y and everything else on the way are straight lines" in html
     assert "The regression of y (log-odds) has no noise variance" in effect.sentence("methods")
     assert "Put the sliders back" not in html  # there are none
     assert "Had you stated another probability" not in html
-    plain = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    plain = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
     assert shape_words(plain.summary()) == "effects are straight lines with even noise around them"
     assert "Put the sliders back" in report_html(effect_report(plain))
 
@@ -84,7 +85,7 @@ def test_a_report_on_a_risk_does_not_speak_of_straight_lines_and_noise():
 def test_a_yes_no_treatment_alone_is_no_reason_for_a_note(tmp_path):
     table = rows()
     table["x"], table["m"] = (table["x"] > 0).astype(float), (table["m"] > 0).astype(float)
-    posterior = ad.fit(ad.Moments.from_table(table), GRAPH, rng=0)
+    posterior = fit(ad.Moments.from_table(table), GRAPH, rng=0)
     assert any("may be yes/no" in note for note in posterior.notes)
     assert any("may be yes/no" in note for note in posterior.effect("x", "y").notes)  # through m
     assert not any("may be yes/no" in note for note in posterior.effect("m", "y").notes)
@@ -97,7 +98,7 @@ def test_no_line_of_an_answer_is_wider_than_a_terminal():
     table = {"a": rng.standard_normal(3000), "t": rng.integers(0, 2, 3000).astype(float)}
     table["y"] = (rng.logistic(size=3000) < 2.5 + table["a"]).astype(float)
     graph = ad.CandidateGraph.from_edges({("a", "y"): 0.5, ("t", "y"): 0.5})
-    assert max(map(len, str(ad.fit(table, graph, rng=0).effect("t", "y")).splitlines())) <= 80
+    assert max(map(len, str(fit(table, graph, rng=0).effect("t", "y")).splitlines())) <= 80
 
 
 # -- imputation --------------------------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def test_no_line_of_an_answer_is_wider_than_a_terminal():
 def test_the_parts_of_the_variance_in_a_report_add_up_with_missing_values():
     table = rows(60)
     table["x"][::2] = np.nan
-    effect = ad.fit(table, GRAPH, rng=0, missing="impute", imputations=8).effect("x", "y")
+    effect = fit(table, GRAPH, rng=0, missing="impute", imputations=8).effect("x", "y")
     words = spread_words(effect.summary())
     shares = [int(word.rstrip("%")) for word in words.replace("<1%", "0%").split() if word.endswith("%")]
     assert "from not knowing the missing values" in words
@@ -122,21 +123,21 @@ def test_tables_can_be_given_to_data_frame_libraries():
     import pandas as pd
     import polars as pl
 
-    table = ad.fit(STUDY.table, STUDY.graph, rng=0).edge_probabilities()
+    table = fit(STUDY.table, STUDY.graph, rng=0).edge_probabilities()
     assert pd.DataFrame(table).equals(table.to_pandas())
     assert pl.DataFrame(list(table)).equals(table.to_polars())
 
 
 def test_edge_tables_say_whether_the_link_is_in_them():
-    posterior = ad.fit(STUDY.table, STUDY.graph, rng=0)
+    posterior = fit(STUDY.table, STUDY.graph, rng=0)
     assert "each edge by itself" in posterior.edge_probabilities().note
     assert "(the link)" in posterior.effect("smoking", "risk").edge_influence().note
-    plain = ad.fit(STUDY.table, STUDY.graph, prior=ad.Prior(link=0.0), rng=0)
+    plain = fit(STUDY.table, STUDY.graph, prior=ad.Prior(link=0.0), rng=0)
     assert plain.edge_probabilities().note == plain.effect("smoking", "risk").edge_influence().note == ""
 
 
 def test_the_grid_of_strengths_fits_a_terminal():
-    text = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk").sensitivity().text()
+    text = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk").sensitivity().text()
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -144,7 +145,7 @@ def test_the_grid_of_strengths_fits_a_terminal():
 
 
 def test_a_column_that_is_not_in_the_graph_is_said_to_be_one():
-    posterior = ad.fit(STUDY.table | {"tars": np.zeros(500)}, STUDY.graph, rng=0)
+    posterior = fit(STUDY.table | {"tars": np.zeros(500)}, STUDY.graph, rng=0)
     with pytest.raises(AlldagsError, match="the outcome 'tars' is not in the graph, but it is a column of the table"):
         posterior.effect("smoking", "tars")
     with pytest.raises(AlldagsError, match="is not in the graph; did you mean 'smoking'"):
@@ -155,7 +156,7 @@ def test_a_column_that_is_not_in_the_graph_is_said_to_be_one():
 
 @pytest.mark.parametrize("name", ["r.pdf", "r.PNG", "r.docx"])
 def test_a_report_is_a_file_of_html(tmp_path, name):
-    posterior = ad.fit(STUDY.table, STUDY.graph, rng=0)
+    posterior = fit(STUDY.table, STUDY.graph, rng=0)
     with pytest.raises(AlldagsError, match=r"a report is a file of HTML, .* call it report.html"):
         posterior.report(tmp_path / name, "smoking", "risk")
     assert list(tmp_path.iterdir()) == []

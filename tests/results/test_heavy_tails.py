@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 from naive.student import one_set
 
 
@@ -30,7 +31,7 @@ BOTH = {"stay": "student", "cost": ad.Student(df=4)}
 
 @pytest.fixture(scope="module")
 def posterior(table):
-    return ad.fit(table, GRAPH, families=BOTH, rng=0)
+    return fit(table, GRAPH, families=BOTH, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,9 @@ def effect(posterior):
 
 
 def test_outliers_do_not_decide(table, effect):
-    normal = ad.fit(table, GRAPH, rng=0).effect("drug", "cost")
+    normal = fit(table, GRAPH, rng=0).effect("drug", "cost")
     clean = {name: values[3:] for name, values in table.items()}
-    without = ad.fit(clean, GRAPH, families=BOTH, rng=0).effect("drug", "cost")
+    without = fit(clean, GRAPH, families=BOTH, rng=0).effect("drug", "cost")
     assert abs(effect.mean - without.mean) < 0.3 * without.sd
     assert abs(normal.mean - without.mean) > 3.0 * without.sd
     assert normal.sd > 2.0 * effect.sd
@@ -61,7 +62,7 @@ def test_moments_paths_and_draws_agree(effect, posterior):
 
 
 def test_an_intervention_has_the_line_for_its_mean_and_the_tails_of_the_noise(table):
-    posterior = ad.fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": "student"}, rng=0)
+    posterior = fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": "student"}, rng=0)
     at, other = (posterior.effect("drug", "stay").do(x).new_unit for x in (1.0, 3.0))
     assert (other.mean - at.mean) / 2.0 == pytest.approx(posterior.effect("drug", "stay").mean, rel=1e-6)
     node = posterior._linked_models("drug").items[0].node("stay")
@@ -117,14 +118,14 @@ def test_a_report_can_be_written(posterior, tmp_path):
 
 
 def test_what_was_asked_is_written_as_families(table):
-    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), families={"stay": "normal"}, rng=0)
+    posterior = fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), families={"stay": "normal"}, rng=0)
     assert posterior.recipe.asked.arguments == (
         ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
     )
 
 
 def test_checks_name_heavy_tails_as_a_remedy_and_then_leave_outliers_alone(table, posterior):
-    found = str(ad.fit(table, GRAPH, rng=0).checks("drug", "cost"))
+    found = str(fit(table, GRAPH, rng=0).checks("drug", "cost"))
     assert "the family 'student' for cost" in " ".join(found.split())
     quiet = " ".join(str(posterior.checks("drug", "cost")).split())
     assert "standard deviations above" not in quiet
@@ -132,13 +133,11 @@ def test_checks_name_heavy_tails_as_a_remedy_and_then_leave_outliers_alone(table
 
 
 def test_heavy_tails_of_all_are_those_of_each(table):
-    posterior = ad.fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
-    named = ad.fit(table, GRAPH, families=dict.fromkeys(("drug", "stay", "cost"), ad.Student()), rng=0)
+    posterior = fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
+    named = fit(table, GRAPH, families=dict.fromkeys(("drug", "stay", "cost"), ad.Student()), rng=0)
     assert set(posterior._data.heavy) == {"drug", "stay", "cost"}
     assert posterior.effect("drug", "cost").mean == named.effect("drug", "cost").mean
-    spared = ad.fit(
-        table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise(df=6)), families={"stay": "normal"}, rng=0
-    )
+    spared = fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise(df=6)), families={"stay": "normal"}, rng=0)
     assert set(spared._data.heavy) == {"drug", "cost"}
     assert spared._data.heavy["cost"].df == 6
 
@@ -148,10 +147,10 @@ def test_yes_no_outcomes_stay_so_and_may_lie_behind_heavy_tails(table):
     death = (rng.random(150) < 1 / (1 + np.exp(1 - 0.3 * table["stay"]))).astype(float)
     graph = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["stay"], ["death"]], 0.5)
     data = {name: table[name] for name in ("age", "drug", "stay")} | {"death": death}
-    posterior = ad.fit(data, graph, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
+    posterior = fit(data, graph, prior=ad.Prior(noise=ad.priors.StudentNoise()), rng=0)
     assert set(posterior._data.families) == {"death"}
     found = posterior.effect("drug", "death")
-    normal = ad.fit(data, graph, rng=0).effect("drug", "death")
+    normal = fit(data, graph, rng=0).effect("drug", "death")
     assert abs(found.mean - normal.mean) < normal.sd
     assert "death is yes/no" in str(found)
     assert "The noise of stay may have heavy tails" in str(found)
@@ -163,7 +162,7 @@ def test_candidate_graphs_are_weighed_by_evidence_that_enumeration_gives(table):
     sets = [["drug"], ["drug", "age"]]
     graphs = [ad.CandidateGraph.from_edges({(p, "stay"): 1.0 for p in s}, variables=tuple(table)) for s in sets]
     prior = ad.Prior(slab_variance=1.0, link=0.0)
-    posterior = ad.fit(table, graphs, prior=prior, families={"stay": "student"}, rng=0)
+    posterior = fit(table, graphs, prior=prior, families={"stay": "student"}, rng=0)
     rng = np.random.default_rng(0)
     z = {name: (values - values.mean()) / values.std(ddof=1) for name, values in table.items()}
     evidence = [one_set(np.column_stack([z[p] for p in s]), z["stay"], 4.0, 1.0, 4000, rng)[0] for s in sets]
@@ -172,9 +171,9 @@ def test_candidate_graphs_are_weighed_by_evidence_that_enumeration_gives(table):
 
 
 def test_threads_and_seeds_do_not_matter(table, effect):
-    again = ad.fit(table, GRAPH, families=BOTH, rng=0, n_jobs=2).effect("drug", "cost")
+    again = fit(table, GRAPH, families=BOTH, rng=0, n_jobs=2).effect("drug", "cost")
     assert again.mean == effect.mean
-    other = ad.fit(table, GRAPH, families=BOTH, rng=5).effect("drug", "cost")
+    other = fit(table, GRAPH, families=BOTH, rng=5).effect("drug", "cost")
     assert (
         0.0
         < abs(other.mean - effect.mean)
@@ -189,13 +188,13 @@ def test_a_placebo_deals_rows_out_anew(effect):
 
 def test_moments_are_refused_by_name(table):
     with pytest.raises(ad.AlldagsError, match="the heavy tails of 'drug', 'stay', 'cost' and moments"):
-        ad.fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()))
+        fit(ad.Moments.from_table(table), GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()))
 
 
 def test_a_child_that_is_nearly_always_the_same_is_refused(table):
     flat = table | {"cost": np.where(np.arange(150) < 140, 0.0, table["cost"])}
     with pytest.raises(ad.AlldagsError, match="has the same value in 93% of the rows"):
-        ad.fit(flat, GRAPH, families={"cost": "student"})
+        fit(flat, GRAPH, families={"cost": "student"})
 
 
 def test_single_nodes_have_no_rows():

@@ -16,6 +16,7 @@ import pytest
 
 import alldags as ad
 from alldags.priors.link import link_prior
+from lines import fit
 
 TESTS = Path(__file__).parents[1]
 HERE = "results/test_meetings.py"
@@ -121,7 +122,7 @@ def drives(posterior: ad.Posterior) -> dict[str, float]:
 
 def test_a_slab_that_is_not_given_is_learned_outside_a_block_only():
     graph = ad.CandidateGraph.from_tiers([["a", "b"], ["x"], ["y"]], probability=0.5, within=0.5)
-    found = ad.fit({name: table()[name] for name in ("a", "b", "x", "y")}, graph, rng=0)
+    found = fit({name: table()[name] for name in ("a", "b", "x", "y")}, graph, rng=0)
     (model,) = found._models.items
     inside = model.order_block("a").problem.nodes[0].settings
     assert [(setting.slab_variance, setting.noise) for setting in inside] == [(1.0, ad.priors.EquivalentNoise(2.0))]
@@ -132,21 +133,21 @@ def test_graphs_are_weighed_without_the_link_and_answer_with_it():
     graphs = [GRAPH, GRAPH.without_edge("b", "y")]
     for slab in (None, ad.priors.LearnedSlab(shared=True)):
         linked, plain = (
-            ad.fit(table(), graphs, graph_weights=[0.7, 0.3], prior=ad.Prior(slab=slab, link=link), rng=0)
+            fit(table(), graphs, graph_weights=[0.7, 0.3], prior=ad.Prior(slab=slab, link=link), rng=0)
             for link in (1.0, 0.0)
         )
         assert linked.graph_probabilities == plain.graph_probabilities
         assert linked.log_evidence == plain.log_evidence
         assert linked.effect("x", "y").mean != plain.effect("x", "y").mean
-    alone = [ad.fit(table(), graph, rng=0) for graph in graphs]
+    alone = [fit(table(), graph, rng=0) for graph in graphs]
     odds = np.array([0.7, 0.3]) * np.exp([item.log_evidence - alone[0].log_evidence for item in alone])
     expected = np.average([item.effect("x", "y").mean for item in alone], weights=odds)
-    both = ad.fit(table(), graphs, graph_weights=[0.7, 0.3], rng=0).effect("x", "y")
+    both = fit(table(), graphs, graph_weights=[0.7, 0.3], rng=0).effect("x", "y")
     assert both.mean == pytest.approx(expected, rel=1e-9)
 
 
 def test_tables_of_edges_and_graphs_are_without_link_and_say_so():
-    linked, plain = (ad.fit(table(), GRAPH, prior=ad.Prior(link=link), rng=0) for link in (1.0, 0.0))
+    linked, plain = (fit(table(), GRAPH, prior=ad.Prior(link=link), rng=0) for link in (1.0, 0.0))
     assert linked.edge_probabilities()["posterior"] == plain.edge_probabilities()["posterior"]
     assert "(the link)" in linked.edge_probabilities().note
     assert linked.coefficients()["mean"] == plain.coefficients()["mean"]
@@ -154,7 +155,7 @@ def test_tables_of_edges_and_graphs_are_without_link_and_say_so():
 
 
 def test_effects_on_one_outcome_are_those_asked_for_one_by_one():
-    posterior = ad.fit(table(), GRAPH, rng=0)
+    posterior = fit(table(), GRAPH, rng=0)
     found = posterior.effects_on("y")
     for treatment, mean, sd in zip(found["treatment"], found["mean"], found["sd"], strict=True):
         effect = posterior.effect(treatment, "y")
@@ -162,45 +163,45 @@ def test_effects_on_one_outcome_are_those_asked_for_one_by_one():
 
 
 def test_what_drives_the_treatment_is_found_in_the_same_way_whatever_the_engine():
-    expected = drives(ad.fit(table(), GRAPH, rng=0, engine="auto"))
+    expected = drives(fit(table(), GRAPH, rng=0, engine="auto"))
     for engine in ("exact", "certified", "mcmc", "k2"):
-        assert drives(ad.fit(table(), GRAPH, rng=0, engine=engine)) == expected, engine
+        assert drives(fit(table(), GRAPH, rng=0, engine=engine)) == expected, engine
 
 
 def test_what_drives_a_yes_no_treatment_is_found_by_a_straight_line():
     data = table() | {"x": (table()["x"] > 0).astype(float)}
-    by_hand = ad.fit(data, GRAPH, prior=link_prior(ad.Prior()), families="normal", rng=0).edge_probabilities()
+    by_hand = fit(data, GRAPH, prior=link_prior(ad.Prior()), families="normal", rng=0).edge_probabilities()
     expected = {
         cause: p
         for cause, effect, p in zip(by_hand["cause"], by_hand["effect"], by_hand["posterior"], strict=True)
         if effect == "x"
     }
-    assert drives(ad.fit(data, GRAPH, rng=0)) == pytest.approx(expected, rel=1e-9)
+    assert drives(fit(data, GRAPH, rng=0)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_edges_into_the_treatment_have_no_influence():
-    found = ad.fit(table(), GRAPH, rng=0).effect("x", "y").edge_influence()
+    found = fit(table(), GRAPH, rng=0).effect("x", "y").edge_influence()
     assert "y" in found["effect"]
     assert "x" not in found["effect"]
 
 
 def test_a_randomised_treatment_is_not_linked():
-    posterior = ad.fit(table(), GRAPH, rng=0, randomized="x")
-    plain = ad.fit(table(), GRAPH, rng=0, randomized="x", prior=ad.Prior(link=0.0))
+    posterior = fit(table(), GRAPH, rng=0, randomized="x")
+    plain = fit(table(), GRAPH, rng=0, randomized="x", prior=ad.Prior(link=0.0))
     assert posterior.effect("x", "y").mean == plain.effect("x", "y").mean
 
 
 def test_the_link_of_weighted_rows_is_that_of_repeated_rows():
     count = np.random.default_rng(0).integers(1, 4, 150)
-    weighted = ad.fit(table() | {"count": count.astype(float)}, GRAPH, rng=0, weights="count")
-    repeated = ad.fit({name: np.repeat(column, count) for name, column in table().items()}, GRAPH, rng=0)
+    weighted = fit(table() | {"count": count.astype(float)}, GRAPH, rng=0, weights="count")
+    repeated = fit({name: np.repeat(column, count) for name, column in table().items()}, GRAPH, rng=0)
     assert drives(weighted) == pytest.approx(drives(repeated), rel=1e-9)
     assert weighted.effect("x", "y").mean == pytest.approx(repeated.effect("x", "y").mean, rel=1e-9)
 
 
 def test_sampled_graphs_are_weighed_like_enumerated_ones():
     graphs = [GRAPH, GRAPH.without_edge("a", "y")]
-    exact, sampled = (ad.fit(table(), graphs, rng=0, engine=engine) for engine in ("exact", "mcmc"))
+    exact, sampled = (fit(table(), graphs, rng=0, engine=engine) for engine in ("exact", "mcmc"))
     assert sampled.graph_probabilities == pytest.approx(exact.graph_probabilities, abs=0.05)
     effects = [posterior.effect("x", "y") for posterior in (exact, sampled)]
     assert effects[1].mean == pytest.approx(effects[0].mean, abs=5 * effects[1].uncertainty.mean_error + 1e-9)
@@ -211,14 +212,14 @@ def test_families_inside_a_block_are_refused(family):
     data = table() | {"y": (table()["y"] > 0).astype(float)} if family == "bernoulli" else table()
     graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["x", "y"]], probability=0.5, within=0.5)
     with pytest.raises(ad.AlldagsError, match="and open directions of"):
-        ad.fit(data, graph, families={"y": family}, rng=0)
+        fit(data, graph, families={"y": family}, rng=0)
 
 
 def test_a_hidden_cause_is_averaged_over_imputed_tables():
     strength = ad.Strength((0.0, 0.3), (0.0, 0.3), sign="positive")
     tables = [table(), table() | {"a": table()["a"] + 0.5 * np.random.default_rng(1).standard_normal(150)}]
-    alone = [ad.fit(one, GRAPH, rng=0).effect("x", "y").sensitivity().given(strength) for one in tables]
-    both = ad.fit(ad.Imputed(tables), GRAPH, rng=0).effect("x", "y").sensitivity().given(strength)
+    alone = [fit(one, GRAPH, rng=0).effect("x", "y").sensitivity().given(strength) for one in tables]
+    both = fit(ad.Imputed(tables), GRAPH, rng=0).effect("x", "y").sensitivity().given(strength)
     means, sds = (np.array([getattr(answer, name) for answer in alone]) for name in ("mean", "sd"))
     assert both.mean == pytest.approx(means.mean(), abs=0.01)
     assert both.sd == pytest.approx(np.sqrt((sds**2).mean() + means.var()), rel=0.03)

@@ -12,13 +12,14 @@ from alldags.errors import AlldagsError
 from alldags.priors.words import prior_words
 from alldags.show.latex import escape_latex
 from alldags.show.markdown import escape_markdown
+from lines import fit
 from naive import effects as naive
 
 
 @pytest.fixture(scope="module")
 def effect() -> ad.Effect:
     study = ad.datasets.example()
-    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    return fit(study.table, study.graph, rng=0).effect("smoking", "risk")
 
 
 # -- contrasts and the direct effect -----------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def test_a_contrast_is_a_multiple_of_the_effect(effect: ad.Effect) -> None:
 def test_standardized_effects_do_not_depend_on_units() -> None:
     study = ad.datasets.example()
     scaled = dict(study.table) | {"smoking": 20.0 * np.asarray(study.table["smoking"])}
-    first, second = (ad.fit(table, study.graph, rng=0).effect("smoking", "risk") for table in (study.table, scaled))
+    first, second = (fit(table, study.graph, rng=0).effect("smoking", "risk") for table in (study.table, scaled))
     assert second.standardized().mean == pytest.approx(first.standardized().mean)
     ratio = np.std(study.table["smoking"], ddof=1) / np.std(study.table["risk"], ddof=1)
     assert first.standardized().mean == pytest.approx(first.mean * ratio)
@@ -54,7 +55,7 @@ def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:
     probability = np.triu(np.full((3, 3), 0.5), 1)
     prior = ad.Prior(1.0, ad.priors.KnownNoise(1.0), units="raw", link=0.0)
     graph = ad.CandidateGraph.from_order(["a", "b", "c"], 0.5)
-    found = ad.fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c").direct
+    found = fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c").direct
     sets = naive.node_sets(naive.contrasts(x), 2, [0, 1], probability, 1.0, ("known", 1.0))
     logs = np.array([item.log_weight for item in sets])
     weights = np.exp(logs - np.logaddexp.reduce(logs))
@@ -65,7 +66,7 @@ def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:
     )
     assert found.mean == pytest.approx(float(weights @ means))
     assert found.sd == pytest.approx(float(np.sqrt(weights @ squares - (weights @ means) ** 2)))
-    total = ad.fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c")
+    total = fit(dict(zip("abc", x.T, strict=True)), graph, prior=prior, rng=0).effect("a", "c")
     assert found.share_mediated == pytest.approx(1 - found.mean / total.mean)
     rest = [row for row in total.paths().rows() if row["path"] != "a -> c"]
     assert found.mean + sum(row["mean"] for row in rest) == pytest.approx(total.mean)
@@ -75,7 +76,7 @@ def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:
 def test_the_direct_effect_of_an_edge_that_is_not_there_is_zero() -> None:
     study = ad.datasets.example()
     graph = study.graph.without_edge("smoking", "risk")
-    found = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").direct
+    found = fit(study.table, graph, rng=0).effect("smoking", "risk").direct
     assert (found.mean, found.sd, found.low, found.high, found.probability) == (0.0, 0.0, 0.0, 0.0, 0.0)
     assert found.share_mediated == 1.0
 
@@ -144,7 +145,7 @@ def test_maketables_finds_what_it_asks_for(effect: ad.Effect) -> None:
 def test_the_methods_paragraph_does_not_assume_what_was_left_open() -> None:
     study = ad.datasets.example()
     graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.5, None])
-    text = ad.fit(study.table, graph, rng=0).effect("smoking", "risk").sentence("methods")
+    text = fit(study.table, graph, rng=0).effect("smoking", "risk").sentence("methods")
     assert "The direction of 1 pair of variables was left open" in text
     assert "Directions of all candidate edges" not in text
 
@@ -153,13 +154,13 @@ def test_the_methods_paragraph_says_what_was_imputed() -> None:
     study = ad.datasets.example()
     table = {name: np.array(column, dtype=float) for name, column in study.table.items()}
     table["tar"][:40] = np.nan
-    text = ad.fit(table, study.graph, missing="impute", imputations=5, rng=0).effect("smoking", "risk")
+    text = fit(table, study.graph, missing="impute", imputations=5, rng=0).effect("smoking", "risk")
     assert "Missing values were imputed 5 times" in text.sentence("methods")
 
 
 def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:
     study = ad.datasets.example()
-    effect = ad.fit(study.table, study.graph, rng=0).effect("risk", "smoking")
+    effect = fit(study.table, study.graph, rng=0).effect("risk", "smoking")
     assert not any("least squares" in note for note in effect.notes)
     assert "Monte Carlo" not in str(effect)
 

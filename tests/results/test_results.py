@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import alldags as ad
-from alldags.results.sample import AtomicSample
+from alldags.effects.sample import AtomicSample
+from lines import fit
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def posterior(study):
-    return ad.fit(study.table, study.graph, rng=0)
+    return fit(study.table, study.graph, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +41,13 @@ def test_answer_is_near_the_truth(study, effect):
 
 def test_frames_of_every_library_give_the_same_answer(study, effect):
     for table in (pd.DataFrame(study.table), pl.DataFrame(study.table), pl.DataFrame(study.table).to_arrow()):
-        assert ad.fit(table, study.graph, rng=0).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
+        assert fit(table, study.graph, rng=0).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
     moments = ad.Moments.from_table(study.table)
-    assert ad.fit(moments, study.graph).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
+    assert fit(moments, study.graph).effect("smoking", "risk").mean == pytest.approx(effect.mean, rel=1e-12)
 
 
 def test_only_nodes_on_paths_are_fitted(study):
-    posterior = ad.fit(study.table, study.graph, rng=0)
+    posterior = fit(study.table, study.graph, rng=0)
     assert posterior.engines_used == {}
     posterior.effect("smoking", "risk").mean  # noqa: B018
     assert set(posterior.engines_used) == {"tar", "exercise", "risk"}
@@ -72,13 +73,13 @@ def test_text_fits_eighty_columns_and_says_the_answer(effect):
     ],
 )
 def test_only_engines_that_average_over_graphs_say_so(study, engine, words):
-    text = str(ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")).replace("\n", " ")
+    text = str(fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")).replace("\n", " ")
     assert words in text
     assert ("averaged over" in text) == words.startswith("averaged")
 
 
 def test_shrinkage_is_said_not_to_be_a_probability(study, posterior):
-    table = ad.fit(study.table, study.graph, engine="vb").edge_probabilities()
+    table = fit(study.table, study.graph, engine="vb").edge_probabilities()
     assert "shrinkage" in table.columns
     assert "it is not a probability" in str(table).replace("\n", " ")
     assert "it is not a probability" in table._repr_html_()
@@ -86,9 +87,9 @@ def test_shrinkage_is_said_not_to_be_a_probability(study, posterior):
 
 
 def test_engines_that_fit_many_nodes_at_once_agree_with_single_fits(study):
-    posterior = ad.fit(study.table, study.graph, engine="vb")
+    posterior = fit(study.table, study.graph, engine="vb")
     together = posterior.effects().values
-    single = ad.fit(study.table, study.graph, engine="vb")
+    single = fit(study.table, study.graph, engine="vb")
     for name in study.graph.variables:
         single._models.items[0].node(name)
     np.testing.assert_allclose(single.effects().values, together, rtol=1e-12)
@@ -124,7 +125,7 @@ def test_largest_paths_come_first_and_the_rest_is_one_row():
     names = [f"v{i:02d}" for i in range(14)]  # 4,096 paths from first to last
     rng = np.random.default_rng(0)
     x = np.cumsum(rng.normal(size=(80, 14)), axis=1)
-    effect = ad.fit(x, ad.CandidateGraph.from_order(names), names=names, engine="exact").effect("v00", "v13")
+    effect = fit(x, ad.CandidateGraph.from_order(names), names=names, engine="exact").effect("v00", "v13")
     few, all_paths = effect.paths(10), effect.paths(5000)
     assert len(all_paths) == 4096
     assert few["path"][-1] == "all other paths"
@@ -143,8 +144,8 @@ def test_no_candidate_path_means_exactly_zero(posterior):
 
 
 def test_draws_follow_the_seed(study, effect):
-    again = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
-    other = ad.fit(study.table, study.graph, rng=1).effect("smoking", "risk")
+    again = fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    other = fit(study.table, study.graph, rng=1).effect("smoking", "risk")
     assert np.array_equal(effect.draws(50), again.draws(50))
     assert not np.array_equal(effect.draws(50), other.draws(50))
     assert np.array_equal(effect.draws(50, rng=3), again.draws(50, rng=3))
@@ -154,7 +155,7 @@ def test_draws_follow_the_seed(study, effect):
 
 def test_generator_as_seed_is_reproducible(study):
     one, two = (
-        ad.fit(study.table, study.graph, rng=np.random.default_rng(4)).effect("smoking", "risk").interval()
+        fit(study.table, study.graph, rng=np.random.default_rng(4)).effect("smoking", "risk").interval()
         for _ in range(2)
     )
     assert one == two
@@ -162,7 +163,7 @@ def test_generator_as_seed_is_reproducible(study):
 
 def test_ignored_columns_are_said_once(study):
     table = pd.DataFrame(study.table).assign(extra=1.0, other="text")
-    posterior = ad.fit(table, study.graph, rng=0)
+    posterior = fit(table, study.graph, rng=0)
     assert list(map(str, posterior.notes)) == ["columns not in the graph were ignored: 'extra', 'other'"]
     assert str(posterior.effect("smoking", "risk")).count("ignored") == 1
 
@@ -229,26 +230,26 @@ def test_questions_that_cannot_be_answered(posterior, call, message):
 def test_fits_that_cannot_be_made(study, options, message):
     graph = options.pop("graph", study.graph)
     with pytest.raises(ad.AlldagsError, match=message):
-        ad.fit(study.table, graph, **options)
+        fit(study.table, graph, **options)
 
 
 def test_graphs_must_share_their_variables_and_have_positive_weights(study):
     small = ad.CandidateGraph.from_order(["smoking", "risk"])
     with pytest.raises(ad.AlldagsError, match=r"same variables; these are not in all of them.*'tar'"):
-        ad.fit(study.table, [study.graph, small])
+        fit(study.table, [study.graph, small])
     with pytest.raises(ad.AlldagsError, match=r"must be positive, got 0\.0; leave that graph out"):
-        ad.fit(study.table, [study.graph, study.graph], graph_weights=[1.0, 0.0])
+        fit(study.table, [study.graph, study.graph], graph_weights=[1.0, 0.0])
 
 
 def test_data_must_have_the_graphs_variables(study):
     table = {name: column for name, column in study.table.items() if name != "tar"}
     with pytest.raises(ad.AlldagsError, match="'tar'"):
-        ad.fit(table, study.graph)
+        fit(table, study.graph)
     with pytest.raises(ad.AlldagsError, match="'tar'"):
-        ad.fit(ad.Moments.from_table(table), study.graph)
+        fit(ad.Moments.from_table(table), study.graph)
     constant = dict(study.table) | {"sex": np.ones(500)}
     with pytest.raises(ad.AlldagsError, match="column 'sex' is constant"):
-        ad.fit(constant, study.graph)
+        fit(constant, study.graph)
 
 
 @pytest.mark.parametrize(

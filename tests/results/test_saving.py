@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags import engines
 from alldags.errors import AlldagsError, DataError
+from lines import fit
 
 STUDY = ad.datasets.example()
 GRAPH = ad.CandidateGraph.from_tiers([["a", "b"], ["x"], ["m"], ["y"]])
@@ -63,7 +64,7 @@ CASES = {
 @pytest.fixture
 def saved(tmp_path):
     target = tmp_path / "study.npz"
-    ad.fit(STUDY.table, STUDY.graph, rng=0).save(target)
+    fit(STUDY.table, STUDY.graph, rng=0).save(target)
     return target
 
 
@@ -71,7 +72,7 @@ def saved(tmp_path):
 @pytest.mark.parametrize("name", CASES)
 def test_answers_are_the_same_to_the_last_bit(name, tmp_path):
     table, graph, options = CASES[name]
-    first = ad.fit(table, graph, rng=7, **options)
+    first = fit(table, graph, rng=7, **options)
     one = first.effect("x", "y")
     one.interval()  # what rows say of uneven noise is saved, not the rows
     first.save(tmp_path / "fit.npz")
@@ -93,7 +94,7 @@ def test_what_is_loaded_can_be_saved_again(saved, tmp_path):
 
 def test_rows_are_in_the_file_only_where_answers_need_them(tmp_path):
     for table, has_rows in ((TABLE, False), (YES_NO, True)):
-        ad.fit(table, GRAPH, rng=0).save(tmp_path / "fit.npz")
+        fit(table, GRAPH, rng=0).save(tmp_path / "fit.npz")
         with np.load(tmp_path / "fit.npz") as archive:
             assert ("rows" in archive.files) is has_rows
     assert ad.load(tmp_path / "fit.npz").checks("x", "y").rows == 150
@@ -107,12 +108,12 @@ def test_many_clusters_and_hostile_names(tmp_path):
     names = {"a": 'na"me', "b": "<script>", "x": "line\nbreak", "m": "naïve ☃", "y": "y"}
     table = {names[key]: values for key, values in TABLE.items()}
     graph = ad.CandidateGraph.from_order(list(table))
-    ad.fit(table, graph, rng=0).save(tmp_path / "fit.npz")
+    fit(table, graph, rng=0).save(tmp_path / "fit.npz")
     assert ad.load(tmp_path / "fit.npz").variables == tuple(table)
 
 
 def test_numbers_without_a_seed_stay_as_they_were(tmp_path):
-    posterior = ad.fit(TABLE, GRAPH)
+    posterior = fit(TABLE, GRAPH)
     posterior.save(tmp_path / "fit.npz")
     drawn = posterior.effect("x", "y").draws(50)
     np.testing.assert_array_equal(ad.load(tmp_path / "fit.npz").effect("x", "y").draws(50), drawn)
@@ -228,13 +229,13 @@ def test_what_cannot_be_saved_is_refused_by_name(tmp_path):
 
     target = tmp_path / "fit.npz"
     with pytest.raises(AlldagsError, match=r"the engine is .*Own.* does not know how to save"):
-        ad.fit(TABLE, GRAPH, engine=Own()).save(target)
+        fit(TABLE, GRAPH, engine=Own()).save(target)
     with pytest.raises(AlldagsError, match="derived from another"):
-        ad.fit(TABLE, GRAPH)._without_link().save(target)
+        fit(TABLE, GRAPH)._without_link().save(target)
     labels = np.empty(150, dtype=object)
     labels[:] = [(i // 5, 0) for i in range(150)]
     with pytest.raises(AlldagsError, match="neither text nor a number"):
-        ad.fit(TABLE, GRAPH, cluster=labels).save(target)
+        fit(TABLE, GRAPH, cluster=labels).save(target)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -247,6 +248,6 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
 
     monkeypatch.setattr(np, "savez_compressed", broken)
     with pytest.raises(OSError, match="disk full"):
-        ad.fit(TABLE, GRAPH).save(saved)
+        fit(TABLE, GRAPH).save(saved)
     assert saved.read_bytes() == before
     assert len(list(saved.parent.iterdir())) == 1

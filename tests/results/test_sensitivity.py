@@ -10,6 +10,7 @@ import pytest
 
 import alldags as ad
 from alldags.effects.hidden.strengths import bias_factor
+from lines import fit
 
 STUDY = ad.datasets.example()
 GRAPH = STUDY.graph
@@ -18,7 +19,7 @@ MEDIATORS = ["smoking", "tar", "risk"]
 
 @pytest.fixture(scope="module")
 def effect():
-    return ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
+    return fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_a_jump_just_above_strength_zero_is_explained():
     x = 1.5 * c[:, :5].sum(axis=1) + rng.standard_normal(60)
     table = {f"c{i}": c[:, i] for i in range(12)} | {"x": x, "y": 0.3 * x + rng.standard_normal(60)}
     graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(12)], ["x"], ["y"]])
-    effect = ad.fit(table, graph, terms=None, rng=0).effect("x", "y")
+    effect = fit(table, graph, rng=0).effect("x", "y")
     found = effect.sensitivity()
     above = found.at(1e-6, 1e-6).mean
     assert abs(above - effect.mean) > 0.25 * effect.sd
@@ -80,7 +81,7 @@ def test_signs(effect, sensitivity):
 
 def test_effects_below_zero_are_mirrored(sensitivity):
     table = dict(STUDY.table) | {"risk": -np.asarray(STUDY.table["risk"])}
-    mirrored = ad.fit(table, GRAPH, rng=0).effect("smoking", "risk").sensitivity()
+    mirrored = fit(table, GRAPH, rng=0).effect("smoking", "risk").sensitivity()
     here, there = sensitivity.at(0.1, 0.2), mirrored.at(0.1, 0.2)
     assert there.mean == pytest.approx(-here.mean, rel=0.02)
     assert (there.low, there.high) == pytest.approx((-here.high, -here.low), abs=0.02)
@@ -92,7 +93,7 @@ def test_units_multiply_the_effect_only(sensitivity):
         "risk": 12.0 * np.asarray(STUDY.table["risk"]),
         "smoking": np.asarray(STUDY.table["smoking"]) / 5,
     }
-    other = ad.fit(table, GRAPH, rng=0).effect("smoking", "risk").sensitivity()
+    other = fit(table, GRAPH, rng=0).effect("smoking", "risk").sensitivity()
     here, there = sensitivity.at(0.1, 0.2), other.at(0.1, 0.2)
     assert (there.mean, there.sd, there.low) == pytest.approx((60 * here.mean, 60 * here.sd, 60 * here.low))
     assert there.probability_no_direct_effect == pytest.approx(here.probability_no_direct_effect)
@@ -107,7 +108,7 @@ def test_the_spread_grows_as_derived():
     x = 0.5 * c + rng.standard_normal(800)
     y = 0.6 * x + 0.3 * c + rng.standard_normal(800)
     graph = ad.CandidateGraph.from_tiers([["c"], ["x"], ["y"]], 1.0)
-    effect = ad.fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
+    effect = fit({"c": c, "x": x, "y": y}, graph, rng=0).effect("x", "y")
     answer = effect.sensitivity().at(0.5, 0.5)
     assert answer.sd == pytest.approx(effect.sd * math.sqrt(1 + answer.bias_factor**2), rel=0.02)
 
@@ -133,7 +134,7 @@ def test_at_the_robustness_value_of_the_mean_the_mean_is_the_target(sensitivity)
 
 def test_with_a_certain_edge_robustness_is_the_quantile_of_a_over_b():
     graph = GRAPH.with_edge("smoking", "risk", 1.0)
-    sensitivity = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
+    sensitivity = fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
     without, after = sensitivity._analysis.models[0][1].parts()
     assert sensitivity.robustness(0.95).bias_factor == pytest.approx(
         np.quantile(without / after["risk"], 0.025), abs=1e-3
@@ -144,7 +145,7 @@ def test_with_a_certain_edge_robustness_is_the_quantile_of_a_over_b():
 def test_an_interval_that_holds_zero_needs_no_hidden_cause():
     rng = np.random.default_rng(1)
     table = {"x": rng.standard_normal(50), "y": rng.standard_normal(50)}
-    effect = ad.fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
+    effect = fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
     assert effect.sensitivity().robustness(0.95).value == 0.0
     assert "holds zero as it is" in str(effect)
     assert "holds zero as it is" in str(effect.sensitivity())
@@ -211,7 +212,7 @@ def test_a_prior_on_one_point_is_that_point(sensitivity):
 def test_a_prior_with_both_signs_widens(effect):
     """All edges certain: the mean stays, and the variance grows by E[f^2] E[B^2]."""
     graph = ad.CandidateGraph(GRAPH.variables, dict.fromkeys(GRAPH.edges, 1.0))
-    certain = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
+    certain = fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
     sensitivity = certain.sensitivity()
     found = sensitivity.given(ad.Strength((0, 0.3), (0, 0.3)))
     shares = np.random.default_rng(0).uniform(0, 0.3, (2, 200_000))
@@ -268,8 +269,8 @@ def test_a_prior_with_mediators(effect, through_tar):
 
 def test_several_graphs_are_averaged_by_their_weights():
     without = GRAPH.without_edge("smoking", "risk")
-    both = ad.fit(STUDY.table, [GRAPH, without], rng=0).effect("smoking", "risk")
-    apart = [ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity() for graph in (GRAPH, without)]
+    both = fit(STUDY.table, [GRAPH, without], rng=0).effect("smoking", "risk")
+    apart = [fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity() for graph in (GRAPH, without)]
     weights = both.posterior.graph_probabilities
     expected = sum(w * one.at(0.1, 0.1).mean for w, one in zip(weights, apart, strict=True))
     assert both.sensitivity().at(0.1, 0.1).mean == pytest.approx(expected, abs=0.01)
@@ -277,7 +278,7 @@ def test_several_graphs_are_averaged_by_their_weights():
 
 def test_without_a_path_there_is_nothing_to_ask():
     cut = ad.CandidateGraph(GRAPH.variables, {e: p for e, p in GRAPH.edges.items() if e[0] != "smoking"})
-    effect = ad.fit(STUDY.table, cut, rng=0).effect("smoking", "risk")
+    effect = fit(STUDY.table, cut, rng=0).effect("smoking", "risk")
     assert effect.summary().hidden is None
     with pytest.raises(ad.AlldagsError, match="no candidate path"):
         effect.sensitivity()
@@ -288,8 +289,8 @@ def test_a_graph_without_a_path_counts_as_no_effect():
     x = rng.standard_normal(60)
     table = {"x": x, "y": 0.2 * x + rng.standard_normal(60)}
     graphs = [ad.CandidateGraph(("x", "y"), {("x", "y"): 1.0}), ad.CandidateGraph(("x", "y"), {})]
-    both = ad.fit(table, graphs, rng=0).effect("x", "y")
-    alone = ad.fit(table, graphs[0], rng=0).effect("x", "y").sensitivity().at(0.05, 0.05)
+    both = fit(table, graphs, rng=0).effect("x", "y")
+    alone = fit(table, graphs[0], rng=0).effect("x", "y").sensitivity().at(0.05, 0.05)
     found = both.sensitivity().at(0.05, 0.05)
     assert found.mean == pytest.approx(both.posterior.graph_probabilities[0] * alone.mean, abs=0.01)
     assert found.probability_no_direct_effect == pytest.approx(both.posterior.graph_probabilities[1])
@@ -297,7 +298,7 @@ def test_a_graph_without_a_path_counts_as_no_effect():
 
 def test_same_seed_same_numbers():
     answers = [
-        ad.fit(STUDY.table, GRAPH, rng=3, n_jobs=jobs).effect("smoking", "risk").sensitivity(draws=500).at(0.2, 0.2)
+        fit(STUDY.table, GRAPH, rng=3, n_jobs=jobs).effect("smoking", "risk").sensitivity(draws=500).at(0.2, 0.2)
         for jobs in (1, 2)
     ]
     assert answers[0] == answers[1]
@@ -310,7 +311,7 @@ def test_every_answer_has_a_line(effect):
     text = " ".join(str(effect).split())
     assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text
     assert "the strongest measured covariate, age, explains" in text
-    assert str(effect) == str(ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk"))
+    assert str(effect) == str(fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk"))
     line = effect.to.dict()["hidden_cause"]
     assert json.loads(json.dumps(line))["covariate"] == "age"
     assert 0.3 < line["share_interval"] < line["share_mean"] < 0.4
@@ -318,7 +319,7 @@ def test_every_answer_has_a_line(effect):
 
 @pytest.mark.parametrize("engine", ["k2", "full", "em", "vb", "mcmc"])
 def test_answers_where_it_does_not_apply_or_is_not_cheap_leave_it_out(engine):
-    effect = ad.fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
+    effect = fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
     assert effect.summary().hidden is None
     assert "hidden" not in str(effect)
     assert effect.to.dict()["hidden_cause"] is None
@@ -348,7 +349,7 @@ def test_contours_are_drawn(sensitivity):
 
 @pytest.mark.parametrize("engine", ["k2", "full", "em"])
 def test_engines_that_do_not_average_are_refused(engine):
-    effect = ad.fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
+    effect = fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
     with pytest.raises(
         ad.AlldagsError, match=f"sensitivity to a hidden cause and engine='{engine}' do not go together"
     ):
@@ -357,7 +358,7 @@ def test_engines_that_do_not_average_are_refused(engine):
 
 def test_rows_in_which_a_variable_was_set_are_refused():
     """Its regression leaves them out, and nothing hidden acts on it there."""
-    effect = ad.fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
+    effect = fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk")
     data = effect.posterior._data
     object.__setattr__(data, "was_set", frozenset({"smoking"}))
     with pytest.raises(ad.AlldagsError, match="'smoking' leaves out rows in which it was set"):
@@ -368,15 +369,15 @@ def test_rows_in_which_a_variable_was_set_are_refused():
 def test_open_directions_on_the_way_are_refused():
     graph = GRAPH.with_pair("tar", "exercise", 0.2)
     with pytest.raises(ad.AlldagsError, match="open directions of 'tar', 'exercise' do not go together"):
-        ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
+        fit(STUDY.table, graph, rng=0).effect("smoking", "risk").sensitivity()
 
 
 def test_scale_mixtures_have_no_absent_edges():
-    effect = ad.fit(STUDY.table, GRAPH, rng=0, engine="vb").effect("smoking", "risk")
+    effect = fit(STUDY.table, GRAPH, rng=0, engine="vb").effect("smoking", "risk")
     answer = effect.sensitivity().at(1e-9, 1e-9)
     assert answer.probability_no_direct_effect is None
     assert answer.mean == pytest.approx(effect.mean, abs=0.2 * effect.sd)
-    excluded = ad.fit(STUDY.table, GRAPH.without_edge("smoking", "risk"), rng=0, engine="vb")
+    excluded = fit(STUDY.table, GRAPH.without_edge("smoking", "risk"), rng=0, engine="vb")
     with pytest.raises(ad.AlldagsError, match="no candidate edge 'smoking' -> 'risk'"):
         excluded.effect("smoking", "risk").sensitivity().at(0.1, 0.1)
 

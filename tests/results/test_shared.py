@@ -7,6 +7,7 @@ import pytest
 
 import alldags as ad
 from alldags.priors.grid import shared_grid
+from lines import fit
 from problems import PRIORS, random_world
 
 
@@ -23,9 +24,9 @@ def test_shared_hyperparameters_are_weighed_by_total_evidence(options):
     world = random_world(4, PRIORS["unknown"], variables=4)
     graph = ad.CandidateGraph.from_order(world.names)
     prior = ad.Prior(**options)
-    posterior = ad.fit(world.rows, graph, names=world.names, prior=prior, engine="exact", rng=0)
+    posterior = fit(world.rows, graph, names=world.names, prior=prior, engine="exact", rng=0)
     grid = shared_grid(prior)
-    parts = [ad.fit(world.rows, graph, names=world.names, prior=part, engine="exact", rng=0) for _, part in grid]
+    parts = [fit(world.rows, graph, names=world.names, prior=part, engine="exact", rng=0) for _, part in grid]
     log = np.array([log_weight for log_weight, _ in grid])
     log = log - np.logaddexp.reduce(log) + [part.log_evidence for part in parts]
     weights = np.exp(log - np.logaddexp.reduce(log))

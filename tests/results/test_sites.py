@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 NAMES = ("age", "dose", "sex")
 
@@ -57,7 +58,7 @@ def test_the_answer_is_that_of_fit_on_the_pooled_rows():
     tables = [rows(n, n) for n in (800, 700, 900)]
     together = pooled(tables)
     graph = ad.CandidateGraph.from_edges({(name, "death"): 0.5 for name in NAMES})
-    node = ad.fit(together, graph, rng=0)._models.items[0].node("death")
+    node = fit(together, graph, rng=0)._models.items[0].node("death")
     found = asked(tables, "death", "bernoulli").node
     assert found.base.log_evidence == pytest.approx(node.base.log_evidence, rel=1e-8)
     np.testing.assert_allclose(found.base.mean, node.base.mean, rtol=1e-8)

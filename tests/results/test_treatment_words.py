@@ -7,6 +7,7 @@ import pytest
 
 import alldags as ad
 from alldags.errors import AlldagsError, DataError
+from lines import fit
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ GRAPH = ad.CandidateGraph.from_tiers([["age", "sex", "treated"], ["score", "ill"
 
 @pytest.fixture(scope="module")
 def effects(table):
-    plain, curved = ad.fit(table, GRAPH, rng=0), ad.fit(table, GRAPH, terms="auto", rng=0)
+    plain, curved = fit(table, GRAPH, rng=0), fit(table, GRAPH, terms="auto", rng=0)
     return {
         "straight": plain.effect("treated", "score"),
         "risk": plain.effect("treated", "ill"),
@@ -50,14 +51,14 @@ def test_an_unknown_word_is_refused_with_those_there_are(effects, kind):
 
 
 def test_a_treatment_of_numbers_has_no_words(table):
-    effect = ad.fit(table, GRAPH, rng=0).effect("age", "score")
+    effect = fit(table, GRAPH, rng=0).effect("age", "score")
     with pytest.raises(AlldagsError, match="must be a finite number, got 'high': 'age' has no words"):
         effect.do("high")
 
 
 def test_truth_values(table):
     truth = {**table, "treated": table["treated"] == "yes"}
-    effect = ad.fit(truth, GRAPH, rng=0).effect("treated", "score")
+    effect = fit(truth, GRAPH, rng=0).effect("treated", "score")
     assert float(effect.do(True).mean) == float(effect.do("True").mean) == float(effect.do(1).mean)
 
 

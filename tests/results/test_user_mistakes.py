@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.results.sample import AtomicSample
+from alldags.effects.sample import AtomicSample
+from lines import fit
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def effect(study):
-    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    return fit(study.table, study.graph, rng=0).effect("smoking", "risk")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def effect(study):
 def test_options(study, options, message):
     graph = options.pop("graph", study.graph)
     with pytest.raises(ad.AlldagsError, match=message):
-        ad.fit(study.table, graph, **options)
+        fit(study.table, graph, **options)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_priors_of_the_wrong_type(make):
 
 def test_noise_precision_beyond_floating_point_is_refused(study):
     for precision in (1e20, 1e100):
-        posterior = ad.fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.KnownNoise(precision)))
+        posterior = fit(study.table, study.graph, prior=ad.Prior(noise=ad.priors.KnownNoise(precision)))
         with pytest.raises(ad.AlldagsError, match=r"noise precision .* is too large for '(tar|smoking)'"):
             posterior.effect("smoking", "risk")
     with pytest.raises(ad.AlldagsError, match=r"precision must be between 1e-100 and 1e\+100 to be computed with"):
@@ -93,11 +94,11 @@ def test_columns_far_from_zero_are_not_constant(rng):
     x = rng.normal(size=200)
     y = 0.5 * x + rng.normal(size=200)
     graph = ad.CandidateGraph.from_order(["x", "y"])
-    near = ad.fit({"x": x, "y": y}, graph).effect("x", "y").mean
+    near = fit({"x": x, "y": y}, graph).effect("x", "y").mean
     for origin in (1e7, 1e12):
-        assert ad.fit({"x": x + origin, "y": y}, graph).effect("x", "y").mean == pytest.approx(near, rel=1e-3)
+        assert fit({"x": x + origin, "y": y}, graph).effect("x", "y").mean == pytest.approx(near, rel=1e-3)
     with pytest.raises(ad.AlldagsError, match="'x' is constant"):
-        ad.fit({"x": np.full(200, 1e12 + 0.1), "y": y}, graph)
+        fit({"x": np.full(200, 1e12 + 0.1), "y": y}, graph)
 
 
 def test_probabilities_stay_within_zero_and_one(rng):
@@ -120,30 +121,30 @@ def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
 
     one = ad.CandidateGraph.from_order(["tar", "exercise", "risk"])
     two = ad.CandidateGraph.from_order(["exercise", "tar", "risk"])
-    posterior = ad.fit(study.table, [one, two], rng=0)
+    posterior = fit(study.table, [one, two], rng=0)
     assert any("where directions are open (tar, exercise)" in note for note in posterior.notes)
     posterior.plot()
     plt.close("all")
-    assert not any("direction" in note for note in ad.fit(study.table, one).notes)
-    tied = ad.fit(study.table, [one, two], prior=ad.Prior(noise=ad.priors.EquivalentNoise()), rng=0)
+    assert not any("direction" in note for note in fit(study.table, one).notes)
+    tied = fit(study.table, [one, two], prior=ad.Prior(noise=ad.priors.EquivalentNoise()), rng=0)
     assert not any("direction" in note for note in tied.notes)
-    chosen = ad.fit(study.table, [one, two], prior=ad.Prior(slab=ad.priors.GPrior("n")), rng=0)
+    chosen = fit(study.table, [one, two], prior=ad.Prior(slab=ad.priors.GPrior("n")), rng=0)
     assert any("disagree about a direction" in note for note in chosen.notes)
 
 
 def test_words_for_learned_slabs_single_graphs_and_modes(study):
     certain = ad.CandidateGraph.from_order(["smoking", "tar", "risk"], probability=1.0)
-    learned = ad.fit(study.table, certain, prior=ad.Prior(slab=ad.priors.LearnedSlab(shared=True, points=5)), rng=0)
+    learned = fit(study.table, certain, prior=ad.Prior(slab=ad.priors.LearnedSlab(shared=True, points=5)), rng=0)
     text = str(learned.effect("smoking", "risk")).replace("\n", " ")
     assert "from not knowing the graph or slab" in text
     assert "in the one candidate graph" in text
     assert "1 candidate graphs" not in repr(learned)
-    assert "posterior mode" in str(ad.fit(study.table, certain, engine="em", rng=0).effect("smoking", "risk"))
+    assert "posterior mode" in str(fit(study.table, certain, engine="em", rng=0).effect("smoking", "risk"))
 
 
 def test_sampled_errors_are_never_absurdly_small(study):
     graph = ad.CandidateGraph.from_order(["smoking", "tar", "risk"])
-    exact, sampled = (ad.fit(study.table, graph, engine=e, rng=0).effect("smoking", "risk") for e in ("exact", "mcmc"))
+    exact, sampled = (fit(study.table, graph, engine=e, rng=0).effect("smoking", "risk") for e in ("exact", "mcmc"))
     assert sampled.uncertainty.mean_error > 1e-6 * exact.sd
     assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
 

@@ -9,6 +9,7 @@ from calibration.rows import CLUSTER_EFFECT, CLUSTER_GRAPH, schools
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("c", "x", "y")
 
@@ -20,11 +21,11 @@ def table():
 
 @pytest.fixture(scope="module")
 def effect(table):
-    return ad.fit(table, CLUSTER_GRAPH, rng=0, cluster="school").effect("x", "y")
+    return fit(table, CLUSTER_GRAPH, rng=0, cluster="school").effect("x", "y")
 
 
 def test_a_resample_is_a_table_with_clusters_repeated(table):
-    posterior = ad.fit(table, CLUSTER_GRAPH, cluster="school")
+    posterior = fit(table, CLUSTER_GRAPH, cluster="school")
     (rows,) = posterior.clusters.tables
     times = np.random.default_rng(0).integers(0, 3, 40)
     expected = ad.Moments.from_table(
@@ -38,7 +39,7 @@ def test_a_resample_is_a_table_with_clusters_repeated(table):
 
 
 def test_the_pooled_rows_are_those_of_the_table(table):
-    found, expected = (ad.fit(table, CLUSTER_GRAPH, **options)._data for options in ({"cluster": "school"}, {}))
+    found, expected = (fit(table, CLUSTER_GRAPH, **options)._data for options in ({"cluster": "school"}, {}))
     np.testing.assert_allclose(found.pooled.scatter, expected.pooled.scatter, rtol=1e-12)
 
 
@@ -50,7 +51,7 @@ def test_the_spread_is_that_of_refits_of_resampled_clusters():
 def test_with_certain_edges_and_a_wide_slab_it_is_the_cluster_robust_sandwich(table):
     graph = ad.CandidateGraph.from_edges({("c", "y"): 1.0, ("x", "y"): 1.0})
     wide = ad.Prior(slab_variance=1e4)
-    found = ad.fit(table, graph, prior=wide, rng=0, cluster="school").effect("x", "y").uncertainty.clusters
+    found = fit(table, graph, prior=wide, rng=0, cluster="school").effect("x", "y").uncertainty.clusters
     design = np.column_stack([np.ones(400), table["x"], table["c"]])
     bread = np.linalg.inv(design.T @ design)
     left = table["y"] - design @ (bread @ design.T @ table["y"])
@@ -67,7 +68,7 @@ def test_rows_and_moments_of_clusters_say_the_same(table):
     from alldags.answers.joint import joint_draws
     from alldags.answers.pieces import answering, cluster_moves, row_moves
 
-    posterior = ad.fit(table, CLUSTER_GRAPH, cluster="school", rng=0)
+    posterior = fit(table, CLUSTER_GRAPH, cluster="school", rng=0)
     effect, workings = posterior.effect("x", "y"), posterior.workings
     joints = joint_draws(effect.answer, effect.workings.totals, workings.models, np.random.default_rng(0))
     found = tuple(answering(joints).values())
@@ -79,7 +80,7 @@ def test_rows_and_moments_of_clusters_say_the_same(table):
 
 
 def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
-    independent = ad.fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
+    independent = fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
     check = effect.uncertainty.clusters
     assert check.sd_independent == pytest.approx(independent.sd, rel=1e-3)  # given that there is an effect
     assert check.sd_clusters > 1.5 * independent.sd
@@ -106,8 +107,8 @@ def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
     once = {name: column[:100] for name, column in schools(rng, 0.0, by_school=False).items() if name in NAMES}
     copies = {name: np.repeat(column, 10) for name, column in once.items()}
     graph = ad.CandidateGraph.from_edges({("c", "y"): 1.0, ("x", "y"): 1.0})
-    plain = ad.fit(once, graph, rng=0).effect("x", "y")
-    tenfold = ad.fit(copies, graph, rng=0, cluster=np.repeat(np.arange(100), 10)).effect("x", "y")
+    plain = fit(once, graph, rng=0).effect("x", "y")
+    tenfold = fit(copies, graph, rng=0, cluster=np.repeat(np.arange(100), 10)).effect("x", "y")
     assert tenfold.uncertainty.clusters.sd_independent < 0.4 * plain.sd
     assert tenfold.sd == pytest.approx(plain.sd, rel=0.2)
     assert tenfold.mean == pytest.approx(plain.mean, rel=0.05)
@@ -117,8 +118,8 @@ def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
 
 def test_ten_copies_that_count_a_tenth_are_the_table_itself(rng):
     once = {name: column[:100] for name, column in schools(rng, 0.0, by_school=False).items() if name in NAMES}
-    data = ad.fit({name: np.repeat(column, 10) for name, column in once.items()}, CLUSTER_GRAPH)._data.tempered(0.1)
-    expected = ad.fit(once, CLUSTER_GRAPH)._data.pooled
+    data = fit({name: np.repeat(column, 10) for name, column in once.items()}, CLUSTER_GRAPH)._data.tempered(0.1)
+    expected = fit(once, CLUSTER_GRAPH)._data.pooled
     assert (data.pooled.n, data.pooled.rows) == pytest.approx((expected.n, expected.rows))
     np.testing.assert_allclose(data.pooled.mean * data.scale, once_means(once), rtol=1e-9, atol=1e-12)
 
@@ -129,16 +130,16 @@ def once_means(table):
 
 def test_clusters_never_make_an_answer_more_certain(rng):
     table = schools(rng, 0.0, by_school=False)
-    plain = ad.fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
+    plain = fit(table, CLUSTER_GRAPH, rng=0).effect("x", "y")
     for labels in ("school", np.arange(400)):
-        found = ad.fit(table, CLUSTER_GRAPH, rng=0, cluster=labels).effect("x", "y")
+        found = fit(table, CLUSTER_GRAPH, rng=0, cluster=labels).effect("x", "y")
         assert plain.sd * (1 - 1e-9) <= found.sd < 1.6 * plain.sd
 
 
 def test_same_seed_same_numbers_and_text_labels(table):
     words = [f"school {number:g}" for number in table["school"]]
     one, two = (
-        ad.fit(table, CLUSTER_GRAPH, rng=7, cluster=labels, n_jobs=jobs).effect("x", "y")
+        fit(table, CLUSTER_GRAPH, rng=7, cluster=labels, n_jobs=jobs).effect("x", "y")
         for labels, jobs in (("school", 1), (words, 2))
     )
     assert one.uncertainty.clusters == two.uncertainty.clusters
@@ -150,7 +151,7 @@ def test_few_clusters_are_noted_and_have_the_quantiles_of_students_distribution(
 
     few = {name: column[:60] for name, column in table.items()}
     certain = CLUSTER_GRAPH.with_edge("x", "y", 1.0)
-    effect = ad.fit(few, certain, rng=0, cluster="school").effect("x", "y")
+    effect = fit(few, certain, rng=0, cluster="school").effect("x", "y")
     (worst, *_) = effect.notes
     assert "only 6 clusters" in worst
     assert worst.severity == "changes the answer"
@@ -177,4 +178,4 @@ def test_few_clusters_are_noted_and_have_the_quantiles_of_students_distribution(
 )
 def test_mistakes_are_named(table, cluster, words):
     with pytest.raises(DataError, match=words):
-        ad.fit(table, CLUSTER_GRAPH, cluster=cluster)
+        fit(table, CLUSTER_GRAPH, cluster=cluster)

@@ -13,6 +13,7 @@ import alldags as ad
 from alldags.data.rows import RowGroups
 from alldags.errors import AlldagsError, DataError
 from commands import command
+from lines import fit
 
 NAMES = ("w", "x", "m", "y")
 ORDER = ad.CandidateGraph.from_order(NAMES, 0.5)
@@ -70,7 +71,7 @@ def test_certain_edges_under_a_wide_slab_are_least_squares_with_dummies(factors,
     table = panel()
     graph = ad.CandidateGraph.from_order(["w", "x", "y"], 1.0)
     kind = {"weights": weights, "weight_kind": "sampling" if weights == "chance" else "frequency"} if weights else {}
-    effect = ad.fit(table, graph, prior=WIDE, fixed_effects=factors, **kind).effect("x", "y")
+    effect = fit(table, graph, prior=WIDE, fixed_effects=factors, **kind).effect("x", "y")
     weight = None if weights is None else table[weights]
     assert effect.mean == pytest.approx(least_squares(table, factors, weight)[0], abs=1e-8)
 
@@ -79,7 +80,7 @@ def test_certain_edges_under_a_wide_slab_are_least_squares_with_dummies(factors,
 def test_the_spread_has_the_degrees_of_freedom_that_levels_leave(factors):
     table = panel()
     graph = ad.CandidateGraph.from_order(["w", "x", "y"], 1.0)
-    effect = ad.fit(table, graph, prior=WIDE, fixed_effects=factors).effect("x", "y")
+    effect = fit(table, graph, prior=WIDE, fixed_effects=factors).effect("x", "y")
     all_of_it = dummies(table, factors)
     design = np.column_stack([table["x"], table["w"], all_of_it])
     inverse = np.linalg.pinv(design.T @ design)[0, 0]
@@ -92,8 +93,8 @@ def test_the_spread_has_the_degrees_of_freedom_that_levels_leave(factors):
 @pytest.mark.parametrize("engine", ["auto", "exact", "certified", "k2", "full", "vb", "em"])
 def test_every_engine_has_the_answer_of_moments_within_levels(factors, engine):
     table = panel()
-    found = ad.fit(table, ORDER, fixed_effects=factors, engine=engine, rng=0).effect("x", "y")
-    expected = ad.fit(within(table, factors), ORDER, engine=engine, rng=0).effect("x", "y")
+    found = fit(table, ORDER, fixed_effects=factors, engine=engine, rng=0).effect("x", "y")
+    expected = fit(within(table, factors), ORDER, engine=engine, rng=0).effect("x", "y")
     assert found.mean == pytest.approx(expected.mean, rel=1e-7)
     assert found.sd == pytest.approx(expected.sd, rel=1e-6, abs=1e-12)
     found, expected = (effect.probability_no_effect or 0.0 for effect in (found, expected))  # vb and em have none
@@ -104,8 +105,8 @@ def test_several_graphs_and_open_directions_have_the_answer_of_moments_within_le
     table, factors = panel(), ["state", "year"]
     tiers = ad.CandidateGraph.from_tiers([["w"], ["x", "m"], ["y"]], 0.5, within=[None, 0.5, None])
     for graphs in ([ORDER, ORDER.without_edge("x", "y")], tiers):
-        found = ad.fit(table, graphs, fixed_effects=factors, rng=0)
-        expected = ad.fit(within(table, factors), graphs, rng=0)
+        found = fit(table, graphs, fixed_effects=factors, rng=0)
+        expected = fit(within(table, factors), graphs, rng=0)
         assert found.graph_probabilities == pytest.approx(expected.graph_probabilities, rel=1e-6)
         assert found.effect("x", "y").mean == pytest.approx(expected.effect("x", "y").mean, rel=1e-6)
         assert found.effect("x", "y").sd == pytest.approx(expected.effect("x", "y").sd, rel=1e-6)
@@ -115,14 +116,14 @@ def test_whole_weights_are_repeated_rows():
     table = panel()
     rows = np.repeat(np.arange(len(table["x"])), table["count"].astype(int))
     long = {name: column[rows] for name, column in table.items()}
-    found = ad.fit(table, ORDER, fixed_effects=["state", "year"], weights="count", rng=0).effect("x", "y")
-    expected = ad.fit(long, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
+    found = fit(table, ORDER, fixed_effects=["state", "year"], weights="count", rng=0).effect("x", "y")
+    expected = fit(long, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
     assert (found.mean, found.sd) == pytest.approx((expected.mean, expected.sd), rel=1e-10)
 
 
 def test_rows_in_which_a_child_was_set_are_left_out_of_its_regression_and_levels():
     table, factors = panel(), ["state", "year"]
-    posterior = ad.fit(table, ORDER, fixed_effects=factors, interventions="target", rng=0)
+    posterior = fit(table, ORDER, fixed_effects=factors, interventions="target", rng=0)
     free = table["target"] == ""
     rows = {name: column[free] for name, column in table.items()}
     own = posterior.workings.data.of("m")
@@ -136,15 +137,15 @@ def test_rows_in_which_a_child_was_set_are_left_out_of_its_regression_and_levels
 
 def test_lots_and_dropped_rows_meet_fixed_effects():
     table, factors = panel(), ["state", "year"]
-    found = ad.fit(table, ORDER, fixed_effects=factors, randomized="x", rng=0).effect("x", "y")
-    cut = ad.fit(table, ORDER.without_edge("w", "x"), fixed_effects=factors, rng=0).effect("x", "y")
+    found = fit(table, ORDER, fixed_effects=factors, randomized="x", rng=0).effect("x", "y")
+    cut = fit(table, ORDER.without_edge("w", "x"), fixed_effects=factors, rng=0).effect("x", "y")
     assert found.mean == pytest.approx(cut.mean, rel=1e-12)
     hole, nowhere = np.arange(400) % 9 == 0, np.arange(400) % 7 == 0
     state = np.where(nowhere, None, table["state"])
     gaps = table | {"w": np.where(hole, np.nan, table["w"]), "state": state}
     kept = {name: column[~hole & ~nowhere] for name, column in table.items()}
-    found = ad.fit(gaps, ORDER, fixed_effects=factors, missing="drop", rng=0)
-    expected = ad.fit(kept, ORDER, fixed_effects=factors, rng=0)
+    found = fit(gaps, ORDER, fixed_effects=factors, missing="drop", rng=0)
+    expected = fit(kept, ORDER, fixed_effects=factors, rng=0)
     assert found.effect("x", "y").mean == pytest.approx(expected.effect("x", "y").mean, rel=1e-12)
     dropped = int((hole | nowhere).sum())
     words = f"{dropped} of 400 rows were dropped for missing values in columns 'state' (58), 'w' (45)"
@@ -154,8 +155,8 @@ def test_lots_and_dropped_rows_meet_fixed_effects():
 def test_completed_tables_are_each_taken_within_levels():
     table = panel()
     both = [table, table | {"w": table["w"] + 0.1 * np.sin(np.arange(400))}]
-    found = ad.fit(ad.Imputed(both), ORDER, fixed_effects="state", rng=0).effect("x", "y").mean
-    each = [ad.fit(one, ORDER, fixed_effects="state", rng=0).effect("x", "y").mean for one in both]
+    found = fit(ad.Imputed(both), ORDER, fixed_effects="state", rng=0).effect("x", "y").mean
+    each = [fit(one, ORDER, fixed_effects="state", rng=0).effect("x", "y").mean for one in both]
     assert found == pytest.approx(np.mean(each), rel=1e-3)
 
 
@@ -166,7 +167,7 @@ def test_which_level_of_a_category_is_the_reference_does_not_matter():
     graph = ad.CandidateGraph.from_tiers([["kind", "w"], ["x"], ["y"]], 0.5).without_edge("kind", "x")
     table["y"] = table["y"] + np.array([0.0, 0.5, -0.5, 0.2])[kind]
     answers = [
-        ad.fit(table | {"kind": np.array(list(words))[kind]}, graph, fixed_effects="state", rng=0).effect("x", "y")
+        fit(table | {"kind": np.array(list(words))[kind]}, graph, fixed_effects="state", rng=0).effect("x", "y")
         for words in ("abcd", "dcba", "badc")
     ]
     for one in answers[1:]:
@@ -183,8 +184,7 @@ def test_a_constant_for_each_level_changes_nothing(seed):
     state, year = (np.unique(table[name], return_inverse=True)[1] for name in ("state", "year"))
     moved = {name: table[name] + 9 * rng.standard_normal(25)[state] + rng.standard_normal(8)[year] for name in NAMES}
     plain, other = (
-        ad.fit(found, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
-        for found in (table, table | moved)
+        fit(found, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y") for found in (table, table | moved)
     )
     assert other.mean == pytest.approx(plain.mean, rel=1e-9)
     assert other.sd == pytest.approx(plain.sd, rel=1e-9)
@@ -196,9 +196,9 @@ def test_the_order_of_the_columns_and_of_the_rows_does_not_matter():
     rows = np.random.default_rng(1).permutation(400)
     shuffled = {name: column[rows] for name, column in table.items()}
     found = [
-        ad.fit(table, ORDER, fixed_effects=["state", "year"], rng=0),
-        ad.fit(table, ORDER, fixed_effects=("year", "state"), rng=0),
-        ad.fit(shuffled, ORDER, fixed_effects=["state", "year"], rng=0),
+        fit(table, ORDER, fixed_effects=["state", "year"], rng=0),
+        fit(table, ORDER, fixed_effects=("year", "state"), rng=0),
+        fit(shuffled, ORDER, fixed_effects=["state", "year"], rng=0),
     ]
     means = [posterior.effect("x", "y").mean for posterior in found]
     assert means == pytest.approx([means[0]] * 3, rel=1e-10)
@@ -209,12 +209,12 @@ def test_a_file_in_parts_gives_the_answer_of_the_table(tmp_path, monkeypatch):
 
     table = panel()
     pd.DataFrame(table).to_csv(tmp_path / "panel.csv", index=False)
-    expected = ad.fit(table, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
-    found = ad.fit(tmp_path / "panel.csv", ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
+    expected = fit(table, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
+    found = fit(tmp_path / "panel.csv", ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
     assert found.mean == pytest.approx(expected.mean, rel=1e-10)
     monkeypatch.setattr("alldags.data.rows.PART_ROWS", 64)
     for n_jobs in (1, 2):
-        parts = ad.fit(table, ORDER, fixed_effects=["state", "year"], rng=0, n_jobs=n_jobs).effect("x", "y")
+        parts = fit(table, ORDER, fixed_effects=["state", "year"], rng=0, n_jobs=n_jobs).effect("x", "y")
         assert parts.mean == pytest.approx(expected.mean, rel=1e-10)
 
 
@@ -229,9 +229,9 @@ def test_a_hundred_thousand_rows_of_five_thousand_levels_take_about_a_second():
         "y": 0.5 * x + rng.standard_normal(5000)[unit] + rng.standard_normal(100_000),
     }
     graph = ad.CandidateGraph.from_order(["x", "y"], 1.0)
-    _ = ad.fit(table, graph, rng=0).effect("x", "y").mean  # compiles
+    _ = fit(table, graph, rng=0).effect("x", "y").mean  # compiles
     start = time.process_time()
-    mean = ad.fit(table, graph, rng=0, fixed_effects=["unit", "year"]).effect("x", "y").mean
+    mean = fit(table, graph, rng=0, fixed_effects=["unit", "year"]).effect("x", "y").mean
     assert time.process_time() - start < 4.0
     assert mean == pytest.approx(0.5, abs=0.02)
 
@@ -242,7 +242,7 @@ def test_a_hundred_thousand_rows_of_five_thousand_levels_take_about_a_second():
 @pytest.mark.parametrize("factors", FACTORS)
 def test_rows_as_regressions_see_them_have_the_moments_of_the_fit(factors):
     table = panel()
-    posterior = ad.fit(table, ORDER, fixed_effects=factors, weights="count", rng=0)
+    posterior = fit(table, ORDER, fixed_effects=factors, weights="count", rng=0)
     rows = posterior.workings.table.regressed_rows(NAMES, "y")
     values = np.column_stack([rows.column(name) for name in NAMES])
     weight = rows.column(rows.marks.weight)
@@ -254,7 +254,7 @@ def test_rows_as_regressions_see_them_have_the_moments_of_the_fit(factors):
 
 def test_groups_of_rows_within_levels_add_up_to_the_moments_of_the_fit():
     table = panel()
-    posterior = ad.fit(table, ORDER, fixed_effects=["state", "year"], interventions="target", rng=0)
+    posterior = fit(table, ORDER, fixed_effects=["state", "year"], interventions="target", rng=0)
     (rows,) = posterior.recipe.parts
     assert len(rows.groups) == 2
     added = RowGroups(rows.inside.groups).without()
@@ -268,7 +268,7 @@ def test_groups_of_rows_within_levels_add_up_to_the_moments_of_the_fit():
 
 def test_the_mean_outcome_under_do_keeps_every_rows_own_level():
     table = panel()
-    posterior = ad.fit(table, ORDER, fixed_effects=["state", "year"], rng=0)
+    posterior = fit(table, ORDER, fixed_effects=["state", "year"], rng=0)
     effect = posterior.effect("x", "y")
     expected = table["y"].mean() + effect.mean * (2.0 - table["x"].mean())
     assert float(effect.do(2.0).mean) == pytest.approx(expected, rel=1e-9)
@@ -279,20 +279,20 @@ def test_the_mean_outcome_under_do_keeps_every_rows_own_level():
 
 
 def test_levels_of_other_units_are_not_guessed():
-    posterior = ad.fit(panel(), ORDER, fixed_effects="state", rng=0)
+    posterior = fit(panel(), ORDER, fixed_effects="state", rng=0)
     with pytest.raises(AlldagsError, match=r"new unit and fixed_effects= do not go together: the intercept of a level"):
         _ = posterior.effect("x", "y").do(1.0).new_unit
     with pytest.raises(AlldagsError, match=r"over='population' and fixed_effects= do not go together"):
         posterior.effect("x", "y", over="population")
     with pytest.raises(AlldagsError, match=r"a placebo and fixed_effects= do not go together"):
         posterior.effect("x", "y").checks.placebo(2)
-    with_set = ad.fit(panel(), ORDER, fixed_effects="state", interventions="target", rng=0)
+    with_set = fit(panel(), ORDER, fixed_effects="state", interventions="target", rng=0)
     with pytest.raises(AlldagsError, match="rows that were set may have levels whose intercepts are not known"):
         _ = with_set.effect("x", "y").do(1.0).mean
 
 
 def test_the_answer_says_what_levels_take():
-    text = str(ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
+    text = str(fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
     words = "intercept for each level of 'state' (25) and 'year' (8): they take 32 degrees of freedom of 400 rows"
     assert words in " ".join(text.split())
 
@@ -300,20 +300,20 @@ def test_the_answer_says_what_levels_take():
 def test_levels_that_share_no_rows_are_counted_as_parts():
     table = panel()
     apart = np.where(np.array([name < "state 2" for name in table["state"]]), 0, 100)
-    posterior = ad.fit(table | {"year": table["year"] + apart}, ORDER, fixed_effects=["state", "year"], rng=0)
+    posterior = fit(table | {"year": table["year"] + apart}, ORDER, fixed_effects=["state", "year"], rng=0)
     assert any("the levels fall into 2 parts that share no row" in note for note in posterior.notes)
 
 
 def test_checks_that_need_rows_say_why_they_were_not_made_and_others_are_within_levels():
-    checks = ad.fit(panel(), ORDER, fixed_effects="state", rng=0).checks()
+    checks = fit(panel(), ORDER, fixed_effects="state", rng=0).checks()
     assert any("each level of a fixed effect has its own intercept" in text for text in checks.not_made)
     assert {line.check for line in checks.lines} == {"collinear causes"}
 
 
 def test_sensitivity_stability_and_tables_are_those_within_levels():
     table = panel()
-    found = ad.fit(table, ORDER, fixed_effects=["state", "year"], rng=0)
-    expected = ad.fit(within(table, ["state", "year"]), ORDER, rng=0)
+    found = fit(table, ORDER, fixed_effects=["state", "year"], rng=0)
+    expected = fit(within(table, ["state", "year"]), ORDER, rng=0)
     one, other = (posterior.effect("x", "y").sensitivity().robustness().value for posterior in (found, expected))
     assert one == pytest.approx(other, rel=0.02)
     np.testing.assert_allclose(found.effects().values, expected.effects().values, rtol=1e-7, atol=1e-12)
@@ -342,7 +342,7 @@ LATER = np.array([1993, 1993, 1996, 1996, 2001, 2001, 2001, 2001, 2001, 2001])
 
 def says_staggered(table: dict[str, Any], factors: list[str]) -> bool:
     graph = ad.CandidateGraph.from_order(["law", "y"], 1.0)
-    notes = ad.fit(table, graph, fixed_effects=factors, rng=0).effect("law", "y").notes
+    notes = fit(table, graph, fixed_effects=factors, rng=0).effect("law", "y").notes
     found = [note for note in notes if "law was switched on at different times" in note]
     assert all(note.severity == "check" for note in found)
     return bool(found)
@@ -365,7 +365,7 @@ def test_a_treatment_that_came_everywhere_at_once_or_goes_again_has_none():
 
 
 def test_a_saved_posterior_gives_the_same_bits(tmp_path):
-    posterior = ad.fit(panel(), ORDER, fixed_effects=["state", "year"], interventions="target", weights="count", rng=0)
+    posterior = fit(panel(), ORDER, fixed_effects=["state", "year"], interventions="target", weights="count", rng=0)
     effect = posterior.effect("x", "y")
     posterior.save(tmp_path / "kept.npz")
     again = ad.load(tmp_path / "kept.npz").effect("x", "y")
@@ -376,13 +376,13 @@ def test_a_saved_posterior_gives_the_same_bits(tmp_path):
 
 def test_the_note_on_adoption_is_kept(tmp_path):
     graph = ad.CandidateGraph.from_order(["law", "y"], 1.0)
-    ad.fit(adopted(LATER), graph, fixed_effects=["state", "year"], rng=0).save(tmp_path / "kept.npz")
+    fit(adopted(LATER), graph, fixed_effects=["state", "year"], rng=0).save(tmp_path / "kept.npz")
     notes = ad.load(tmp_path / "kept.npz").effect("law", "y").notes
     assert any("switched on at different times" in note for note in notes)
 
 
 def test_a_file_with_levels_that_make_no_sense_is_refused(tmp_path):
-    ad.fit(panel(), ORDER, fixed_effects="state", rng=0).save(tmp_path / "kept.npz")
+    fit(panel(), ORDER, fixed_effects="state", rng=0).save(tmp_path / "kept.npz")
     with np.load(tmp_path / "kept.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     for name, value in (("cell_key0", arrays["cell_key0"] + 1), ("cell_weight0", -arrays["cell_weight0"])):
@@ -438,7 +438,7 @@ def test_what_cannot_be_is_refused_by_name(words):
     options = dict(REFUSED[words])
     table = panel() | options.pop("table", {})
     with pytest.raises(DataError, match=words):
-        ad.fit(table, ORDER, **options)
+        fit(table, ORDER, **options)
 
 
 def test_a_category_that_follows_from_the_levels_is_refused_by_its_own_name():
@@ -446,14 +446,14 @@ def test_a_category_that_follows_from_the_levels_is_refused_by_its_own_name():
     region = np.array(list("abc"))[np.unique(table["state"], return_inverse=True)[1] % 3]
     graph = ad.CandidateGraph.from_tiers([["region"], ["x"], ["y"]], 0.5)
     with pytest.raises(DataError, match=r"^'region' does not vary within the levels of 'state'"):
-        ad.fit(table | {"region": region}, graph, fixed_effects="state")
+        fit(table | {"region": region}, graph, fixed_effects="state")
 
 
 def test_a_cause_that_varies_within_levels_only_where_the_child_was_set_is_of_no_use_there_and_no_obstacle():
     table = panel()
     state = np.unique(table["state"], return_inverse=True)[1]
     table["w"] = np.where(table["target"] == "m", table["w"], state.astype(float))
-    found = ad.fit(table, ORDER, fixed_effects="state", interventions="target", rng=0)
+    found = fit(table, ORDER, fixed_effects="state", interventions="target", rng=0)
     assert found.workings.data.of("m").scatter[0, 0] == 0.0
     assert found.effect("x", "y").sd > 0
 
@@ -467,7 +467,7 @@ def test_too_many_levels_among_the_variables_lead_to_fixed_effects():
     }
     graph = ad.CandidateGraph.from_tiers([["firm", "x"], ["y"]], 0.5)
     with pytest.raises(DataError, match="have an intercept for each with fixed_effects='firm'"):
-        ad.fit(table, graph)
+        fit(table, graph)
 
 
 # -- rows that belong together, noise that is uneven -------------------------------------------------------------------
@@ -490,7 +490,7 @@ XY = ad.CandidateGraph.from_order(["x", "y"], 1.0)
 def spread(make: Any, **options: Any) -> tuple[float, float]:
     """Return the standard deviation of the mean over 60 tables, and the average of what is said of it."""
     found = [
-        ad.fit(make(seed), XY, rng=0, fixed_effects=["state", "year"], **options).effect("x", "y") for seed in range(60)
+        fit(make(seed), XY, rng=0, fixed_effects=["state", "year"], **options).effect("x", "y") for seed in range(60)
     ]
     return float(np.std([one.mean for one in found], ddof=1)), float(np.mean([one.sd for one in found]))
 
@@ -507,8 +507,8 @@ def test_noise_that_is_uneven_within_levels_is_seen_by_rows_and_even_noise_is_le
 
     seen, said = spread(uneven)
     assert said == pytest.approx(seen, rel=0.25)
-    even = ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
-    plain = ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0, robust=False).effect("x", "y")
+    even = fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y")
+    plain = fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0, robust=False).effect("x", "y")
     assert even.sd == plain.sd
 
 
@@ -517,20 +517,18 @@ def test_short_panels_of_even_noise_are_not_taken_for_too_certain_nor_widened():
     unit = np.repeat(np.arange(300), 2)
     x = rng.standard_normal(300)[unit] + rng.standard_normal(600)
     table = {"unit": unit, "x": x, "y": 0.5 * x + rng.standard_normal(300)[unit] + rng.standard_normal(600)}
-    check = ad.fit(table, XY, fixed_effects="unit", rng=0).effect("x", "y").uncertainty.jackknife
+    check = fit(table, XY, fixed_effects="unit", rng=0).effect("x", "y").uncertainty.jackknife
     assert check.sd_pieces == pytest.approx(check.sd_expected, rel=0.1)
 
 
 def test_clusters_and_rows_know_the_levels_of_each_regressions_own_rows():
     table = panel()
     asked = {"fixed_effects": ["state", "year"], "interventions": "target", "rng": 0}
-    rows = ad.fit(table, ORDER, **asked).effect("x", "m").uncertainty.jackknife
+    rows = fit(table, ORDER, **asked).effect("x", "m").uncertainty.jackknife
     free = {name: column[table["target"] == ""] for name, column in table.items()}
-    expected = ad.fit(free, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "m").uncertainty.jackknife
+    expected = fit(free, ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "m").uncertainty.jackknife
     assert rows.sd_pieces == pytest.approx(expected.sd_pieces, rel=0.1)
-    clusters = ad.fit(table, ORDER, cluster="state", **asked).effect("x", "m").uncertainty.jackknife
+    clusters = fit(table, ORDER, cluster="state", **asked).effect("x", "m").uncertainty.jackknife
     assert clusters.sd_expected == pytest.approx(rows.sd_expected, rel=0.1)
-    by_rows = (
-        ad.fit(table | {"row": np.arange(400)}, ORDER, cluster="row", **asked).effect("x", "m").uncertainty.jackknife
-    )
+    by_rows = fit(table | {"row": np.arange(400)}, ORDER, cluster="row", **asked).effect("x", "m").uncertainty.jackknife
     assert by_rows.sd_pieces == pytest.approx(rows.sd_pieces * math.sqrt(1 - 32 / 280), rel=0.1)

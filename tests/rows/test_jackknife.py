@@ -15,6 +15,7 @@ from alldags.columns.base import RowValues
 from alldags.columns.rows import Rows
 from alldags.effects.jackknife import Jackknife, Moves, Stretch
 from alldags.families.base import Batch, Draws
+from lines import fit
 
 ROWS = 300
 CAUSES = ("c0", "c1", "c2")
@@ -41,7 +42,7 @@ def table(seed=0, *, uneven=0.0, kind="normal", rows=ROWS):
 
 
 def effect(*, graph=GRAPH, seed=0, uneven=0.0, kind="normal", **options):
-    return ad.fit(table(seed, uneven=uneven, kind=kind), graph, rng=seed, **options).effect("x", "y")
+    return fit(table(seed, uneven=uneven, kind=kind), graph, rng=seed, **options).effect("x", "y")
 
 
 def joints_of(found):
@@ -108,7 +109,7 @@ def test_moves_are_covariances_with_the_log_likelihood_of_each_row(options, tole
 def test_with_certain_edges_and_a_wide_slab_it_is_the_sandwich_hc3(uneven):
     data = table(1, uneven=uneven)
     graph = ad.CandidateGraph.from_edges({(cause, "y"): 1.0 for cause in (*CAUSES, "x")})
-    check = ad.fit(data, graph, prior=ad.Prior(slab_variance=1e4), rng=0).effect("x", "y").uncertainty.jackknife
+    check = fit(data, graph, prior=ad.Prior(slab_variance=1e4), rng=0).effect("x", "y").uncertainty.jackknife
     design = np.column_stack([np.ones(ROWS), data["x"], *(data[name] for name in CAUSES)])
     bread = np.linalg.inv(design.T @ design)
     left = data["y"] - design @ (bread @ design.T @ data["y"])
@@ -126,7 +127,7 @@ def test_weights_of_a_sample_are_those_of_the_weighted_sandwich():
     weight = np.where(data["c0"] > 0.0, 4.0, 1.0)
     graph = ad.CandidateGraph.from_edges({(cause, "y"): 1.0 for cause in (*CAUSES, "x")})
     options = {"weights": weight, "weight_kind": "sampling", "prior": ad.Prior(slab_variance=1e4)}
-    check = ad.fit(data, graph, rng=0, **options).effect("x", "y").uncertainty.jackknife
+    check = fit(data, graph, rng=0, **options).effect("x", "y").uncertainty.jackknife
     design = np.column_stack([np.ones(ROWS), data["x"], *(data[name] for name in CAUSES)])
     bread = np.linalg.inv((design * weight[:, None]).T @ design)
     left = data["y"] - design @ (bread @ (design * weight[:, None]).T @ data["y"])
@@ -141,7 +142,7 @@ def test_rows_of_frequency_weights_count_as_the_longer_table():
     data, times = table(3, uneven=2.0), np.random.default_rng(0).integers(1, 4, ROWS)
     longer = {name: np.repeat(column, times) for name, column in data.items()}
     short, long = (
-        ad.fit(rows, GRAPH, rng=0, **options).effect("x", "y").uncertainty.jackknife
+        fit(rows, GRAPH, rng=0, **options).effect("x", "y").uncertainty.jackknife
         for rows, options in ((data, {"weights": times}), (longer, {}))
     )
     assert short.sd_pieces == pytest.approx(long.sd_pieces, rel=1e-3)
@@ -150,7 +151,7 @@ def test_rows_of_frequency_weights_count_as_the_longer_table():
 
 def test_ten_thousand_rows_and_two_thousand_draws_leave_no_bias_of_chance():
     n, draws = 10_000, 2000
-    found = ad.fit(table(5, rows=n), GRAPH, rng=0).effect("x", "y")
+    found = fit(table(5, rows=n), GRAPH, rng=0).effect("x", "y")
     joints = [type(j)(j.effect[:draws], tuple(_first(of, draws) for of in j.regressed)) for j in joints_of(found)]
     moves = row_moves(tuple(answering(joints).values()), rows_of(found))
     ratio = moves.variance / moves.expected
@@ -203,7 +204,7 @@ def test_the_probability_of_no_effect_and_the_zeros_stay():
     graph = ad.CandidateGraph.from_tiers([list(CAUSES), ["x"], ["y"]], 0.5)
     data = table(4, uneven=3.0)
     data["y"] = data["y"] - 0.42 * data["x"]  # so weak an effect that there may be none
-    wide, plain = (ad.fit(data, graph, rng=0, robust=robust).effect("x", "y") for robust in (True, False))
+    wide, plain = (fit(data, graph, rng=0, robust=robust).effect("x", "y") for robust in (True, False))
     assert 0.02 < plain.probability_no_effect < 0.98
     assert wide.uncertainty.jackknife.factor > 1.2
     assert wide.probability_no_effect == plain.probability_no_effect
@@ -252,7 +253,7 @@ def test_jobs_do_not_change_the_factor():
     "options", [{}, {"weights": np.arange(ROWS) % 3 + 1.0, "weight_kind": "sampling"}, {"robust": False}]
 )
 def test_a_saved_posterior_knows_what_rows_said_and_holds_none(tmp_path, options):
-    posterior = ad.fit(table(uneven=3.0), GRAPH, rng=0, **options)
+    posterior = fit(table(uneven=3.0), GRAPH, rng=0, **options)
     kept = posterior.effect("x", "y")
     kept.interval()
     posterior.save(tmp_path / "study.npz")
@@ -265,7 +266,7 @@ def test_a_saved_posterior_knows_what_rows_said_and_holds_none(tmp_path, options
 
 
 def test_a_question_that_was_not_asked_before_saving_takes_noise_for_even_and_says_so(tmp_path):
-    posterior = ad.fit(table(uneven=3.0), GRAPH, rng=0)
+    posterior = fit(table(uneven=3.0), GRAPH, rng=0)
     posterior.save(tmp_path / "study.npz")
     found = ad.load(tmp_path / "study.npz").effect("x", "y")
     assert found.sd == effect(uneven=3.0, robust=False).sd
@@ -298,14 +299,14 @@ def test_where_rows_are_not_asked_the_answer_says_so(options, words):
 
 def test_moments_have_no_rows_to_ask():
     moments = ad.Moments.from_table(table(uneven=3.0))
-    notes = [ad.fit(moments, GRAPH, rng=0, robust=robust).effect("x", "y").notes for robust in (True, False)]
+    notes = [fit(moments, GRAPH, rng=0, robust=robust).effect("x", "y").notes for robust in (True, False)]
     assert any("there are only moments of them here" in note for note in notes[0])
     assert not any("noise was taken for even" in note for note in notes[1])
 
 
 def test_robust_is_true_or_false():
     with pytest.raises(ad.AlldagsError, match="robust must be True or False"):
-        ad.fit(table(), GRAPH, robust="HC3")
+        fit(table(), GRAPH, robust="HC3")
 
 
 def test_a_hidden_cause_needs_less_strength_where_the_interval_is_wider():
@@ -339,6 +340,6 @@ def test_draws_that_are_no_effect_are_left_out():
     graph = ad.CandidateGraph.from_tiers([list(CAUSES), ["x"], ["y"]], 0.5)
     data = table(4)
     data["y"] = data["y"] - 0.45 * data["x"]
-    joints = joints_of(ad.fit(data, graph, rng=0).effect("x", "y"))
+    joints = joints_of(fit(data, graph, rng=0).effect("x", "y"))
     assert (joints[0].effect == 0.0).any()
     assert (present(joints) != 0.0).all()

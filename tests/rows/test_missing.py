@@ -12,6 +12,7 @@ from calibration.rows import EFFECT_WITH_HOLES, GRAPH, NAMES, with_holes
 import alldags as ad
 from alldags.data.missing import Holes, _precision_factor, sweeps_between
 from alldags.errors import AlldagsError, DataError
+from lines import fit
 
 RAW = ad.Prior(slab_variance=1.0, units="raw")
 
@@ -55,7 +56,7 @@ def test_with_known_values_nothing_is_changed_and_with_none_a_column_is_refused(
     table[:, 1] = np.nan
     table[0, 1] = 1.0
     with pytest.raises(DataError, match="column 'b' has 1 values that are not missing"):
-        ad.fit(table, ad.CandidateGraph.from_order(["a", "b"]), names=["a", "b"], missing="impute")
+        fit(table, ad.CandidateGraph.from_order(["a", "b"]), names=["a", "b"], missing="impute")
 
 
 @pytest.mark.parametrize("rows", [7, 12, 30])
@@ -77,8 +78,8 @@ def test_more_holes_need_more_sweeps_between_tables():
 
 def test_the_answer_is_the_equal_mixture_of_the_completed_tables(rng, holes):
     tables = [pd.DataFrame(table, columns=NAMES) for table in Holes(NAMES, holes).completed(4, rng)]
-    effect = ad.fit(ad.Imputed(tables), GRAPH, prior=RAW, rng=0).effect("x", "y")
-    apart = [ad.fit(table, GRAPH, prior=RAW, rng=0).effect("x", "y") for table in tables]
+    effect = fit(ad.Imputed(tables), GRAPH, prior=RAW, rng=0).effect("x", "y")
+    apart = [fit(table, GRAPH, prior=RAW, rng=0).effect("x", "y") for table in tables]
     means, sds = (np.array([getattr(part, name) for part in apart]) for name in ("mean", "sd"))
     assert effect.mean == pytest.approx(means.mean(), rel=1e-12)
     assert effect.sd == pytest.approx(np.sqrt((sds**2).mean() + means.var()), rel=1e-12)
@@ -103,8 +104,8 @@ def test_the_answer_is_the_equal_mixture_of_the_completed_tables(rng, holes):
 def test_evidence_weighs_graphs_inside_a_table_only(rng, holes):
     graphs = [GRAPH, GRAPH.without_edge("c1", "y")]
     tables = [pd.DataFrame(table, columns=NAMES) for table in Holes(NAMES, holes).completed(3, rng)]
-    posterior = ad.fit(ad.Imputed(tables), graphs, graph_weights=[0.2, 0.8], prior=RAW)
-    apart = [ad.fit(table, graphs, graph_weights=[0.2, 0.8], prior=RAW).graph_probabilities for table in tables]
+    posterior = fit(ad.Imputed(tables), graphs, graph_weights=[0.2, 0.8], prior=RAW)
+    apart = [fit(table, graphs, graph_weights=[0.2, 0.8], prior=RAW).graph_probabilities for table in tables]
     np.testing.assert_allclose(posterior.graph_probabilities, np.concatenate(apart) / 3, rtol=1e-10)
     assert posterior.graphs == tuple(graphs)
     assert not posterior.has_hyperparameters
@@ -113,7 +114,7 @@ def test_evidence_weighs_graphs_inside_a_table_only(rng, holes):
 
 
 def test_units_are_common_to_all_tables(holes):
-    posterior = ad.fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=0)
+    posterior = fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=0)
     scales = {tuple(model.data.scale) for model in posterior._models.items}
     assert len(scales) == 1
     assert len({model.data for model in posterior._models.items}) == 3
@@ -121,8 +122,8 @@ def test_units_are_common_to_all_tables(holes):
 
 def test_tables_of_the_whole_fit_are_averages_over_the_tables(rng, holes):
     tables = [pd.DataFrame(table, columns=NAMES) for table in Holes(NAMES, holes).completed(3, rng)]
-    posterior = ad.fit(ad.Imputed(tables), GRAPH, prior=RAW)
-    apart = [ad.fit(table, GRAPH, prior=RAW) for table in tables]
+    posterior = fit(ad.Imputed(tables), GRAPH, prior=RAW)
+    apart = [fit(table, GRAPH, prior=RAW) for table in tables]
     edges = [part.edge_probabilities()["posterior"] for part in apart]
     np.testing.assert_allclose(posterior.edge_probabilities()["posterior"], np.mean(edges, axis=0), rtol=1e-10)
     effects = [part.effects().values for part in apart]
@@ -135,7 +136,7 @@ def test_tables_of_the_whole_fit_are_averages_over_the_tables(rng, holes):
 
 
 def test_each_table_has_its_own_link(holes):
-    posterior = ad.fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=0)
+    posterior = fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=0)
     raised = [model.node("y").raised.tolist() for model in posterior._linked_models("x").items]
     assert raised[0] != raised[1] != raised[2]
 
@@ -146,7 +147,7 @@ def test_imputation_mends_what_complete_rows_get_wrong(scaled):
 
     def errors(how):
         options = {"missing": how, "imputations": 10} if how == "impute" else {"missing": how}
-        fits = [ad.fit(table, GRAPH, names=NAMES, rng=0, **options).effect("x", "y").mean for table in tables]
+        fits = [fit(table, GRAPH, names=NAMES, rng=0, **options).effect("x", "y").mean for table in tables]
         return np.array(fits) - EFFECT_WITH_HOLES
 
     imputed, complete = errors("impute"), errors("drop")
@@ -162,7 +163,7 @@ def test_auxiliary_columns_know_why_values_are_missing(rng):
     table = {"x": x, "y": np.where(symptom > 0.5, np.nan, y), "symptom": symptom}
     graph = ad.CandidateGraph.from_order(["x", "y"])
     without, helped = (
-        ad.fit(table, graph, missing="impute", auxiliary=names, rng=0).effect("x", "y") for names in ((), ("symptom",))
+        fit(table, graph, missing="impute", auxiliary=names, rng=0).effect("x", "y") for names in ((), ("symptom",))
     )
     assert without.mean < 0.7
     assert helped.mean == pytest.approx(1.0, abs=0.1)
@@ -170,7 +171,7 @@ def test_auxiliary_columns_know_why_values_are_missing(rng):
 
 
 def test_the_answer_says_what_was_imputed_and_when_more_tables_are_needed(holes):
-    effect = ad.fit(holes, GRAPH, names=NAMES, missing="impute", imputations=2, rng=0).effect("x", "y")
+    effect = fit(holes, GRAPH, names=NAMES, missing="impute", imputations=2, rng=0).effect("x", "y")
     text = " ".join(str(effect).split())
     assert "were imputed 2 times, from a normal distribution of all columns used" in text
     assert "missing at random" in text
@@ -187,7 +188,7 @@ def test_the_answer_says_what_was_imputed_and_when_more_tables_are_needed(holes)
 
 def test_same_seed_same_numbers(holes):
     one, two, other = (
-        ad.fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=seed, n_jobs=jobs).effect("x", "y")
+        fit(holes, GRAPH, names=NAMES, missing="impute", imputations=3, rng=seed, n_jobs=jobs).effect("x", "y")
         for seed, jobs in ((1, 1), (1, 2), (2, 1))
     )
     assert one.mean == two.mean != other.mean
@@ -196,9 +197,9 @@ def test_same_seed_same_numbers(holes):
 
 def test_twenty_imputations_take_less_than_a_second():
     table = with_holes(np.random.default_rng(0))[1]
-    ad.fit(table, GRAPH, names=NAMES, missing="impute", imputations=2).effect("x", "y").mean  # noqa: B018  - compiles
+    fit(table, GRAPH, names=NAMES, missing="impute", imputations=2).effect("x", "y").mean  # noqa: B018  - compiles
     start = time.process_time()
-    ad.fit(table, GRAPH, names=NAMES, missing="impute").effect("x", "y").sd  # noqa: B018
+    fit(table, GRAPH, names=NAMES, missing="impute").effect("x", "y").sd  # noqa: B018
     assert time.process_time() - start < 1.0
 
 
@@ -207,26 +208,26 @@ def test_rows_without_any_value_are_left_out_and_complete_tables_are_left_alone(
     table[3] = np.nan
     table[4, 0] = np.nan
     graph = ad.CandidateGraph.from_order(["a", "b"])
-    posterior = ad.fit(table, graph, names=["a", "b"], missing="impute", rng=0)
+    posterior = fit(table, graph, names=["a", "b"], missing="impute", rng=0)
     assert posterior.rows == 29
     assert any("1 rows without any value were left out" in note for note in posterior.notes)
-    plain = ad.fit(table[5:], graph, names=["a", "b"], missing="impute", rng=0)
+    plain = fit(table[5:], graph, names=["a", "b"], missing="impute", rng=0)
     assert list(map(str, plain.notes)) == ["missing='impute': no value is missing"]
     assert plain.effect("a", "b").uncertainty.missing is None
-    assert plain.effect("a", "b").mean == ad.fit(table[5:], graph, names=["a", "b"]).effect("a", "b").mean
+    assert plain.effect("a", "b").mean == fit(table[5:], graph, names=["a", "b"]).effect("a", "b").mean
 
 
 # -- dropping ----------------------------------------------------------------------------------------------------------
 
 
 def test_dropping_says_how_many_rows_and_for_which_columns(holes):
-    posterior = ad.fit(holes, GRAPH, names=NAMES, missing="drop", rng=0)
+    posterior = fit(holes, GRAPH, names=NAMES, missing="drop", rng=0)
     gone = int(np.isnan(holes).any(axis=1).sum())
     counts = dict(zip(NAMES, np.isnan(holes).sum(axis=0), strict=True))
     (note,) = posterior.notes
     assert note.text.startswith(f"{gone} of 150 rows were dropped for missing values in columns")
     assert all(f"'{name}' ({counts[name]})" in note for name in ("c1", "c3", "m"))
-    complete = ad.fit(holes[~np.isnan(holes).any(axis=1)], GRAPH, names=NAMES, missing="drop", rng=0)
+    complete = fit(holes[~np.isnan(holes).any(axis=1)], GRAPH, names=NAMES, missing="drop", rng=0)
     assert complete.notes == ()
     assert complete.effect("x", "y").mean == pytest.approx(posterior.effect("x", "y").mean, rel=1e-12)
 
@@ -248,19 +249,19 @@ def test_dropping_says_how_many_rows_and_for_which_columns(holes):
 )
 def test_mistakes_are_named(holes, options, words):
     with pytest.raises(AlldagsError, match=words):
-        ad.fit(holes, GRAPH, names=NAMES, **options)
+        fit(holes, GRAPH, names=NAMES, **options)
 
 
 def test_infinite_values_are_not_imputed(holes):
     holes[0, 0] = np.inf
     with pytest.raises(DataError, match="infinite values in 'c1'"):
-        ad.fit(holes, GRAPH, names=NAMES, missing="impute")
+        fit(holes, GRAPH, names=NAMES, missing="impute")
 
 
 def test_moments_cannot_be_imputed(rng):
     moments = ad.Moments.from_table(rng.normal(size=(20, 6)), names=NAMES)
     with pytest.raises(DataError, match="moments, which hold no rows, and missing='impute'"):
-        ad.fit(moments, GRAPH, missing="impute")
+        fit(moments, GRAPH, missing="impute")
 
 
 @pytest.mark.parametrize(
@@ -282,14 +283,14 @@ def test_completed_tables_must_be_complete(rng, holes):
     full = next(Holes(NAMES, holes).completed(1, rng))
     frames = [pd.DataFrame(table, columns=NAMES) for table in (full, holes)]
     with pytest.raises(DataError, match="missing values in columns"):
-        ad.fit(ad.Imputed(frames), GRAPH)
+        fit(ad.Imputed(frames), GRAPH)
     with pytest.raises(
         DataError, match=r"ad\.Imputed tables and missing='drop' .* nothing is missing in them; leave out"
     ):
-        ad.fit(ad.Imputed(frames), GRAPH, missing="drop")
+        fit(ad.Imputed(frames), GRAPH, missing="drop")
     moments = [ad.Moments.from_table(frame) for frame in frames[:1] * 2]
-    found = ad.fit(ad.Imputed(moments), GRAPH).effect("x", "y")
-    assert found.mean == pytest.approx(ad.fit(full, GRAPH, names=NAMES).effect("x", "y").mean, rel=1e-12)
+    found = fit(ad.Imputed(moments), GRAPH).effect("x", "y")
+    assert found.mean == pytest.approx(fit(full, GRAPH, names=NAMES).effect("x", "y").mean, rel=1e-12)
     assert found.uncertainty.missing_information == pytest.approx(0.0, abs=1e-20)
 
 
@@ -297,7 +298,7 @@ def test_influence_of_an_edge_that_is_surely_there_is_not_made_of_rounding():
     study = ad.datasets.example()
     table = {name: np.array(column, dtype=float) for name, column in study.table.items()}
     table["income"][::9] = np.nan
-    effect = ad.fit(table, study.graph, missing="impute", imputations=4, rng=0).effect("smoking", "risk")
+    effect = fit(table, study.graph, missing="impute", imputations=4, rng=0).effect("smoking", "risk")
     for row in effect.edge_influence().rows():
         assert 0.0 <= row["posterior"] <= 1.0
         for value in (row["effect_if_present"], row["effect_if_absent"]):

@@ -16,6 +16,7 @@ import pytest
 from calibration.rows import DO_GRAPH, experiment
 
 import alldags as ad
+from lines import fit
 
 NAMES = ("z", "x", "m", "y")
 
@@ -45,7 +46,7 @@ class Question:
         if self.options.get("copies"):
             table = ad.Imputed([table, table])
         options = {"robust": False} | self.without("copies").options  # the model's own numbers
-        return ad.fit(table, self.graphs, rng=0, **options).effect("x", "y")
+        return fit(table, self.graphs, rng=0, **options).effect("x", "y")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def test_pair_is_right_or_refused_by_name(one, other):
 
 def test_interventions_and_clusters_are_resampled_together():
     question = CAPABILITIES["cluster"].asked(CAPABILITIES["interventions"].asked(start()))
-    posterior = ad.fit(question.table, DO_GRAPH, rng=0, **question.options)
+    posterior = fit(question.table, DO_GRAPH, rng=0, **question.options)
     (rows,) = posterior.clusters.tables
     times = np.random.default_rng(0).integers(0, 3, len(rows.clusters))
     count = dict(zip(rows.clusters, times, strict=True))
@@ -186,7 +187,7 @@ def test_imputed_rows_with_weights_stand_for_so_many():
 
 def test_sampling_weights_and_clusters_resample_weighted_rows():
     question = start().saying(weights="chance", weight_kind="sampling", cluster="group")
-    posterior = ad.fit(question.table, DO_GRAPH, rng=0, **question.options)
+    posterior = fit(question.table, DO_GRAPH, rng=0, **question.options)
     (rows,) = posterior.clusters.tables
     found = rows.repeated(np.full(len(rows.clusters), 2)).without()
     plain = rows.without()
@@ -197,7 +198,7 @@ def test_sampling_weights_and_clusters_resample_weighted_rows():
 def test_completed_tables_and_clusters_take_turns():
     tables = [start().table, start().table]
     tables[1] = tables[1] | {"z": tables[1]["z"] + np.where(tables[1]["hole"], 0.3, 0.0)}
-    posterior = ad.fit(ad.Imputed(tables), DO_GRAPH, rng=0, cluster="group")
+    posterior = fit(ad.Imputed(tables), DO_GRAPH, rng=0, cluster="group")
     assert len(posterior.clusters.tables) == 2
     effect = posterior.effect("x", "y")
     assert effect.summary().missing.imputations == 2

@@ -8,6 +8,7 @@ from calibration.rows import DO_GRAPH, experiment
 
 import alldags as ad
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("z", "x", "m", "y")
 GRAPH = ad.CandidateGraph.from_order(NAMES, 0.5)
@@ -30,8 +31,8 @@ def replicated(table, counts):
 @pytest.mark.parametrize("prior", [ad.Prior(), ad.Prior.paper(), ad.Prior(noise=ad.priors.EquivalentNoise())])
 def test_frequency_weights_are_replicated_rows(table, counts, prior):
     table = table if prior.intercept else {name: column - 1e3 for name, column in table.items()}
-    found = ad.fit(table | {"w": counts}, GRAPH, prior=prior, weights="w", rng=0)
-    expected = ad.fit(replicated(table, counts), GRAPH, prior=prior, rng=0)
+    found = fit(table | {"w": counts}, GRAPH, prior=prior, weights="w", rng=0)
+    expected = fit(replicated(table, counts), GRAPH, prior=prior, rng=0)
     assert found.rows == expected.rows == counts.sum()
     for one, two in zip(found.effects().values.ravel(), expected.effects().values.ravel(), strict=True):
         assert one == pytest.approx(two, rel=1e-9, abs=1e-9)
@@ -44,16 +45,16 @@ def test_frequency_weights_are_replicated_rows(table, counts, prior):
 
 
 def test_weights_of_one_change_nothing(table):
-    plain = ad.fit(table, GRAPH, rng=0).effect("x", "y")
+    plain = fit(table, GRAPH, rng=0).effect("x", "y")
     for kind in ("frequency", "sampling"):
-        weighted = ad.fit(table, GRAPH, weights=np.ones(90), weight_kind=kind, rng=0).effect("x", "y")
+        weighted = fit(table, GRAPH, weights=np.ones(90), weight_kind=kind, rng=0).effect("x", "y")
         assert weighted.mean == pytest.approx(plain.mean, rel=1e-9)
         assert weighted.sd == pytest.approx(plain.sd, rel=1e-9)
 
 
 def test_sampling_weights_count_by_their_effective_number(table, rng):
     weights = rng.gamma(2.0, size=90)
-    one, two = (ad.fit(table, GRAPH, weights=w, weight_kind="sampling") for w in (weights, 1234.0 * weights))
+    one, two = (fit(table, GRAPH, weights=w, weight_kind="sampling") for w in (weights, 1234.0 * weights))
     assert one.rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=1e-12)
     assert one.effect("x", "y").mean == pytest.approx(two.effect("x", "y").mean, rel=1e-9)
     (note,) = one.notes
@@ -72,28 +73,26 @@ def test_sampling_weights_mend_a_biased_sample(rng):
     kept = rng.random(20_000) < chance
     sample = {"x": x[kept], "y": y[kept], "w": 1.0 / chance[kept]}
     graph = ad.CandidateGraph.from_order(["x", "y"])
-    assert ad.fit(sample, graph).effect("x", "y").mean > 0.7
-    assert ad.fit(sample, graph, weights="w", weight_kind="sampling").effect("x", "y").mean == pytest.approx(
-        0.5, abs=0.1
-    )
+    assert fit(sample, graph).effect("x", "y").mean > 0.7
+    assert fit(sample, graph, weights="w", weight_kind="sampling").effect("x", "y").mean == pytest.approx(0.5, abs=0.1)
 
 
 def test_each_childs_rows_have_their_own_effective_number(rng):
     table = experiment(rng, 90)
     weights = rng.gamma(2.0, size=90)
-    data = ad.fit(table, DO_GRAPH, interventions="target", weights=weights, weight_kind="sampling")._data
+    data = fit(table, DO_GRAPH, interventions="target", weights=weights, weight_kind="sampling")._data
     for child in ("x", "m", "y"):
         own = weights[table["target"] != child]
         assert data.of(child).rows == pytest.approx(own.sum() ** 2 / (own**2).sum(), rel=1e-12)
         alone = {name: table[name][table["target"] != child] for name in NAMES}
-        expected = ad.fit(alone, DO_GRAPH, weights=own, weight_kind="sampling")._data.pooled
+        expected = fit(alone, DO_GRAPH, weights=own, weight_kind="sampling")._data.pooled
         ratio = data.of(child).scatter * np.outer(data.scale, data.scale)
-        scale = ad.fit(alone, DO_GRAPH, weights=own, weight_kind="sampling")._data.scale
+        scale = fit(alone, DO_GRAPH, weights=own, weight_kind="sampling")._data.scale
         np.testing.assert_allclose(ratio, expected.scatter * np.outer(scale, scale), rtol=1e-10, atol=1e-10)
 
 
 def test_the_answer_says_how_many_rows_stand_for_how_many(table, counts):
-    posterior = ad.fit(table | {"w": counts}, GRAPH, weights="w")
+    posterior = fit(table | {"w": counts}, GRAPH, weights="w")
     assert list(map(str, posterior.notes)) == [f"weights: 90 rows stand for {counts.sum()}"]
 
 
@@ -114,4 +113,4 @@ def test_the_answer_says_how_many_rows_stand_for_how_many(table, counts):
 )
 def test_mistakes_are_named(table, options, words):
     with pytest.raises(DataError, match=words):
-        ad.fit(table, GRAPH, **options)
+        fit(table, GRAPH, **options)

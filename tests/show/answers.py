@@ -26,6 +26,7 @@ from alldags.show.summary import (
     OpenDirection,
 )
 from alldags.show.words import effect_text
+from lines import fit
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -38,7 +39,7 @@ def _ask(graph=STUDY.graph, rows=500, prior=None, question=("smoking", "risk"), 
     def asked() -> EffectSummary:
         table = {name: column[:rows] for name, column in STUDY.table.items()}
         fixed = ad.Prior.v01() if prior is None else prior
-        return ad.fit(table, graph, prior=fixed, rng=0, **options).effect(*question).summary(level)
+        return fit(table, graph, prior=fixed, rng=0, **options).effect(*question).summary(level)
 
     return asked
 

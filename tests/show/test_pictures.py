@@ -19,6 +19,7 @@ from alldags.show.plots.save import save_figure
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
+from lines import fit
 from show import pictures
 from show.pictures import (
     DRAWS,
@@ -222,7 +223,7 @@ def test_large_graphs_are_folded_to_what_the_effect_rests_on():
     table = dict(zip(graph.variables, rng.standard_normal((32, 200)), strict=True))
     table["y"] = table["y"] + table["x"] + table["w3"]
     table["x"] = table["x"] + table["w3"]
-    effect = ad.fit(table, graph, rng=0).effect("x", "y")
+    effect = fit(table, graph, rng=0).effect("x", "y")
     shown = [text.get_text().strip(chr(0x200B)) for text in effect.plots.graph(limit=5).texts]
     assert {"x", "y", "w3", "27 more"} <= set(shown)
     assert len(shown) == 6
@@ -234,7 +235,7 @@ def test_checks_that_were_not_made_are_not_drawn():
     import alldags as ad
 
     study = ad.datasets.example()
-    checks = ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk")
+    checks = fit(study.table, study.graph, rng=0).checks("smoking", "risk")
     assert checks.plot_residuals("risk").get_xlabel() == "fitted risk, in ten groups of rows"
     with pytest.raises(AlldagsError, match="the residuals of 'age' were not looked at; those of: 'tar'"):
         checks.plot_residuals("age")

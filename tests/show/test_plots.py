@@ -16,12 +16,14 @@ from show.test_pictures import SIGHT, lab
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
+from lines import fit
+
 STUDY = ad.datasets.example()
 
 
 @pytest.fixture(scope="module")
 def posterior():
-    return ad.fit(STUDY.table, STUDY.graph, rng=0)
+    return fit(STUDY.table, STUDY.graph, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def test_effects_on_are_the_single_effects(posterior):
 
 
 def test_effects_on_without_link(posterior):
-    plain = ad.fit(STUDY.table, STUDY.graph, prior=ad.Prior(link=0.0), rng=0)
+    plain = fit(STUDY.table, STUDY.graph, prior=ad.Prior(link=0.0), rng=0)
     table = posterior.effects_on("risk", link=0.0)
     assert table["mean"] == pytest.approx(plain.effects_on("risk")["mean"], rel=1e-12)
     assert table["sd"] == pytest.approx(plain.effects_on("risk")["sd"], rel=1e-12)
@@ -77,7 +79,7 @@ def test_effects_on_mistakes(posterior):
     with pytest.raises(AlldagsError, match="level must lie strictly between 0 and 1"):
         posterior.effects_on("risk", level=95)
     names = [f"v{i}" for i in range(70)]
-    many = ad.fit(np.random.default_rng(0).normal(size=(80, 70)), ad.CandidateGraph.from_order(names), names=names)
+    many = fit(np.random.default_rng(0).normal(size=(80, 70)), ad.CandidateGraph.from_order(names), names=names)
     with pytest.raises(AlldagsError, match=r"need 2,415 fits of nodes.*effects_on\('v69', link=0.0\)"):
         many.effects_on("v69")
 
@@ -100,7 +102,7 @@ def test_forest_marks_what_is_more_likely_nothing():
 
 
 def test_engines_compared(effect):
-    others = {name: ad.fit(STUDY.table, STUDY.graph, engine=name).effect("smoking", "risk") for name in ("k2", "full")}
+    others = {name: fit(STUDY.table, STUDY.graph, engine=name).effect("smoking", "risk") for name in ("k2", "full")}
     ax = effect.plots.compared(others, name="exact")
     assert row_names(ax) == ["exact", "k2", "full"]
     means = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata()) == 1]
@@ -127,7 +129,7 @@ def test_paths_add_up_to_the_effect(effect):
 
 def test_paths_and_edges_leave_out_hidden_common_causes_and_say_so(effect):
     graph = STUDY.graph.with_hidden("smoking", "risk", 0.3)
-    hidden = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
+    hidden = fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
     ax = hidden.plots.paths()
     assert ax.patches[-1].get_width() == pytest.approx(effect.mean) != pytest.approx(hidden.mean, abs=1e-3)
     for picture in (ax, hidden.plots.influence()):
@@ -139,7 +141,7 @@ def test_paths_of_a_difference_of_risks_are_refused():
     rng = np.random.default_rng(0)
     x = rng.normal(size=200)
     y = (rng.random(200) < 1 / (1 + np.exp(-x))).astype(float)
-    effect = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
+    effect = fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
     with pytest.raises(AlldagsError, match="the effect on 'y' is a difference of risks, to which paths do not add up"):
         effect.plots.paths()
 
@@ -212,7 +214,7 @@ def test_prior_against_posterior(posterior):
 
 
 def test_traces_average_to_the_coefficients():
-    posterior = ad.fit(STUDY.table, STUDY.graph, engine="mcmc", rng=0)
+    posterior = fit(STUDY.table, STUDY.graph, engine="mcmc", rng=0)
     axes = posterior.plots.traces("risk", limit=2)
     table = {row["cause"]: row["mean"] for row in posterior.coefficients().rows() if row["effect"] == "risk"}
     largest = sorted(table, key=lambda name: -abs(table[name]))[:2]
@@ -254,7 +256,7 @@ def test_takes_axes_and_gives_them_back(name, effect):
 def odd():
     names = ["$\\bad{x}$", "_y" * 30, "<b>%"]
     table = np.random.default_rng(0).normal(size=(60, 3))
-    return ad.fit(table, ad.CandidateGraph.from_order(names), names=names, rng=0).effect(names[0], names[2])
+    return fit(table, ad.CandidateGraph.from_order(names), names=names, rng=0).effect(names[0], names[2])
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -25,6 +25,7 @@ from alldags.show.report.clip import MOST_EDGES, MOST_VARIABLES, clipped
 from alldags.show.report.page import report_html, script_data
 from alldags.show.report.record import Section
 from alldags.show.report.svg import ticks_between
+from lines import fit
 
 STUDY = ad.datasets.example()
 HOSTILE = "<script>alert(1)</script>"
@@ -68,7 +69,7 @@ def page_of(effect, **changes):
 @pytest.fixture(scope="module")
 def effect():
     study = ad.datasets.example()
-    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    return fit(study.table, study.graph, rng=0).effect("smoking", "risk")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def slider(data, number, stated):
 @pytest.mark.parametrize("prior", [ad.Prior(), ad.Prior.v01(), ad.Prior(4.0, link=0.5)])
 def test_sliders_equal_a_refit(prior):
     study = ad.datasets.example()
-    effect = ad.fit(study.table, study.graph, prior=prior, rng=0).effect("smoking", "risk")
+    effect = fit(study.table, study.graph, prior=prior, rng=0).effect("smoking", "risk")
     data = page_of(effect).data()
     assert len(data["edges"]) == 13
     for number, edge in enumerate(data["edges"]):
@@ -138,9 +139,9 @@ def test_edges_that_do_not_move_alone_have_no_slider():
     study = ad.datasets.example()
     prior = ad.Prior(1.0, edges=ad.priors.BetaBinomial(), link=0.0)
     graph = ad.CandidateGraph.from_edges(study.graph.edges.keys())
-    learned = page_of(ad.fit(study.table, graph, prior=prior).effect("smoking", "risk"))
+    learned = page_of(fit(study.table, graph, prior=prior).effect("smoking", "risk"))
     other = study.graph.without_edge("smoking", "risk")
-    several = page_of(ad.fit(study.table, [study.graph, other]).effect("smoking", "risk"))
+    several = page_of(fit(study.table, [study.graph, other]).effect("smoking", "risk"))
     for page in (learned, several):
         assert not page.all("input")
         assert page.data()["edges"]
@@ -206,14 +207,14 @@ def test_the_python_lines_hold_what_was_asked(tmp_path, monkeypatch, capsys):
     (tmp_path / "own.csv").write_text("\n".join(lines), encoding="utf-8")
     graph = ad.CandidateGraph.from_order(["z", "x", "y"])
     options = {"missing": "drop", "weights": "weight", "families": {"x": "normal"}}
-    effect = ad.fit(tmp_path / "own.csv", graph, rng=4, **options).effect("x", "y")
+    effect = fit(tmp_path / "own.csv", graph, rng=4, **options).effect("x", "y")
     report = effect_report(effect)
     assert "weights='weight'" in report.python
     (tmp_path / "graph.toml").write_text(report.graph_file[1], encoding="utf-8")
     names: dict[str, object] = {}
     exec(report.python, names)
     assert capsys.readouterr().out == f"{effect}\n"
-    effect = ad.fit(tmp_path / "own.csv", graph, rng=4, missing="drop", weights=weight.astype(float)).effect("x", "y")
+    effect = fit(tmp_path / "own.csv", graph, rng=4, missing="drop", weights=weight.astype(float)).effect("x", "y")
     assert "weights = ...  # as you gave it" in effect_report(effect).python
     assert "weights=weights" in effect_report(effect).python
 
@@ -222,7 +223,7 @@ def test_regressions_are_computed_as_the_answer_says():
     rng = np.random.default_rng(6)
     x = rng.normal(size=200)
     table = {"x": x, "y": (rng.random(200) < 1 / (1 + np.exp(-x))).astype(float)}
-    effect = ad.fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
+    effect = fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
     assert effect.summary().computed == "1 regression by weighted draws"
     assert [item.computed for item in effect_report(effect).regressions] == ["by weighted draws"]
     assert effect.paths().note == "on the log-odds of y, where paths add up"
@@ -247,14 +248,14 @@ def test_further_checks_have_a_place(effect):
 @pytest.mark.parametrize("engine", ["vb", "full"])
 def test_engines_without_graphs(engine):
     study = ad.datasets.example()
-    effect = ad.fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")
+    effect = fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")
     page = page_of(effect)
     assert "No uncertain edge bears on this effect" in " ".join(next(e.text for e in page.all("main")).split())
 
 
 def test_hidden_common_causes_in_the_graph_are_named():
     graph = STUDY.graph.with_hidden("smoking", "risk", 0.3)
-    effect = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
+    effect = fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
     page = page_of(effect)
     text = " ".join(next(e.text for e in page.all("main")).split())
     assert "which are not drawn: smoking ↔ risk (30.0%)" in text
@@ -279,7 +280,7 @@ def rows_with(kind):
 @pytest.mark.parametrize("kind", ["impute", "weights", "cluster"])
 def test_rows_that_count_differently(kind):
     table, options = rows_with(kind)
-    effect = ad.fit(table, STUDY.graph, rng=0, **options).effect("smoking", "risk")
+    effect = fit(table, STUDY.graph, rng=0, **options).effect("smoking", "risk")
     page = page_of(effect)
     text = " ".join(next(e.text for e in page.all("main")).split())
     assert effect.summary().notes or kind == "weights"
@@ -292,7 +293,7 @@ def test_differences_of_risks():
     x = rng.normal(size=300)
     z = 0.6 * x + rng.normal(size=300)
     y = (rng.random(300) < 1 / (1 + np.exp(-z))).astype(float)
-    effect = ad.fit({"x": x, "z": z, "y": y}, ad.CandidateGraph.from_order(["x", "z", "y"]), rng=0).effect("x", "y")
+    effect = fit({"x": x, "z": z, "y": y}, ad.CandidateGraph.from_order(["x", "z", "y"]), rng=0).effect("x", "y")
     page = page_of(effect)
     assert not page.all("input")
     table = {(row["cause"], row["effect"]): row for row in effect.edge_influence().rows()}
@@ -304,7 +305,7 @@ def test_differences_of_risks():
 
 def test_open_directions():
     graph = STUDY.graph.with_pair("tar", "exercise", 0.3, 0.3)
-    effect = ad.fit(STUDY.table, graph, rng=0).effect("tar", "risk")
+    effect = fit(STUDY.table, graph, rng=0).effect("tar", "risk")
     report = effect_report(effect)
     table = {(row["cause"], row["effect"]): row["variance_removed"] for row in effect.edge_influence().rows()}
     found = {edge.pair: edge.removed for edge in report.influences}
@@ -315,7 +316,7 @@ def test_open_directions():
 
 def test_no_path_at_all():
     study = ad.datasets.example()
-    page = page_of(ad.fit(study.table, study.graph).effect("risk", "smoking"))
+    page = page_of(fit(study.table, study.graph).effect("risk", "smoking"))
     text = " ".join(next(e.text for e in page.all("main")).split())
     assert "the effect is zero by assumption" in text
     assert "There is no path to carry an effect." in text
@@ -332,7 +333,7 @@ def hostile(tmp_path_factory):
     table["</style>{{ 7*7 }}"] = table["</style>{{ 7*7 }}"] + rng.normal(size=200)
     graph = ad.CandidateGraph.from_order(list(table))
     target = tmp_path_factory.mktemp("report") / "r.html"
-    ad.fit(table, graph, rng=0).report(target, treatment=HOSTILE, outcome="</style>{{ 7*7 }}")
+    fit(table, graph, rng=0).report(target, treatment=HOSTILE, outcome="</style>{{ 7*7 }}")
     return target.read_text(encoding="utf-8")
 
 
@@ -386,7 +387,7 @@ def test_controls_have_names_and_links_have_targets(page):
 def test_large_graph_is_clipped_to_what_matters():
     graph = ad.datasets.paper_graph(9, 9)
     sample = ad.datasets.paper_sample(graph, 300, rng=1)
-    effect = ad.fit(sample.columns(), graph, prior=ad.Prior.v01(), rng=0).effect("X", "Y")
+    effect = fit(sample.columns(), graph, prior=ad.Prior.v01(), rng=0).effect("X", "Y")
     report = effect_report(effect)
     shown = clipped(report)
     assert len(shown.variables) <= MOST_VARIABLES < len(graph.variables)

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags import cli
 from commands import command as command_line
+from lines import fit
 from results import test_saving
 
 SCHEMA = ad.schema.json_schema()
@@ -85,7 +86,7 @@ def printed(capsys, value):
 
 def effect_of(name):
     table, graph, options = test_saving.CASES[name]
-    return ad.fit(table, graph, rng=0, **options).effect("x", "y")
+    return fit(table, graph, rng=0, **options).effect("x", "y")
 
 
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
@@ -107,12 +108,12 @@ def test_it_is_strict_enough_to_fail(capsys):
 def test_an_infinite_deviation_satisfies_it(capsys):
     rng = np.random.default_rng(0)
     table = {"x": rng.standard_normal(3), "y": rng.standard_normal(3)}
-    effect = ad.fit(table, ad.CandidateGraph.from_order(["x", "y"]), prior=ad.Prior(1.0)).effect("x", "y")
+    effect = fit(table, ad.CandidateGraph.from_order(["x", "y"]), prior=ad.Prior(1.0)).effect("x", "y")
     assert list(faults(printed(capsys, effect.to.dict()))) == []
 
 
 def test_sensitivity_and_checks_satisfy_it(capsys):
-    posterior = ad.fit(STUDY.table, STUDY.graph, rng=0)
+    posterior = fit(STUDY.table, STUDY.graph, rng=0)
     effect, checks = posterior.effect("smoking", "risk"), posterior.checks("smoking", "risk").to_dict()
     found = printed(capsys, effect.to.dict() | {"sensitivity": effect.sensitivity().to_dict(), "checks": checks})
     assert list(faults(found)) == []

@@ -16,6 +16,7 @@ from alldags.notes import Note
 from alldags.show.json import SCHEMA, effect_dict
 from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import effect_text, rows, sentence
+from lines import fit
 from show import answers
 
 STORED = answers.stored()
@@ -92,7 +93,7 @@ def _tolerance(key, record):
 @pytest.fixture(scope="module")
 def effect():
     study = ad.datasets.example()
-    return ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("smoking", "risk")
+    return fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("smoking", "risk")
 
 
 def test_an_effect_shows_its_summary(effect):
@@ -231,18 +232,18 @@ def test_r2_is_that_of_least_squares_with_many_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
     y = 2.0 * x + rng.normal(size=4000)
-    found = ad.fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"])).effect("x", "y").summary()
+    found = fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"])).effect("x", "y").summary()
     assert [item.name for item in found.explained] == ["y"]
     assert found.explained[0].r2 == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-3)
 
 
 def test_a_fixed_slab_that_decides_on_no_effect_is_named():
     study = ad.datasets.example()
-    fixed = ad.fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
+    fixed = fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
     assert 0.03 < fixed.probability_no_effect < 0.97
     (note,) = (text for text in fixed.notes if "leans on the slab" in text)
     promised = float(re.search(r"up to ([\d.]+)%", note.text).group(1)) / 100
-    wide = ad.fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
+    wide = fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
     assert fixed.probability_no_effect < wide.effect("sex", "exercise").probability_no_effect <= promised + 0.01
-    learned = ad.fit(study.table, study.graph, rng=0).effect("sex", "exercise")
+    learned = fit(study.table, study.graph, rng=0).effect("sex", "exercise")
     assert not any("leans on the slab" in text for text in learned.notes)

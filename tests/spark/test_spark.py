@@ -9,6 +9,7 @@ import pytest
 import alldags as ad
 from alldags.data.source import open_source
 from alldags.errors import DataError
+from lines import fit
 
 NAMES = ("dose", "age", "score")
 pytestmark = [
@@ -57,8 +58,8 @@ def test_fit_takes_a_spark_frame(spark, written):
     folder, tables = written
     graph = ad.CandidateGraph.from_order(["age", "dose", "score"])
     lazy = spark.read.parquet(str(folder / "0"))
-    want = ad.fit(tables[0.0], graph, rng=0).effect("dose", "score")
-    assert ad.fit(lazy, graph, rng=0).effect("dose", "score").mean == pytest.approx(want.mean, rel=1e-12)
+    want = fit(tables[0.0], graph, rng=0).effect("dose", "score")
+    assert fit(lazy, graph, rng=0).effect("dose", "score").mean == pytest.approx(want.mean, rel=1e-12)
 
 
 def test_missing_values_are_counted_and_dropped(spark):

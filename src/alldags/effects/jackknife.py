@@ -118,7 +118,7 @@ class Jackknife:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the spread: one less than there are clusters; infinite for single rows."""
+        """Degrees of freedom of the spread, one less than there are clusters; infinite for single rows."""
         return self.pieces - 1.0 if self.kind == "clusters" else math.inf
 
 

@@ -11,20 +11,27 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from alldags import checks
+from alldags.answers import tables
 from alldags.answers.base import Answer
+from alldags.answers.by_rows import effects_of_rows, response_curve, row_values
 from alldags.answers.choose import choose, models_for, unit_of
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
+from alldags.answers.contrasts import all_contrasts
+from alldags.answers.do import intervention
 from alldags.answers.influence import influence_of_edges, loss_without_mediators
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
+from alldags.answers.treatment_values import treatment_value, treatment_values
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.effects.direct import DirectEffect, direct_effect
+from alldags.effects.intervention import Intervention
 from alldags.effects.outcome import check_level
+from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
@@ -33,19 +40,12 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
-from alldags.results import tables
-from alldags.results.by_rows import effects_of_rows, response_curve, row_values
-from alldags.results.contrasts import all_contrasts
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
-from alldags.results.intervene import intervention
-from alldags.results.intervention import Intervention
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
-from alldags.results.quantity import Quantity
 from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
-from alldags.results.treatment_values import treatment_value, treatment_values
 from alldags.results.uncertainty import Uncertainty
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
@@ -59,7 +59,6 @@ from alldags.typing import FloatArray, RandomSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from alldags.results.bidirected import HiddenMixture
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -166,21 +165,13 @@ class Effect:
             return self
         return Effect(self.posterior, self._question, ignore_hidden=True)
 
-    @cached_property
-    def _hidden(self) -> HiddenMixture | None:
-        """What a hidden common cause in the graph makes of the effect."""
-        if self._without_hidden is self:
-            return None
-        from alldags.results.bidirected import hidden_mixture
-
-        return hidden_mixture(self._without_hidden)
-
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
-        return self.answer.mean if self._hidden is None else self._hidden.mean
+        hidden = self.uncertainty.hidden_cause
+        return self.answer.mean if hidden is None else hidden.mean
 
     @cached_property
     def sd(self) -> float:
@@ -189,7 +180,8 @@ class Effect:
         As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see
         `Uncertainty.jackknife`.
         """
-        return self.uncertainty.sd_without_hidden if self._hidden is None else self._hidden.sd
+        hidden = self.uncertainty.hidden_cause
+        return self.uncertainty.sd_without_hidden if hidden is None else hidden.sd
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
@@ -218,14 +210,13 @@ class Effect:
         parents = sum(len(node.parents) for node in nodes)
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
-        if rng is None and size == self.answer.size and self._hidden is None:
-            return (
-                self.answer.values if self.uncertainty.stretch is None else self.uncertainty.stretch(self.answer.values)
-            )
+        stretch, hidden = self.uncertainty.stretch, self.uncertainty.hidden_cause
+        if rng is None and size == self.answer.size and hidden is None:
+            return self.answer.values if stretch is None else stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
-        plain = plain if self.uncertainty.stretch is None else self.uncertainty.stretch(plain)
-        return plain if self._hidden is None else self._hidden.draws(size, plain, generator)
+        plain = plain if stretch is None else stretch(plain)
+        return plain if hidden is None else hidden.draws(size, plain, generator)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval (low, high) that holds the effect with probability `level`.
@@ -352,7 +343,15 @@ class Effect:
         value = treatment_value(self, x)
         self._check_arms([value])
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
-        return intervention(self._any_pair, value, size)
+        notes = range_note(self.posterior.workings.data.seen, self.treatment, [value])
+        return intervention(self._any_pair._as_asked_of_do, value, size, notes)
+
+    @property
+    def _as_asked_of_do(self) -> Effect:
+        """Itself, along a straight line per unit of the treatment."""
+        if not self._is_closed or is_category(self.posterior.workings.data, self._question):
+            return self
+        return self._with(replace(self._question, comparison=STEP, factor=1.0))
 
     def _check_arms(self, values: Sequence[float]) -> None:
         """Refuse values of a treatment with two arms that it does not have."""
@@ -490,7 +489,7 @@ class Effect:
         >>> table = {"drug": drug, "ill": rng.random(500) < np.where(drug == 1, 0.2, 0.4)}
         >>> effect = ad.fit(table, {"ill": ["drug"]}, rng=0).effect("drug", "ill")
         >>> round(effect.mean, 1), round(effect.on("ratio").median, 1), round(effect.on("log odds").mean, 1)
-        (-0.2, 0.5, -1.0)
+        (-0.2, 0.6, -0.8)
         """
         return on_scale(self, scale)
 
@@ -570,7 +569,7 @@ class Effect:
 
     @cached_property
     def checks(self) -> EffectChecks:
-        """The same question asked in other ways: other priors, a placebo, no confounder link, straight lines."""
+        """The same question asked in other ways, such as under other priors or of a placebo."""
         return EffectChecks(self)
 
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
@@ -627,11 +626,8 @@ class Effect:
         names = self.treatment, self.outcome, covariates, between
         pairs = zip(tables, changes, strict=True)
         found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
-        return (
-            found
-            if found is None or self.uncertainty.stretch is None
-            else found.widened(self.uncertainty.stretch.factor)
-        )
+        stretch = self.uncertainty.stretch
+        return found if found is None or stretch is None else found.widened(stretch.factor)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -643,7 +639,8 @@ class Effect:
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
         families = self.posterior.workings.data.families
         counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
-        hidden = () if self._hidden is None else (self._hidden.note,)
+        cause = self.uncertainty.hidden_cause
+        hidden = () if cause is None else (cause.note,)
         return effect_notes(
             self, (*hidden, *outside, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts))
         )

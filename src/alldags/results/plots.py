@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers.by_rows import fitted_rows
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.treatment_values import treatment_values
 from alldags.data.look import look_at_values
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
 from alldags.nodes.onto import ParentsPosterior
-from alldags.results.by_rows import fitted_rows
-from alldags.results.treatment_values import treatment_values
 from alldags.wording import option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.effects.intervention import Intervention
     from alldags.effects.new_unit import NewUnit
+    from alldags.effects.quantity import Quantity
     from alldags.results.effect import Effect
-    from alldags.results.intervention import Intervention
     from alldags.results.posterior import Posterior
-    from alldags.results.quantity import Quantity
 
 _FAN_LEVELS = (0.95, 0.8, 0.5)
 

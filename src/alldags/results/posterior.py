@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from alldags import checks
+from alldags.answers import tables
 from alldags.answers.choose import natural_question
 from alldags.answers.question import Question
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
+from alldags.effects.clusters import Clusters
 from alldags.effects.jackknife import Jackknife
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
@@ -34,8 +36,6 @@ from alldags.models.store import NodeStore
 from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
 from alldags.notes import Note
-from alldags.results import tables
-from alldags.results.clusters import Clusters
 from alldags.results.effect import Effect
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
@@ -48,7 +48,7 @@ from alldags.wording import either, option
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from alldags.results.recipe import Recipe
+    from alldags.recipes.recipe import Recipe
 
 
 _MOST_GRAPHS = 1_000_000
@@ -505,9 +505,11 @@ class Posterior:
         >>> ad.load(target).effect("smoking", "risk").mean == posterior.effect("smoking", "risk").mean
         True
         """
-        from alldags.results.saving import save_posterior
+        from alldags.recipes.saving import save_recipe
 
-        save_posterior(self, target)
+        if self.recipe is None:
+            raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
+        save_recipe(replace(self.recipe, jackknives=tuple(self.jackknives.items())), target)
 
     def __repr__(self) -> str:
         graphs = "" if len(self.graphs) == 1 else f"{len(self.graphs)} candidate graphs, "

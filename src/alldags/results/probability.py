@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alldags import checks
+from alldags.answers import tables
 from alldags.answers.closed import ClosedAnswer
 from alldags.effects import reach
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.total import TotalEffect
-from alldags.results import tables
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect

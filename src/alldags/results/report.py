@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import platform
-import re
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from alldags.answers.closed import ClosedAnswer
@@ -14,12 +11,10 @@ from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
-from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
-from alldags.results.asked import Asked
+from alldags.recipes.origin import installed, origin_of, script_of
 from alldags.results.hidden_line import represented_line
 from alldags.results.summarize import computed_line, engine_names
-from alldags.results.treatment_values import treatment_word
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
 from alldags.show.sensitivity import hidden_sentence, whole_share
@@ -62,11 +57,11 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and _can(effect, "paths") else (),
         mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if _can(effect, "mediators") else (),
         regressions=_regressions(effect, summary),
-        origin=_origin(effect),
+        origin=origin_of(effect.posterior),
         graph_file=("TOML", format_graph(graph, "toml")),
-        python=_python(effect),
+        python=script_of(effect, effect.posterior),
         prior=prior_words(effect.posterior.workings.models.items[0].prior),
-        version=_version("alldags"),
+        version=installed("alldags"),
         plain_mean=effect.answer.mean,
         adds_up=not effect.measure,
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
@@ -265,78 +260,4 @@ def _regressions(effect: Effect, summary: EffectSummary) -> tuple[RegressionFact
             reliable=node.diagnostics.is_reliable,
         )
         for child, node in nodes.items()
-    )
-
-
-# -- origin ----------------------------------------------------------------------------------------------------------
-
-
-def _origin(effect: Effect) -> tuple[tuple[str, str], ...]:
-    posterior = effect.posterior
-    packages = ", ".join(f"{name} {found}" for name in ("numpy", "scipy", "numba") if (found := _version(name)))
-    return (
-        ("rows", f"{posterior.rows:,.0f}"),
-        ("prior", _prior(effect)),
-        ("engine", posterior.engine),
-        ("seed", _seed(effect) or "not a single number"),
-        ("alldags", _version("alldags")),
-        ("Python", f"{platform.python_version()} with {packages}"),
-    )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
-
-
-def _seed(effect: Effect) -> str:
-    """Return the whole number that gives these draws again, or an empty string if no single one does."""
-    seed = effect.posterior.workings.seed
-    return str(seed.entropy) if isinstance(seed.entropy, int) and len(seed.spawn_key) == 1 else ""
-
-
-def _prior(effect: Effect) -> str:
-    """Return the prior as Python, by its name if it has one; a value that nodes share is one of several."""
-    models = effect.posterior.workings.models.items
-    prior = models[0].prior
-    named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
-    found = next((name for name, one in named.items() if one == prior), _in_python(prior))
-    return found if len(models) == len(effect.posterior.graphs) else f"{found}  # one of {len(models)} shared values"
-
-
-def _in_python(prior: Prior) -> str:
-    """Return a prior as the call that makes it."""
-    parts = re.sub(r"\b([A-Z]\w+)\(", r"ad.priors.\1(", repr(prior))
-    return parts.replace("ad.priors.Prior(", "ad.Prior(")
-
-
-def _contrast(effect: Effect) -> str:
-    """Return the call that names two levels of a category; empty for any other treatment."""
-    values = effect._question.comparison.values
-    if values is None or effect.treatment not in effect.posterior.workings.data.categories:
-        return ""
-    start, stop = (treatment_word(effect, value) for value in values)
-    return f".contrast({start!r}, {stop!r})"
-
-
-def _python(effect: Effect) -> str:
-    posterior, recipe = effect.posterior, effect.posterior.recipe
-    asked = Asked() if recipe is None else recipe.asked
-    options = f", engine={posterior.engine!r}" if posterior.engine != "auto" else ""
-    options += f", rng={_seed(effect)}" if _seed(effect) else ""
-    graphs = "graph" if len(posterior.graphs) == 1 else "[graph, ...]"
-    table = f'"{asked.table or "study.csv"}"'
-    return "\n".join(
-        [
-            "import alldags as ad",
-            "",
-            *(f"{name} = ...  # as you gave it" for name in asked.unwritten),
-            'graph = ad.read_graph("graph.toml")  # the candidate graph below',
-            f"prior = {_prior(effect)}",
-            f"posterior = ad.fit({table}, {graphs}, prior=prior{options}{asked.arguments})",
-            f"effect = posterior.effect(treatment={effect.treatment!r}, outcome={effect.outcome!r}){_contrast(effect)}",
-            "print(effect)",
-        ]
     )

@@ -11,11 +11,11 @@ from alldags.answers.closed import ClosedAnswer
 from alldags.answers.joint import Joint
 from alldags.answers.levels import is_category
 from alldags.answers.represented import represented
+from alldags.answers.robust import given_effect, joint_of, rows_of
 from alldags.assumptions.hidden import heavy_on_the_way
 from alldags.data.batches import RowTable
 from alldags.effects.hidden.analysis import HiddenAnalysis
 from alldags.errors import AlldagsError
-from alldags.results.robust import given_effect, joint_of, rows_of
 from alldags.show.sensitivity import TreatmentScale
 from alldags.typing import BoolArray
 

@@ -1,15 +1,13 @@
-"""An effect on other scales: functions of the mean outcomes under both values of the treatment, draw by draw."""
+"""An effect on other scales, by their names."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
 from alldags import checks
+from alldags.answers.ratios import odds_ratio, ratio
+from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
-from alldags.results.quantity import Quantity
-from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -21,9 +19,9 @@ def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
     """Return an effect on a scale; see `Effect.on`."""
     checks.one_of("scale", scale, get_args(Scale))
     if scale == "ratio":
-        return _ratio(effect)
+        return ratio(effect)
     if scale == "odds ratio":
-        return _odds_ratio(effect)
+        return odds_ratio(effect)
     return _difference(effect) if scale == "difference" else _on_link(effect, scale)
 
 
@@ -53,29 +51,3 @@ def _difference(effect: Effect) -> Effect:
     if effect._question.on_link:
         raise AlldagsError(effect.answer.lacks["levels"])
     return effect
-
-
-def _ratio(effect: Effect) -> Quantity:
-    """Return the ratio of the two mean outcomes, which must be risks or mean counts."""
-    if effect.measure not in ("risk", "rate"):
-        raise AlldagsError(
-            f"a ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here; use the difference"
-        )
-    low, high = effect.answer.levels
-    return _widened(effect, high / np.maximum(low, 1e-300))
-
-
-def _odds_ratio(effect: Effect) -> Quantity:
-    """Return the ratio of the odds of the two risks."""
-    if effect.measure != "risk":
-        raise AlldagsError(f"an odds ratio needs a yes/no outcome, {effect.outcome!r} is none here; use the difference")
-    low, high = effect.answer.levels
-    return _widened(effect, high * (1.0 - low) / np.maximum(low * (1.0 - high), 1e-300))
-
-
-def _widened(effect: Effect, draws: FloatArray) -> Quantity:
-    """Return a ratio, on the log scale as wide as the jackknife says."""
-    uncertainty = effect.uncertainty
-    if uncertainty.stretch is None:
-        return Quantity(draws)
-    return Quantity(np.exp(uncertainty.widened(np.log(np.maximum(draws, 1e-300)))))

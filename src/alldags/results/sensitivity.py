@@ -246,7 +246,7 @@ class Sensitivity:
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        """Measured covariates that a hidden cause can be compared with: possible causes of treatment and outcome."""
+        """Measured covariates that a hidden cause can be compared with, possible causes of treatment and outcome."""
         return self._analysis.covariates
 
     def benchmark(

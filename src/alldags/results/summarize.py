@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.treatment_values import treatment_word
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_effect
+from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
@@ -19,8 +21,6 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
 from alldags.results.hidden_line import hidden_line
-from alldags.results.quantity import Quantity
-from alldags.results.treatment_values import treatment_word
 from alldags.show.summary import (
     Adjustment,
     ClusterSpread,

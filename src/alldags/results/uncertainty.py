@@ -11,15 +11,16 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.robust import jackknife_of, stretch_of, stretched_sd
+from alldags.effects.clusters import ClusterCheck
 from alldags.effects.direction import direction_variance
 from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.outcome import check_level
-from alldags.results.clusters import ClusterCheck
-from alldags.results.robust import jackknife_of, stretch_of, stretched_sd
-from alldags.results.sample import AtomicSample
+from alldags.effects.sample import AtomicSample
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
+    from alldags.results.bidirected import HiddenMixture
     from alldags.results.effect import Effect
 
 _PAIRS = 2000  # of graphs of one Markov class, behind `Uncertainty.direction`
@@ -39,7 +40,7 @@ class Uncertainty:
     >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
     >>> parts = effect.uncertainty
     >>> round(parts.structure, 3), round(parts.coefficients, 3), round(effect.sd, 3)
-    (0.066, 0.08, 0.104)
+    (0.055, 0.088, 0.104)
     """
 
     effect: Effect
@@ -112,9 +113,18 @@ class Uncertainty:
     @property
     def hidden(self) -> float | None:
         """The part of `Effect.sd` that comes from a hidden common cause in the graph; None if none matters here."""
-        if self.effect._hidden is None:
+        if self.hidden_cause is None:
             return None
         return math.sqrt(max(self.effect.sd**2 - self.sd_without_hidden**2, 0.0))
+
+    @cached_property
+    def hidden_cause(self) -> HiddenMixture | None:
+        """What a hidden common cause in the graph makes of the effect; None if none matters here."""
+        if self.effect._without_hidden is self.effect:
+            return None
+        from alldags.results.bidirected import hidden_mixture
+
+        return hidden_mixture(self.effect._without_hidden)
 
     @cached_property
     def sd_without_hidden(self) -> float:
@@ -212,7 +222,7 @@ class Uncertainty:
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
-        effect, hidden = self.effect, self.effect._hidden
+        effect, hidden = self.effect, self.hidden_cause
         values = effect.draws(effect.answer.size)
         exact = effect.workings.exact_no_effect if hidden is None else hidden.atom
         atom = float(np.mean(values == 0.0)) if exact is None else exact

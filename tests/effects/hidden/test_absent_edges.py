@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+import lines
 from alldags.effects.hidden.conditional import sample_settings
 from alldags.nodes import node_problem, working_data
 
@@ -77,7 +78,7 @@ def test_the_ratio_agrees_with_brute_force_over_sets_slabs_and_noise(slab, f):
     grid = ad.priors.LearnedSlab(low=0.2, high=20.0, points=3)
     prior = ad.Prior(slab_variance=1.0, **options) if slab == "fixed" else ad.Prior(slab=grid, **options)
     slabs = [(1.0, 0.0)] if slab == "fixed" else list(zip(*grid.values(150), strict=True))
-    effect = ad.fit(table, GRAPH, names=NAMES, prior=prior, rng=0).effect("x", "y")
+    effect = lines.fit(table, GRAPH, names=NAMES, prior=prior, rng=0).effect("x", "y")
     analysis = effect.sensitivity(draws=40_000)._analysis
     model = analysis.models[0][1]
     noise = np.quantile(model.treatment_noise, (np.arange(5) + 0.5) / 5)
@@ -127,7 +128,7 @@ PRIORS = {
 def test_a_vanishing_cause_gives_the_ordinary_answer(prior, hits):
     """That is, the linked one: what drives the treatment shows in later regressions, whatever the graph."""
     table = simulated(np.random.default_rng(8), n=100, direct=0.15)
-    effect = ad.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=1.0), rng=0).effect("x", "y")
+    effect = lines.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=1.0), rng=0).effect("x", "y")
     sensitivity = effect.sensitivity(hits)
     limit = sensitivity.at(shares=dict.fromkeys(hits, 1e-10)) if len(hits) > 2 else sensitivity.at(1e-10, 1e-10)
     zero = sensitivity.at(shares=dict.fromkeys(hits, 0.0)) if len(hits) > 2 else sensitivity.at(0.0, 0.0)
@@ -144,7 +145,7 @@ def test_with_a_hidden_cause_of_all_the_link_makes_no_difference(prior):
     table = simulated(np.random.default_rng(8), n=100, direct=0.15)
     hits = ("x", "m", "y")
     shares = dict.fromkeys(hits, 0.2)
-    pair = (ad.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=link), rng=0) for link in (0.0, 1.0))
+    pair = (lines.fit(table, GRAPH, names=NAMES, prior=replace(prior, link=link), rng=0) for link in (0.0, 1.0))
     first, other = (fit.effect("x", "y").sensitivity(hits).at(shares=shares) for fit in pair)
     assert first.mean == pytest.approx(other.mean, abs=0.05 * other.sd)
     assert first.sd == pytest.approx(other.sd, rel=0.05)
@@ -167,7 +168,7 @@ def test_instruments_do_not_correct_twice():
     first = np.column_stack([np.ones(n), c])
     left_x = np.linalg.lstsq(first, x, rcond=None)[1]
     for link in (0.0, 1.0):
-        effect = ad.fit({"c": c, "x": x, "y": y}, graph, prior=ad.Prior(link=link), rng=0).effect("x", "y")
+        effect = lines.fit({"c": c, "x": x, "y": y}, graph, prior=ad.Prior(link=link), rng=0).effect("x", "y")
         answer = effect.sensitivity().at(rho=share, sign="positive")
         expected = slopes[1] - answer.bias_factor * np.sqrt(left[0] / left_x[0])
         assert answer.mean == pytest.approx(expected, abs=0.15 * answer.sd)
@@ -177,7 +178,7 @@ def test_instruments_do_not_correct_twice():
 def test_forcing_the_edge_in_would_not():
     """The test above can fail: with the direct edge certain, the mean is elsewhere."""
     table = simulated(np.random.default_rng(8), n=100, direct=0.3)
-    effect = ad.fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
+    effect = lines.fit(table, GRAPH, names=NAMES, rng=0).effect("x", "y")
     model = effect.sensitivity()._analysis.models[0][1]
     assert abs(model.parts()[0].mean() * effect.workings.unit - effect.mean) > 0.3 * effect.sd
 
@@ -186,14 +187,14 @@ def test_an_excluded_edge_stays_absent():
     """With x -> y excluded, what the hidden cause fakes is known, and the effect runs through m alone."""
     rng = np.random.default_rng(3)
     table = simulated(rng, n=2000, direct=0.0)
-    effect = ad.fit(table, GRAPH.without_edge("x", "y"), names=NAMES, rng=0).effect("x", "y")
+    effect = lines.fit(table, GRAPH.without_edge("x", "y"), names=NAMES, rng=0).effect("x", "y")
     answer = effect.sensitivity().at(rho=0.001)
     assert answer.probability_no_direct_effect == 1.0
     assert answer.mean == pytest.approx(effect.mean, abs=0.3 * effect.sd)
 
 
 def test_certain_edges_are_never_absent():
-    effect = ad.fit(simulated(np.random.default_rng(3)), GRAPH.with_edge("x", "y", 1.0), names=NAMES, rng=0).effect(
+    effect = lines.fit(simulated(np.random.default_rng(3)), GRAPH.with_edge("x", "y", 1.0), names=NAMES, rng=0).effect(
         "x", "y"
     )
     assert effect.sensitivity().at(0.2, 0.2).probability_no_direct_effect == 0.0
@@ -209,7 +210,7 @@ def test_more_candidates_than_one_word_holds(rng):
     edges = {(f"c{i}", "y"): 0.02 for i in range(k)} | {("c0", "x"): 0.5, ("x", "y"): 0.5}
     graph = ad.CandidateGraph(names, edges)
     table = np.column_stack([c, x, y])
-    effect = ad.fit(table, graph, names=names, rng=0, engine=ad.engines.MCMC(sweeps=400)).effect("x", "y")
+    effect = lines.fit(table, graph, names=names, rng=0, engine=ad.engines.MCMC(sweeps=400)).effect("x", "y")
     limit = effect.sensitivity(draws=1000).at(1e-10, 1e-10)
     assert abs(limit.mean - effect.mean) < 0.3 * effect.sd
 
@@ -228,7 +229,7 @@ def test_with_the_true_strengths_the_true_edges_are_found(direct, onward):
     x = 0.5 * c1 + error("x")
     m = 0.6 * x + 0.3 * c2 + 0.4 * c1 + error("m")
     y = direct * x + 0.4 * c1 + onward * m + error("y")
-    effect = ad.fit(np.column_stack([c1, c2, x, m, y]), GRAPH, names=NAMES, rng=0).effect("x", "y")
+    effect = lines.fit(np.column_stack([c1, c2, x, m, y]), GRAPH, names=NAMES, rng=0).effect("x", "y")
     answer = effect.sensitivity(["x", "m", "y"]).at(shares=shares, sign="positive")
     truth = direct + 0.6 * onward
     assert abs(effect.mean - truth) > 0.2  # ignoring it is wrong
@@ -245,7 +246,7 @@ def test_strengths_that_contradict_an_excluded_edge_have_an_answer():
     y = m + 0.3 * rng.standard_normal(400)
     graph = ad.CandidateGraph.from_edges({("x", "m"): 0.5, ("m", "y"): 0.5}, ["x", "m", "y"])
     prior = ad.Prior.paper(noise_precision=10.0)
-    sensitivity = ad.fit({"x": x, "m": m, "y": y}, graph, prior=prior, rng=0).effect("x", "y").sensitivity()
+    sensitivity = lines.fit({"x": x, "m": m, "y": y}, graph, prior=prior, rng=0).effect("x", "y").sensitivity()
     for share in (0.0, 0.5, 0.9, 0.99):
         answer = sensitivity.at(share, share)
         assert np.isfinite([answer.mean, answer.sd, answer.low, answer.high]).all()
@@ -261,7 +262,7 @@ def test_as_many_drivers_as_rows_leave_something_of_the_treatment():
     y = 0.5 * x + c[:, 0] + rng.standard_normal(n)
     names = [f"c{i}" for i in range(k)]
     graph = ad.CandidateGraph.from_tiers([names, ["x"], ["y"]], 0.1).with_edge("x", "y", 1.0)
-    effect = ad.fit(np.column_stack([c, x, y]), graph, names=(*names, "x", "y"), rng=0).effect("x", "y")
+    effect = lines.fit(np.column_stack([c, x, y]), graph, names=(*names, "x", "y"), rng=0).effect("x", "y")
     limit = effect.sensitivity(draws=4000).at(1e-10, 1e-10)
     assert abs(limit.mean - effect.mean) < 0.5 * effect.sd
     assert limit.sd == pytest.approx(effect.sd, rel=0.3)

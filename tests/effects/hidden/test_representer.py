@@ -11,6 +11,7 @@ import alldags as ad
 from alldags.effects.hidden.analysis import HiddenAnalysis
 from alldags.effects.hidden.representer import RepresentedModel, ShortMoments
 from alldags.effects.hidden.strengths import bias_factor
+from lines import fit
 
 
 def straight_world(seed: int, rows: int = 120) -> dict[str, np.ndarray]:
@@ -49,7 +50,7 @@ def twin(analysis: HiddenAnalysis) -> HiddenAnalysis:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_of_straight_lines_the_representer_says_what_the_regressions_say(seed):
-    effect = ad.fit(straight_world(seed), certain(), terms=None, rng=0, robust=False).effect("x", "y")
+    effect = fit(straight_world(seed), certain(), rng=0, robust=False).effect("x", "y")
     today = effect.sensitivity(draws=400)._analysis
     other = twin(today)
     for factor in (-0.7, 0.05, 0.4):
@@ -91,7 +92,7 @@ def test_that_there_is_no_effect_is_as_probable_as_spikes_of_straight_lines_say(
     y = 0.25 * x + c @ [0.5, 0.3] + rng.standard_normal(300)
     graph = ad.CandidateGraph.from_tiers([["c0", "c1"], ["x"], ["y"]])
     table = {"c0": c[:, 0], "c1": c[:, 1], "x": x, "y": y}
-    effect = ad.fit(table, graph, terms=None, rng=0, robust=False).effect("x", "y")
+    effect = fit(table, graph, rng=0, robust=False).effect("x", "y")
     sensitivity = effect.sensitivity()
     model = sensitivity._analysis.models[0][1]
     values, after = model.parts()
@@ -117,7 +118,7 @@ def test_benchmarks_leave_out_a_covariates_columns():
     y = (rng.random(rows) < 1 / (1 + np.exp(-0.5 * x - c @ [0.8, 0.1]))) * 1.0
     graph = ad.CandidateGraph.from_tiers([["c0", "c1"], ["x"], ["y"]], 1.0)
     table = {"c0": c[:, 0], "c1": c[:, 1], "x": x, "y": y}
-    found = ad.fit(table, graph, terms=None, rng=0).effect("x", "y").sensitivity()
+    found = fit(table, graph, rng=0).effect("x", "y").sensitivity()
     one = found.benchmark("c0")
     left = {}
     for name, others in (("with", [0, 1]), ("without", [1])):

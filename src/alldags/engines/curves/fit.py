@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -79,14 +80,18 @@ def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues, rng: np.
     made = columns_of(spec, arms, sample)
     raw = _moments(spec, arms, made)
     kept = raw.distinct()
-    candidates, raw = candidates_of(spec, tuple(made[place] for place in kept)), raw.chosen(kept)
+    candidates = candidates_of(spec, tuple(made[place] for place in kept), spec.bending(sample))
+    raw = raw.chosen(kept)
     return Made(arms, candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), rng)), raw)
 
 
 def _made_again(spec: CurvedSpec, like: Made) -> Made:
     """Return the same columns, linked as they were, with their moments in other rows."""
     raw = _moments(spec, like.arms, like.candidates.columns)
-    return Made(like.arms, candidates_of(spec, like.candidates.columns).with_link(like.candidates.raised), raw)
+    columns = like.candidates.columns
+    bending = {name for column in compress(columns, like.candidates.modifies) for name in column.variables}
+    candidates = candidates_of(spec, columns, bending)
+    return Made(like.arms, candidates.with_link(like.candidates.raised), raw)
 
 
 def _moments(spec: CurvedSpec, arms: FloatArray | None, columns: tuple[Column, ...]) -> ArmMoments:

@@ -39,8 +39,7 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     if not isinstance(spec.terms, Terms):
         return given_columns(spec, sample)
     causes = tuple(name for name in spec.causes if name != spec.mover)
-    before = tuple(name for name in causes if name not in spec.after and name != spec.treatment)
-    base = base_columns(spec, causes, None if arms is None else spec.treatment, before, sample) if causes else ()
+    base = base_columns(spec, causes, None if arms is None else spec.treatment, sample) if causes else ()
     mover = spec.mover
     if mover is None:
         return base
@@ -50,12 +49,11 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     own: tuple[Column, ...] = (Line(mover), *bends_of(mover, values, spec.terms.curves))
     if spec.terms.modification == "none":
         return (*base, *own)
-    return (*base, *own, *(Times(column, mover, float(values.mean())) for column in base))
+    center, bending = float(values.mean()), spec.bending(sample)
+    return (*base, *own, *(Times(column, mover, center) for column in base if bending.issuperset(column.variables)))
 
 
-def base_columns(
-    spec: CurvedSpec, causes: Sequence[str], treatment: str | None, before: Sequence[str], rows: RowValues
-) -> tuple[Column, ...]:
+def base_columns(spec: CurvedSpec, causes: Sequence[str], treatment: str | None, rows: RowValues) -> tuple[Column, ...]:
     """Return causes themselves, bends, products and learned columns.
 
     Parameters
@@ -66,14 +64,13 @@ def base_columns(
         Of the child, but the treatment.
     treatment
         A yes/no treatment among its causes, whose arms are looked at apart; None if there is none.
-    before
-        Those of the causes that the treatment cannot act on: directions are learned from them.
     rows
         Some rows.
     """
-    terms = spec.terms
+    terms, bending = spec.terms, spec.bending(rows)
     assert isinstance(terms, Terms)
-    numbers = spec.numbers(causes)
+    numbers = [name for name in spec.numbers(causes) if name in bending]
+    before = [name for name in causes if name in bending and name not in spec.after and name != spec.treatment]
     straight = [column for name in causes for column in spec.straight(name)]
     bends = [bend for name in numbers for bend in bends_of(name, rows.values[name], terms.curves)]
     arms = _arms(treatment, rows)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 
 import numpy as np
 
-from alldags.columns.base import Column
+from alldags.columns.base import Column, RowValues
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
 from alldags.columns.products import OnArm, Times
+from alldags.engines.curves.screen import screened
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms, Terms
 from alldags.nodes.rows import CountedRows
@@ -74,6 +75,12 @@ class CurvedSpec:
         """Return those of some causes that are numbers."""
         return [name for name in names if name not in self.categories]
 
+    def bending(self, sample: RowValues) -> frozenset[str]:
+        """Return the causes that may bend or modify an effect; of very many only the best, by some rows."""
+        causes = [name for name in self.causes if name != self.mover]
+        targets = [self.child] if self.mover is None else [self.child, self.mover]
+        return screened(self.numbers(causes), targets, sample) | {name for name in causes if name in self.categories}
+
     def inputs(self, names: Iterable[str]) -> list[str]:
         """Return the columns of numbers that stand for some causes."""
         return [column for name in names for column in self.categories.get(name, (name,))]
@@ -95,6 +102,8 @@ class Candidates:
         Which are no cause itself, and come on top of these, shape (K,).
     is_counted
         Whether few further columns are expected, however many there are; not where they were written down.
+    modifies
+        Which may be there again under treatment, shape (K,).
     """
 
     columns: tuple[Column, ...]
@@ -102,6 +111,7 @@ class Candidates:
     raised: FloatArray
     further: BoolArray
     is_counted: bool
+    modifies: BoolArray
 
     @cached_property
     def groups(self) -> IntArray:
@@ -133,13 +143,18 @@ def _together(item: tuple[int, Column]) -> object:
     return ("levels", column.category) if isinstance(column, Level) else place
 
 
-def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...]) -> Candidates:
-    """Return columns with their prior: lines and levels have that of their edge, others come on top."""
+def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collection[str]) -> Candidates:
+    """Return columns with their prior: lines and levels have that of their edge, others come on top.
+
+    Columns of the causes that are `bending` may act differently under treatment.
+    """
     own = np.array([isinstance(column, ITSELF) for column in columns], dtype=bool)
     counted = isinstance(spec.terms, Terms) and spec.prior.edges is None
     probability = [_probability(spec, column, counted) for column in columns]
     raised = np.array([spec.raised.get(column.variables[0], 0.0) for column in columns])
-    return Candidates(columns, np.array(probability), np.where(own, raised, 0.0), ~own & counted, counted)
+    modifies = np.array([set(column.variables) <= set(bending) for column in columns], dtype=bool)
+    raised = np.where(own, raised, 0.0)
+    return Candidates(columns, np.array(probability), raised, ~own & counted, counted, modifies)
 
 
 def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:

@@ -135,18 +135,18 @@ def structure(name: str, found: Candidates, arms: int) -> Structure:
     whole = Structure(name, places, ones, found.probability, found.raised, found.further, found.groups)
     if name == "common" or arms == 1:
         return whole
-    others, alike = places[1:], name == "arms"
-    first = ones.copy()
-    first[1, 1:] = not alike
-    own = np.repeat([[False], [True]], k - 1, axis=1)
+    others, alike = places[1:][found.modifies[1:]], name == "arms"
+    first, again = ones.copy(), len(others)
+    first[1, others] = not alike
+    own = np.repeat([[False], [True]], again, axis=1)
     return replace(
         whole,
         places=np.r_[places, others],
         active=np.concatenate([first, own], axis=1),
-        probability=np.r_[found.probability, found.probability[1:] if alike else np.full(k - 1, 0.5)],
-        raised=np.r_[found.raised, found.raised[1:] if alike else np.zeros(k - 1)],
-        further=np.r_[found.further, found.further[1:] if alike else np.full(k - 1, found.is_counted)],
-        groups=np.r_[found.groups, found.groups[1:] + found.groups.max()],
+        probability=np.r_[found.probability, found.probability[others] if alike else np.full(again, 0.5)],
+        raised=np.r_[found.raised, found.raised[others] if alike else np.zeros(again)],
+        further=np.r_[found.further, found.further[others] if alike else np.full(again, found.is_counted)],
+        groups=np.r_[found.groups, found.groups[others] + found.groups.max()],
     )
 
 

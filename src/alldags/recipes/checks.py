@@ -20,7 +20,7 @@ from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
 from alldags.notes import SEVERITIES
 from alldags.priors.prior import Prior
-from alldags.results.recipe import Recipe
+from alldags.recipes.recipe import Recipe
 
 
 def check_recipe(recipe: Recipe) -> None:

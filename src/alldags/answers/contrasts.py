@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from alldags.answers.held import HeldEffect
 from alldags.errors import AlldagsError
 from alldags.show.contrasts import Contrasts
+from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 _HALVINGS = 20  # of the search for the level at which all intervals hold at once
 
 
-def all_contrasts(effect: Effect, level: float, better: str) -> Contrasts:
+class SignProbability(Protocol):
+    """What is asked of the probabilities of an effect."""
+
+    @property
+    def positive(self) -> float: ...
+
+
+class ContrastedEffect(HeldEffect, Protocol):
+    """What is asked of an effect beside the rest; see `alldags.Effect` for the meaning of each."""
+
+    @property
+    def probability(self) -> SignProbability: ...
+    def contrast(self, start: str, stop: str) -> ContrastedEffect: ...
+    def interval(self, level: float) -> tuple[float, float]: ...
+    def summary(self, level: float) -> EffectSummary: ...
+
+
+def all_contrasts(effect: ContrastedEffect, level: float, better: str) -> Contrasts:
     """Return what a change from each level to each later one does; all draws are of the same nodes."""
     data = effect.posterior.workings.data
     if effect.treatment not in data.categories:
@@ -49,7 +65,7 @@ def all_contrasts(effect: Effect, level: float, better: str) -> Contrasts:
     return Contrasts(words, Table(columns, note), shares, better, effect.outcome, first_pair)
 
 
-def _wide_enough(pairs: list[Effect], draws: FloatArray, level: float) -> float:
+def _wide_enough(pairs: list[ContrastedEffect], draws: FloatArray, level: float) -> float:
     """Return the least level at which the intervals of all pairs hold at once with probability `level`.
 
     `draws` has shape (pairs, draws).

@@ -14,26 +14,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
-from alldags.assumptions.data_notes import range_note
+from alldags.answers.held import HeldEffect
+from alldags.answers.level_do import unit_of_rows
 from alldags.data.record import MomentsRecord
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit
 from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
+from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
-from alldags.results.level_do import unit_of_rows
-from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 DRAWS = 4000
 
@@ -58,18 +55,17 @@ class RowMeans:
     rows: float
 
 
-def straight_intervention(effect: Effect, x: float, size: int) -> Intervention:
+def straight_intervention(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Intervention:
     """Return the outcome when the treatment is set to `x`, along straight lines; `effect` is per unit."""
     models = effect.workings.models
     check_near(models.items[0].data, effect.treatment, x)
     edges = sum(len(model.graph.edges) for model in models.items)
     check_memory(float(size) * (2 * edges + 8), f"{size:,} draws", "ask for fewer at a time")
-    notes = range_note(effect.posterior.workings.data.seen, effect.treatment, [x])
     average, unit = partial(_average, effect, x, size, notes), partial(_new_unit, effect, x, size, notes)
     return Intervention(effect.treatment, effect.outcome, x, effect.over, average, unit, notes)
 
 
-def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+def _new_unit(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
     _check_level(effect, "new unit")
     if _category_before(effect) is not None:
         return unit_of_rows(effect, x, size, notes)
@@ -78,13 +74,13 @@ def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> N
     return replace(found, notes=notes)
 
 
-def _check_level(effect: Effect, what: str) -> None:
+def _check_level(effect: HeldEffect, what: str) -> None:
     """Refuse to say where a unit is if its level, whose intercept is not known, acts on its outcome."""
     if effect.posterior.workings.data.is_within:
         meetings.check({what: (), "fixed effects": ()})
 
 
-def _category_before(effect: Effect) -> str | None:
+def _category_before(effect: HeldEffect) -> str | None:
     """Return a category, which has no mean, that may act on the outcome; None if there is none."""
     graphs = [model.graph for model in effect.workings.models.items]
     names = effect.posterior.workings.data.categories
@@ -94,7 +90,7 @@ def _category_before(effect: Effect) -> str | None:
 # -- the mean over rows ------------------------------------------------------------------------------------------------
 
 
-def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
+def _average(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     if any(model.data.own for model in effect.workings.models.items):
         return _by_own_rows(effect, x, size, notes)
     means = [_row_means(effect, total) for total in effect.workings.totals.items]
@@ -102,12 +98,12 @@ def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Qu
     return Quantity(draws, notes, _moments(effect, x, means))
 
 
-def _closed(effect: Effect) -> ClosedAnswer:
+def _closed(effect: HeldEffect) -> ClosedAnswer:
     assert isinstance(effect.answer, ClosedAnswer)
     return effect.answer
 
 
-def _row_means(effect: Effect, total: TotalEffect) -> RowMeans:
+def _row_means(effect: HeldEffect, total: TotalEffect) -> RowMeans:
     """Return the means of the rows asked about in one completed table."""
     target = _closed(effect).target
     if target is not None:
@@ -126,12 +122,12 @@ def _row_means(effect: Effect, total: TotalEffect) -> RowMeans:
     return RowMeans(outcome, treatment, covariance, data.pooled.rows)
 
 
-def _of_moments(moments: MomentsRecord, effect: Effect) -> RowMeans:
+def _of_moments(moments: MomentsRecord, effect: HeldEffect) -> RowMeans:
     part = moments.select((effect.outcome, effect.treatment))
     return RowMeans(float(part.mean[0]), float(part.mean[1]), part.scatter / part.n, float(part.n))
 
 
-def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, float]:
+def _moments(effect: HeldEffect, x: float, means: list[RowMeans]) -> tuple[float, float]:
     """Return mean and standard deviation, exact where those of the effect are."""
     totals = effect.workings.totals
     if totals.weights.tables == 1:
@@ -144,7 +140,7 @@ def _moments(effect: Effect, x: float, means: list[RowMeans]) -> tuple[float, fl
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    wider = effect._hidden is not None or effect.uncertainty.stretch is not None
+    wider = effect.uncertainty.hidden_cause is not None or effect.uncertainty.stretch is not None
     hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
     variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
     return center + first + step * (effect.mean - effect.answer.mean), math.sqrt(variance)
@@ -167,7 +163,7 @@ def _square(pair: tuple[TotalEffect, RowMeans], x: float, unit: float, center: f
     return (_level(pair, x, unit) - center) ** 2 + step**2 * max(total.second - total.mean**2, 0.0)
 
 
-def _rows_sd(effect: Effect, means: RowMeans) -> float:
+def _rows_sd(effect: HeldEffect, means: RowMeans) -> float:
     """Return what is not known of a population's mean because it was sampled; 0 if these rows are asked about."""
     if effect.over != "population":
         return 0.0
@@ -176,7 +172,7 @@ def _rows_sd(effect: Effect, means: RowMeans) -> float:
     return math.sqrt(max(variance, 0.0) / (means.rows + 1.0))
 
 
-def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatArray:
+def _drawn(effect: HeldEffect, x: float, means: list[RowMeans], size: int) -> FloatArray:
     """Return draws of the mean outcome, shape (size,)."""
     by_total = dict(zip(map(id, effect.workings.totals.items), means, strict=True))
 
@@ -188,8 +184,8 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
     rng = effect.posterior.workings.stream()
     slope, outcome, step = effect.workings.totals.draw(size, rng, draw)
     slope = slope if effect.uncertainty.stretch is None else effect.uncertainty.stretch(slope)
-    if effect._hidden is not None:
-        slope = effect._hidden.draws(size, slope, rng)
+    if effect.uncertainty.hidden_cause is not None:
+        slope = effect.uncertainty.hidden_cause.draws(size, slope, rng)
     found = outcome + step * slope
     if effect.over == "population":
         square = means[0].covariance
@@ -198,7 +194,7 @@ def _drawn(effect: Effect, x: float, means: list[RowMeans], size: int) -> FloatA
     return np.asarray(found)
 
 
-def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
+def _by_own_rows(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
     _check_level(effect, "mean of set rows")
     name = _category_before(effect)
@@ -210,11 +206,12 @@ def _by_own_rows(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -
     if effect.over == "population":
         share = variances / (effect.posterior.rows + 1.0)
         draws, sd = draws + np.sqrt(share) * rng.standard_normal(size), math.hypot(sd, math.sqrt(float(share.mean())))
-    if effect._hidden is None:
+    hidden = effect.uncertainty.hidden_cause
+    if hidden is None:
         return Quantity(draws, notes, (mean, sd))
     data = models.items[0].data
     step = check_near(data, effect.treatment, x) * data.scale_of(effect.treatment)
-    plain = effect._without_hidden
+    plain = hidden.plain
     moved = draws + step * (effect.draws(size) - plain.draws(size))
     spread = math.sqrt(max(sd**2 + step**2 * (effect.sd**2 - plain.sd**2), 0.0))
     return Quantity(moved, notes, (mean + step * (effect.mean - plain.mean), spread))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from alldags.effects.new_unit import NewUnit, shown
+from alldags.effects.quantity import Quantity
 from alldags.notes import Note
-from alldags.results.quantity import Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Intervention:
 
     @cached_property
     def new_unit(self) -> NewUnit:
-        """The distribution of one new unit's outcome: with its noise, and with covariates that are not known.
+        """The distribution of one new unit's outcome, with its noise and with covariates that are not known.
 
         A mixture of normals for straight lines (`OutcomeDistribution`), draws for counts and curves (`OutcomeDraws`),
         and for a yes/no outcome the probability of a one (`YesNoOutcome`). All have `mean`, `sd`, `cdf`, `quantile` and

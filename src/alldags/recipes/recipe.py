@@ -21,7 +21,7 @@ from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.priors.prior import Prior
-from alldags.results.asked import Asked
+from alldags.recipes.asked import Asked
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from alldags import checks
+from alldags.answers.held import HeldEffect
 from alldags.errors import AlldagsError, did_you_mean
 
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
-
-def treatment_value(effect: Effect, value: Any, what: str = "the value the treatment is set to") -> float:
+def treatment_value(effect: HeldEffect, value: Any, what: str = "the value the treatment is set to") -> float:
     """Return a value of the treatment as a number; a word by what it stands for in the table.
 
     Parameters
@@ -29,7 +27,7 @@ def treatment_value(effect: Effect, value: Any, what: str = "the value the treat
     Examples
     --------
     >>> import numpy as np, alldags as ad
-    >>> from alldags.results.treatment_values import treatment_value
+    >>> from alldags.answers.treatment_values import treatment_value
     >>> x = np.random.default_rng(0).integers(0, 2, 50)
     >>> table = {"smoker": np.where(x == 1, "yes", "no"), "score": x + np.arange(50) % 7}
     >>> effect = ad.fit(table, ad.CandidateGraph.from_order(["smoker", "score"])).effect("smoker", "score")
@@ -57,13 +55,13 @@ def _level(treatment: str, words: Sequence[str], value: Any) -> float:
     return float(words.index(str(value)))
 
 
-def treatment_values(effect: Effect, values: Any) -> list[float]:
+def treatment_values(effect: HeldEffect, values: Any) -> list[float]:
     """Return several values of the treatment, or a single one, as numbers."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     return [treatment_value(effect, value, "a value of the treatment") for value in several]
 
 
-def treatment_word(effect: Effect, value: float) -> float | str:
+def treatment_word(effect: HeldEffect, value: float) -> float | str:
     """Return a value of the treatment as it is shown: the level of a category, else the number."""
     data = effect.posterior.workings.data
     return data.levels[effect.treatment].words[int(value)] if effect.treatment in data.categories else value

@@ -28,7 +28,7 @@ class Quantity:
     Examples
     --------
     >>> import numpy as np
-    >>> from alldags.results.quantity import Quantity
+    >>> from alldags.effects.quantity import Quantity
     >>> risk = Quantity(np.array([0.1, 0.2, 0.3]))
     >>> round(float(risk), 3), f"{risk:.1f}"
     (0.2, '0.2')

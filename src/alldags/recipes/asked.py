@@ -50,7 +50,7 @@ def asked_of(table: Any, options: Mapping[str, Any], defaults: Mapping[str, Any]
 
     Examples
     --------
-    >>> from alldags.results.asked import asked_of
+    >>> from alldags.recipes.asked import asked_of
     >>> asked_of("study.csv", {"terms": "auto", "missing": "raise"}, {"terms": None, "missing": "raise"}).arguments
     ", terms='auto'"
     """

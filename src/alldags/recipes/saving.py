@@ -9,11 +9,11 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,12 +29,9 @@ from alldags.errors import AlldagsError, DataError
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
 from alldags.notes import Note
-from alldags.results.recipe import Recipe
-from alldags.results.recipe_checks import check_recipe
+from alldags.recipes.checks import check_recipe
+from alldags.recipes.recipe import Recipe
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.results.posterior import Posterior
 
 FORMAT, VERSION = "alldags.posterior", 1
 _HOMES = {
@@ -53,20 +50,16 @@ _CELLS = ("key", "weight", "mean")  # of cells, beside the scatter inside them
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def save_posterior(posterior: Posterior, target: str | os.PathLike[str]) -> None:
+def save_recipe(recipe: Recipe, target: str | os.PathLike[str]) -> None:
     """Write what a posterior was made from.
 
     Parameters
     ----------
-    posterior
-        Made by `fit`.
+    recipe
+        What it was made from.
     target
         The file; it appears complete or not at all.
     """
-    recipe = posterior.recipe
-    if recipe is None:
-        raise AlldagsError("only a posterior that fit returned can be saved; this one was derived from another")
-    recipe = replace(recipe, jackknives=tuple(posterior.jackknives.items()))
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     with replacing(target) as temporary, temporary.open("wb") as file:
@@ -79,7 +72,7 @@ def load_recipe(target: str | os.PathLike[str]) -> tuple[Recipe, str]:
     Parameters
     ----------
     target
-        A file that `save_posterior` wrote.
+        A file that `save_recipe` wrote.
     """
     name = os.fspath(target)
     arrays = _read(name)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from alldags.answers.held import HeldEffect
+from alldags.answers.treatment_values import treatment_word
 from alldags.columns.base import RowValues
 from alldags.data.levels import with_levels
 from alldags.data.source import Source, open_source
+from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError, DataError
-from alldags.results.quantity import Quantity
-from alldags.results.treatment_values import treatment_word
 from alldags.show.table import Table
 from alldags.typing import FloatArray
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 _ROW_VALUES = 4_000_000  # rows times draws behind the effects of single rows
 
 
-def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.random.Generator) -> Table:
+def effects_of_rows(effect: HeldEffect, rows: RowValues, level: float, rng: np.random.Generator) -> Table:
     """Return mean, sd and interval of the effect of each row."""
     size = int(np.clip(_ROW_VALUES // max(rows.count, 1), 200, 2000))
     mean, drawn = effect.answer.of_rows(rows, size, rng)
@@ -32,7 +30,7 @@ def effects_of_rows(effect: Effect, rows: RowValues, level: float, rng: np.rando
     return Table({name: values.tolist() for name, values in found.items()})
 
 
-def response_curve(effect: Effect, points: Sequence[float], level: float) -> Table:
+def response_curve(effect: HeldEffect, points: Sequence[float], level: float) -> Table:
     """Return the mean outcome with the treatment set to each of some values, with intervals."""
     answer, stream = effect.answer, effect.posterior.workings.stream
     found = [Quantity(effect.uncertainty.widened_level(answer.level(x, answer.size, stream()))) for x in points]
@@ -48,7 +46,7 @@ def response_curve(effect: Effect, points: Sequence[float], level: float) -> Tab
     )
 
 
-def fitted_rows(effect: Effect) -> dict[str, FloatArray]:
+def fitted_rows(effect: HeldEffect) -> dict[str, FloatArray]:
     """Return the rows of the fit, all variables that are numbers."""
     workings = effect.posterior.workings
     table = workings.data.table
@@ -59,7 +57,7 @@ def fitted_rows(effect: Effect) -> dict[str, FloatArray]:
     return {name: table.column(name) for name in table.columns.names}
 
 
-def row_values(effect: Effect, rows: Any) -> RowValues:
+def row_values(effect: HeldEffect, rows: Any) -> RowValues:
     """Return given rows, or those of the fit, with the columns that are needed."""
     if rows is None:
         return RowValues(fitted_rows(effect))
@@ -82,17 +80,17 @@ def row_values(effect: Effect, rows: Any) -> RowValues:
     return RowValues({**middle, **values})
 
 
-def _needed(effect: Effect) -> list[str]:
+def _needed(effect: HeldEffect) -> list[str]:
     """Return the columns that the effect of a row depends on: none where it is the same for all."""
     if effect.answer.lacks.get("plots.rows"):
         return []
     reached, models = effect.workings.reached, effect.workings.models
     needed = {name for model in models.items for child in reached for name in model.columns(child).variables}
     needed -= set(reached)
-    return sorted(needed - {effect.treatment} if effect._question.comparison.values is not None else needed)
+    return sorted(needed - {effect.treatment} if effect.answer.question.comparison.values is not None else needed)
 
 
-def _coded(effect: Effect, source: Source, names: Sequence[str]) -> Source:
+def _coded(effect: HeldEffect, source: Source, names: Sequence[str]) -> Source:
     """Return given rows with words as numbers, as they were in the fit."""
     seen = effect.posterior.workings.data.seen
     levels = {} if seen is None else {name: seen.levels[name] for name in names if name in seen.levels}

@@ -9,6 +9,7 @@ import numpy as np
 
 from alldags.data.levels import Levels, categories_of, coded_columns
 from alldags.data.rows import RowGroups
+from alldags.effects.clusters import Clusters
 from alldags.engines.auto import Auto
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.capabilities import model_asks
@@ -20,9 +21,8 @@ from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData, common_scale, told_apart, working_rows
 from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
-from alldags.results.clusters import Clusters
+from alldags.recipes.recipe import Recipe, opened_rows
 from alldags.results.posterior import Posterior
-from alldags.results.recipe import Recipe, opened_rows
 from alldags.typing import FloatArray
 
 

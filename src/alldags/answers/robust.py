@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.held import HeldEffect
 from alldags.answers.joint import Joint, joint_draws
 from alldags.answers.pieces import Answering, answering, cluster_moves, present, row_moves
 from alldags.columns.rows import Rows
@@ -22,15 +22,12 @@ from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
 
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
-
 _LEAST_DRAWS = 100  # that are an effect: fewer say nothing of its spread
 _LEAST_ROWS = 20  # of which fewer say nothing of how uneven noise is
 _ROW_DRAWS = 200  # behind each row's own share in a population
 
 
-def jackknife_of(effect: Effect) -> Jackknife | str:
+def jackknife_of(effect: HeldEffect) -> Jackknife | str:
     """Return what pieces of the data say of an effect's spread; else why they were not asked, if that is worth a word.
 
     Parameters
@@ -55,9 +52,9 @@ def jackknife_of(effect: Effect) -> Jackknife | str:
     return known[key].scaled(sd)
 
 
-def _key(effect: Effect) -> str:
+def _key(effect: HeldEffect) -> str:
     """Return what tells the question from others; straight effects of any step are the same in units of their sd."""
-    asked = effect._question
+    asked = effect.answer.question
     names = (asked.treatment, asked.outcome, asked.linked, asked.straight, asked.on_link)
     if isinstance(effect.answer, ClosedAnswer):
         return repr(names)
@@ -65,7 +62,7 @@ def _key(effect: Effect) -> str:
     return repr((*names, asked.comparison.values, over))
 
 
-def _asked(effect: Effect, sd: float) -> Jackknife | str:
+def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
     """Return what pieces of the data say, in units of the effect's standard deviation."""
     joints = _drawn(effect, sd)
     draws = present(joints)
@@ -80,7 +77,7 @@ def _asked(effect: Effect, sd: float) -> Jackknife | str:
     return Jackknife.of(moves.scaled(chance), kind, known)
 
 
-def _not_asked(effect: Effect) -> str:
+def _not_asked(effect: HeldEffect) -> str:
     """Return why rows are not asked how large noise is; empty if they are."""
     workings = effect.posterior.workings
     prior, engine = workings.models.items[0].prior, workings.store.engine
@@ -93,12 +90,12 @@ def _not_asked(effect: Effect) -> str:
     return ""
 
 
-def _drawn(effect: Effect, sd: float) -> list[Joint]:
+def _drawn(effect: HeldEffect, sd: float) -> list[Joint]:
     """Return draws of the effect in units of its standard deviation, and of the regressions behind it."""
     return [replace(joint, effect=joint.effect / sd) for joint in joint_of(effect)]
 
 
-def joint_of(effect: Effect) -> list[Joint]:
+def joint_of(effect: HeldEffect) -> list[Joint]:
     """Return draws of the effect, and of the regressions behind it, model by model."""
     workings = effect.posterior.workings
     return joint_draws(effect.answer, effect.workings.totals, workings.models, workings.stream().spawn(2)[1])
@@ -107,7 +104,7 @@ def joint_of(effect: Effect) -> list[Joint]:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
+def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
     try:
         tables = rows_of(effect)
         if tables is None:
@@ -127,7 +124,7 @@ def _of_rows(effect: Effect, joints: Sequence[Joint], sd: float) -> tuple[Kind, 
     return kind, _with_shares(moves, _shares(effect, table, sd))
 
 
-def _moves_within(effect: Effect, found: Sequence[Answering]) -> Moves:
+def _moves_within(effect: HeldEffect, found: Sequence[Answering]) -> Moves:
     """Return the moves where fixed effects were taken out of every regression: residuals are smaller by what they took.
 
     Squares of residuals are smaller by the share of the degrees of freedom that levels take (the factor of HC1).
@@ -143,7 +140,7 @@ def _moves_within(effect: Effect, found: Sequence[Answering]) -> Moves:
     return Moves(np.sum([one.psi for one in parts], axis=0), sum(one.expected for one in parts))
 
 
-def rows_of(effect: Effect) -> Sequence[RowTable] | None:
+def rows_of(effect: HeldEffect) -> Sequence[RowTable] | None:
     """Return the rows of each completed table; None if they are not at hand."""
     workings = effect.posterior.workings
     kept = [data.table for data in workings.tables if data.table is not None]
@@ -161,9 +158,9 @@ def _by_table(joints: Sequence[Joint]) -> Iterator[tuple[int, tuple[Answering, .
         yield place, tuple(answering([joint for joint in joints if joint.table == place]).values())
 
 
-def _shares(effect: Effect, table: RowTable, sd: float) -> FloatArray | None:
+def _shares(effect: HeldEffect, table: RowTable, sd: float) -> FloatArray | None:
     """Return each row's own share in the effect, shape (rows,), where rows are a sample of a population."""
-    if not effect._question.is_population or isinstance(effect.answer, ClosedAnswer):
+    if not effect.answer.question.is_population or isinstance(effect.answer, ClosedAnswer):
         return None
     rng, weight = effect.posterior.workings.stream(), table.marks.weight
     parts, weights = [], []
@@ -185,7 +182,7 @@ def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | N
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
 
-def _of_clusters(effect: Effect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
+def _of_clusters(effect: HeldEffect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
     clusters = effect.posterior.clusters
     assert clusters is not None
     by_table = list(_by_table(joints))
@@ -208,7 +205,7 @@ def _averaged(tables: Sequence[Moves]) -> Moves:
 # -- the answer --------------------------------------------------------------------------------------------------------
 
 
-def given_effect(effect: Effect) -> tuple[float, float, float]:
+def given_effect(effect: HeldEffect) -> tuple[float, float, float]:
     """Return mean and standard deviation of the answer given that there is an effect, and the probability of none."""
     answer, exact = effect.answer, effect.workings.exact_no_effect
     atom = float(np.mean(answer.values == 0.0)) if exact is None else exact
@@ -219,7 +216,7 @@ def given_effect(effect: Effect) -> tuple[float, float, float]:
     return mean, answer.sd * math.sqrt(max(inside, 0.0)), atom
 
 
-def stretch_of(effect: Effect, check: Jackknife | None) -> Stretch | None:
+def stretch_of(effect: HeldEffect, check: Jackknife | None) -> Stretch | None:
     """Return what makes draws of an effect as wide as the jackknife says; None if they are as they should be."""
     if check is None or (check.factor == 1.0 and math.isinf(check.freedom)):
         return None
@@ -227,7 +224,7 @@ def stretch_of(effect: Effect, check: Jackknife | None) -> Stretch | None:
     return Stretch(check.factor, mean, sd, check.freedom)
 
 
-def stretched_sd(effect: Effect, stretch: Stretch | None) -> float:
+def stretched_sd(effect: HeldEffect, stretch: Stretch | None) -> float:
     """Return the standard deviation of an effect whose part that is no zero is so much wider."""
     plain = effect.answer.sd
     if stretch is None:

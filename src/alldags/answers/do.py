@@ -2,49 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.comparison import STEP
+from alldags.answers.held import HeldEffect
 from alldags.answers.inner import InnerAnswer
+from alldags.answers.level_do import level_intervention
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.straight_do import DRAWS, straight_intervention
+from alldags.answers.treatment_values import treatment_word
 from alldags.answers.units import new_units
-from alldags.assumptions.data_notes import range_note
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
+from alldags.effects.quantity import Quantity
 from alldags.memory import check_memory
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
-from alldags.results.level_do import level_intervention
-from alldags.results.quantity import Quantity
-from alldags.results.straight_do import DRAWS, straight_intervention
-from alldags.results.treatment_values import treatment_word
-
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
 
-def intervention(effect: Effect, x: float, size: int | None) -> Intervention:
-    """Return the outcome when the treatment is set to `x`: its mean over the rows, and that of a new unit."""
+def intervention(effect: HeldEffect, x: float, size: int | None, notes: tuple[Note, ...]) -> Intervention:
+    """Return the outcome when the treatment is set to `x`: its mean over the rows, and that of a new unit.
+
+    Parameters
+    ----------
+    effect
+        Along a straight line per unit of the treatment.
+    x
+        The value.
+    size
+        Number of draws; None for as many as are cheap.
+    notes
+        What a reader should know of the value.
+    """
     if isinstance(effect.answer, ClosedAnswer):
         if effect.treatment in effect.posterior.workings.data.categories:
             return level_intervention(effect, x, DRAWS if size is None else size)
-        per_unit = effect._with(replace(effect._question, comparison=STEP, factor=1.0))
-        return straight_intervention(per_unit, x, DRAWS if size is None else size)
+        return straight_intervention(effect, x, DRAWS if size is None else size, notes)
     size = effect.answer.size if size is None else size
     columns = max(
         len(model.columns(name)) for model in effect.workings.models.items for name in effect.workings.reached
     )
     check_memory(float(size) * (2 * columns + 8), f"{size:,} draws", "ask for fewer at a time")
-    notes = range_note(effect.posterior.workings.data.seen, effect.treatment, [x])
     average, unit = partial(_average, effect, x, size, notes), partial(_new_unit, effect, x, size, notes)
     return Intervention(effect.treatment, effect.outcome, treatment_word(effect, x), effect.over, average, unit, notes)
 
 
-def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
+def _average(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome over the rows when the treatment is set to `x`."""
     draws = effect.uncertainty.widened_level(effect.answer.level(x, size, effect.posterior.workings.stream()))
     if effect.measure in ("risk", "rate"):
@@ -52,7 +56,7 @@ def _average(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> Qu
     return Quantity(draws, notes, (effect.answer.level_mean(x), float(draws.std(ddof=1)) if size > 1 else 0.0))
 
 
-def _new_unit(effect: Effect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
+def _new_unit(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
     """Return the outcome of a unit like a random one of the rows."""
     if effect.measure == "risk":
         return YesNoOutcome(treatment_word(effect, x), float(np.mean(_average(effect, x, size, ()).draws)), notes)

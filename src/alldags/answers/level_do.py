@@ -13,34 +13,31 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.held import HeldEffect
 from alldags.answers.question import Target
 from alldags.answers.units import new_units
 from alldags.data.batches import RowTable
+from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import OutcomeDraws
+from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
 from alldags.notes import Note
-from alldags.results.intervention import Intervention
-from alldags.results.quantity import Quantity
 from alldags.typing import FloatArray
 
-if TYPE_CHECKING:
-    from alldags.results.effect import Effect
 
-
-def level_intervention(effect: Effect, x: float, size: int) -> Intervention:
+def level_intervention(effect: HeldEffect, x: float, size: int) -> Intervention:
     """Return the outcome when all rows have one level of the treatment, along straight lines."""
     word = effect.posterior.workings.data.levels[effect.treatment].words[int(x)]
     average, unit = partial(_average, effect, x, size), partial(unit_of_rows, effect, x, size, shown=word)
     return Intervention(effect.treatment, effect.outcome, word, effect.over, average, unit)
 
 
-def _average(effect: Effect, x: float, size: int) -> Quantity:
+def _average(effect: HeldEffect, x: float, size: int) -> Quantity:
     answer = effect.answer
     assert isinstance(answer, ClosedAnswer)
     if any(model.data.own for model in effect.workings.models.items):
@@ -56,7 +53,7 @@ def _average(effect: Effect, x: float, size: int) -> Quantity:
     return Quantity(draws, (), (answer.level_mean(x), sd))
 
 
-def _rows_variance(effect: Effect, answer: ClosedAnswer, size: int) -> FloatArray:
+def _rows_variance(effect: HeldEffect, answer: ClosedAnswer, size: int) -> FloatArray:
     """Return, for each draw, the variance over rows of ``y - T . c`` over their number, shape (size,)."""
     data, stream = effect.workings.models.items[0].data, effect.posterior.workings.stream
     columns = data.categories[effect.treatment]
@@ -78,7 +75,7 @@ def _of_column(
 
 
 def unit_of_rows(
-    effect: Effect, x: float, size: int, notes: tuple[Note, ...] = (), *, shown: float | str | None = None
+    effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...] = (), *, shown: float | str | None = None
 ) -> OutcomeDraws:
     """Return the outcome of a new unit that is like a random one of the rows."""
     answer, stream = effect.answer, effect.posterior.workings.stream()
@@ -87,7 +84,7 @@ def unit_of_rows(
     return OutcomeDraws(x if shown is None else shown, new_units(target, answer.totals, x, size, stream), notes)
 
 
-def _every_row(effect: Effect) -> Target:
+def _every_row(effect: HeldEffect) -> Target:
     table = _rows(effect)
     if any(total.order_blocks for total in effect.workings.totals.items):
         raise AlldagsError(
@@ -101,7 +98,7 @@ def _every_row(effect: Effect) -> Target:
     return Target(table, None, float(table.columns.rows), effect.outcome)
 
 
-def _rows(effect: Effect) -> RowTable:
+def _rows(effect: HeldEffect) -> RowTable:
     workings = effect.posterior.workings
     found = workings.data.table
     if found is None and workings.table is not None:
