@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from alldags.results.robust import joint_of
 
 import alldags as ad
+from alldags.answers.robust import joint_of
 from alldags.columns.base import RowValues
 
 ROWS = 200
