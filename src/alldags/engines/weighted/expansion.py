@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alldags.engines.auto import Auto
-from alldags.families.base import Point, RowSums
+from alldags.families.base import Draws, Point, RowSums
 from alldags.families.canonical import SURE
 from alldags.families.quadratic import Quadratic
 from alldags.nodes.build import NodeTerms, Sums, assembled
@@ -63,6 +63,18 @@ def expanded_again(
     quadratic = quadratic.flatter(rows.family.flatness(quadratic))
     problem = assembled(terms, sums_of(quadratic), rows.family.prior(prior))
     return Expanded(quadratic, engine(problem, rng))
+
+
+def expanded_around(
+    rows: RowSums, terms: NodeTerms, prior: Prior, engine: Engine, rng: np.random.Generator, draws: Draws, flat: float
+) -> Expanded:
+    """Expand around draws of the posterior, flatter than usual: for draws that reach where earlier ones did not."""
+    both = np.column_stack([draws.intercept, draws.coefficients])
+    mean = both.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(both, rowvar=False))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    quadratic = rows.quadratic(Point(mean, float(draws.precision.mean())), root).flatter(flat)
+    return Expanded(quadratic, engine(assembled(terms, sums_of(quadratic), rows.family.prior(prior)), rng))
 
 
 def sums_of(quadratic: Quadratic) -> Sums:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from alldags.engines.weighted.design import Design
-from alldags.engines.weighted.expansion import Expanded, expanded_again, expanded_posterior
+from alldags.engines.weighted.expansion import Expanded, expanded_again, expanded_around, expanded_posterior
 from alldags.engines.weighted.posterior import FamilyDiagnostics, WeightedPosterior
 from alldags.engines.weighted.weighing import WeightedDraws, draws_for, weigh
 from alldags.families.base import Draws, RowSums
@@ -16,6 +16,7 @@ from alldags.nodes.posterior import Engine
 from alldags.nodes.rows import NodeRows
 from alldags.priors.prior import Prior
 
+_FLAT = (0.85, 0.75)  # factors of the information where weights cannot be trusted
 _FEWER = 4  # times fewer draws in each of several tables
 
 
@@ -72,7 +73,31 @@ def fit_sums(
     if size is None:
         size = draws_for(expanded.quadratic.rows) // (1 if like is None else _FEWER)
     draws = weigh(rows, expanded, size, weigh_rng)
+    if not samples:
+        expanded, draws = _reached(rows, terms, prior, engine, sample_rng, expanded, draws)
     return _gate(rows, expanded, draws, sample_rng, samples=samples and engine.scope is None)
+
+
+def _reached(
+    rows: RowSums,
+    terms: NodeTerms,
+    prior: Prior,
+    engine: Engine,
+    rng: np.random.Generator,
+    expanded: Expanded,
+    draws: WeightedDraws,
+) -> tuple[Expanded, WeightedDraws]:
+    """Expand again, around the weighted draws and flatter, as long as weights cannot be trusted; return the best."""
+    for flat in _FLAT:
+        if draws.can_be_trusted(rows.family.most_k_hat):
+            break
+        expand_rng, weigh_rng = rng.spawn(2)
+        around = draws.taken(draws.size, expand_rng)
+        again = expanded_around(rows, terms, prior, engine, expand_rng, around, flat)
+        found = weigh(rows, again, draws.size, weigh_rng)
+        if found.k_hat < draws.k_hat:
+            expanded, draws = again, found
+    return expanded, draws
 
 
 def _gate(

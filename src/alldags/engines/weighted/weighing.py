@@ -80,6 +80,11 @@ class WeightedDraws:
         """Number of draws."""
         return len(self.weights)
 
+    def taken(self, size: int, rng: np.random.Generator) -> Draws:
+        """Return draws, each as often as it counts."""
+        places = rng.choice(self.size, size, p=self.weights)
+        return Draws(self.intercept[places], self.coefficients[places], 1.0 / self.variance[places])
+
     @cached_property
     def effective_share(self) -> float:
         """How many equally weighted draws they are worth, as a share of their number."""
