@@ -24,6 +24,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray, IntArray
 from calibration import keep
 from calibration.keep import FOLDER, Key
+from calibration.lines import fit
 
 LEVELS = ("none", "half", "full")
 PAIRS = tuple(itertools.combinations(range(3), 2))
@@ -143,7 +144,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
     means = dict(zip(LEVELS, truth(cell), strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        posterior = ad.fit(table, graph(cell), rng=seed, families=FAMILIES.get(cell.kind, "auto"))
+        posterior = fit(table, graph(cell), rng=seed, families=FAMILIES.get(cell.kind, "auto"))
         rows = list(posterior.effect("arm", "y", over="population").contrasts().table.rows())
     gaps = [means[row["stop"]] - means[row["start"]] for row in rows]
     held = all(row["low_all"] <= gap <= row["high_all"] for row, gap in zip(rows, gaps, strict=True))

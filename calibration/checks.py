@@ -17,6 +17,7 @@ from alldags.files import write_text
 from alldags.show.checks import KINDS
 from alldags.typing import FloatArray
 from calibration.keep import FOLDER
+from calibration.lines import fit
 
 FIRST_SEED = 90_000
 NAMES = ("a", "b", "c", "d", "x", "m", "y")
@@ -78,7 +79,7 @@ SIZES = (50, 200, 1000, 10_000)
 def found(world: World, count: int, seed: int) -> tuple[str, ...]:
     """Return which kinds of check found something in one data set."""
     table = world.rows(count, np.random.default_rng([seed, count]))
-    return tuple({line.check for line in ad.fit(table, GRAPH, rng=0).checks().findings if line.check != "balance"})
+    return tuple({line.check for line in fit(table, GRAPH, rng=0).checks().findings if line.check != "balance"})
 
 
 def table(sets: int, sizes: tuple[int, ...] = SIZES) -> str:

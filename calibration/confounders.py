@@ -15,6 +15,7 @@ import numpy as np
 
 import alldags as ad
 from alldags.typing import FloatArray
+from calibration.lines import fit
 
 Coefficients = tuple[FloatArray, FloatArray]
 
@@ -140,7 +141,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
     table, graph = simulate(cell, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        effect = ad.fit(table, graph, rng=seed).effect("x", "y")
+        effect = fit(table, graph, rng=seed).effect("x", "y")
         low, high = effect.interval(0.95)
         noted = any(note.text.startswith("least squares") for note in effect.notes)
     plain = effect.regression

@@ -22,6 +22,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration import keep
 from calibration.keep import FOLDER, Key, markdown
+from calibration.lines import fit
 
 NAMES = ("x0", "x1", "x2", "x3", "x4")
 ON_TREATMENT, ON_OUTCOME = np.array([0.0, 1.0, -0.8]), np.array([0.0, 1.2, -0.8])
@@ -148,7 +149,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
     for way, (table, options) in ways.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            posterior = ad.fit(table, design.graph, terms=design.terms, rng=seed, **options)
+            posterior = fit(table, design.graph, terms=design.terms, rng=seed, **options)
             effect = posterior.effect("t", "y", over="population")
             answer = effect.mean, effect.sd, *effect.interval(0.95)
         found.append(Outcome(design.key, way, seed, truth(design), *answer, float(some.mean())))

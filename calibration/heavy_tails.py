@@ -24,6 +24,7 @@ from alldags.typing import FloatArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the slow twin and the designs are those of the tests
 
+from calibration.lines import fit
 from heavy_problems import fit_heavy, heavy
 from naive.student import enumerate_student
 
@@ -55,7 +56,7 @@ def run(noise: str, rows: int, seed: int) -> list[tuple[float, float, float]]:
     x = c @ ON_TREATMENT + rng.standard_normal(rows)
     y = EFFECT * x + c @ ON_OUTCOME + NOISE[noise](rng, rows)
     table = dict(zip(NAMES, c.T, strict=True)) | {"x": x, "y": y}
-    found = [ad.fit(table, GRAPH, rng=seed, families=families).effect("x", "y") for families in FAMILIES]
+    found = [fit(table, GRAPH, rng=seed, families=families).effect("x", "y") for families in FAMILIES]
     return [(effect.mean, *effect.interval()) for effect in found]
 
 

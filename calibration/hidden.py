@@ -19,6 +19,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration import keep
 from calibration.keep import FOLDER, Key
+from calibration.lines import fit
 
 COVARIATES = ("c1", "c2", "c3", "c4")
 NAMES = (*COVARIATES, "x", "m", "y")
@@ -109,7 +110,7 @@ def run(task: tuple[int, int]) -> HiddenOutcome:
     rng = np.random.default_rng([crc32(f"{cell.key}, {cell.rows}".encode()), seed])
     table, truth, direct = simulate(cell, rng)
     graph = ad.CandidateGraph.from_tiers([COVARIATES, ["x"], ["m"], ["y"]], 0.5)
-    effect = ad.fit(table, graph, names=NAMES, rng=seed).effect("x", "y")
+    effect = fit(table, graph, names=NAMES, rng=seed).effect("x", "y")
     low, high = effect.interval(0.95)
     answer = _answer(cell, effect)
     slack = 1e-9  # of an effect that is exactly zero

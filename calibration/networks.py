@@ -17,6 +17,7 @@ from benchmarks.bench_priors import simulate
 
 import alldags as ad
 from alldags.typing import FloatArray
+from calibration.lines import fit
 
 FOLDER = Path(os.environ.get("ALLDAGS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PRIORS = {"0.1": ad.Prior.v01(), "learned slab": ad.Prior(link=0.0), "default": ad.Prior()}
@@ -59,7 +60,7 @@ def one_set(network: dict, rows: int, seed: int, pairs: int = 16) -> list[tuple[
     chosen = [group[i] for group in (with_effect, without) for i in rng.choice(len(group), pairs, replace=False)]
     found = []
     for label, prior in PRIORS.items():
-        posterior = ad.fit(columns, graph, prior=prior, rng=seed)
+        posterior = fit(columns, graph, prior=prior, rng=seed)
         for i, j in chosen:
             effect = posterior.effect(order[i], order[j])
             low, high = effect.interval(0.95)

@@ -15,6 +15,7 @@ import alldags as ad
 from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration.keep import FOLDER
+from calibration.lines import fit
 from calibration.orders import all_effects
 from calibration.worlds import draw_unordered
 
@@ -28,7 +29,7 @@ def one_set(seed: int, rows: int = 50) -> tuple[FloatArray, FloatArray, FloatArr
     """Return coverage at each level, and the probability of a path and whether there is one for each pair."""
     rng = np.random.default_rng(seed)
     world = draw_unordered(GRAPH, PRIOR, rows, rng)
-    posterior = ad.fit(world.rows, GRAPH, names=world.names, prior=PRIOR, rng=seed)
+    posterior = fit(world.rows, GRAPH, names=world.names, prior=PRIOR, rng=seed)
     order = [world.names.index(name) for name in NAMES]
     effects = world.effects[np.ix_(order, order)]
     draws = all_effects(posterior, rng)

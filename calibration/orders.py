@@ -16,6 +16,7 @@ from alldags.files import write_text
 from alldags.models.order_block import carry_along
 from alldags.typing import FloatArray
 from calibration.keep import FOLDER
+from calibration.lines import fit
 
 VARIABLES = 9
 ROWS = (50, 200, 800)
@@ -54,7 +55,7 @@ def one_set(rows: int, seed: int) -> dict[str, FloatArray]:
     found = {}
     for what, graph in graphs(names).items():
         prior = ad.Prior(noise=ad.priors.EquivalentNoise(), link=0.0)
-        posterior = ad.fit(x, graph, names=names, prior=prior, rng=seed)
+        posterior = fit(x, graph, names=names, prior=prior, rng=seed)
         draws = all_effects(posterior, rng)
         unit = x.std(axis=0, ddof=1)
         draws *= unit[None, None, :] / unit[None, :, None]

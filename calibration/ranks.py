@@ -24,6 +24,7 @@ from alldags.typing import FloatArray
 from calibration import keep
 from calibration.cases import DO, ROWS, Case, Row
 from calibration.keep import FOLDER, Key
+from calibration.lines import fit
 
 LEVELS = (50, 80, 95)  # per cent
 DRAWS = 999
@@ -91,7 +92,7 @@ def run(task: tuple[int, int]) -> list[Rank]:
     case = row.draw(first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        posterior = ad.fit(case.table, case.graph, rng=second, **case.options)
+        posterior = fit(case.table, case.graph, rng=second, **case.options)
         return [answered(row.key, seed, case, posterior, third)]
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 import alldags as ad
 from alldags.files import write_text
 from calibration.keep import FOLDER
+from calibration.lines import fit
 
 DATA = Path(os.environ.get("ALLDAGS_DATA", "data"))
 
@@ -64,7 +65,7 @@ def question(table: pd.DataFrame, treatment: str, outcome: str, **options: Any) 
     """Fit with every covariate a candidate cause of treatment and outcome, and a certain effect."""
     covariates = [name for name in table.columns if name not in (treatment, outcome)]
     graph = ad.CandidateGraph.from_tiers([covariates, [treatment], [outcome]], 0.5).with_edge(treatment, outcome, 1.0)
-    return ad.fit(table, graph, rng=0, **options).effect(treatment, outcome)
+    return fit(table, graph, rng=0, **options).effect(treatment, outcome)
 
 
 def row(name: str) -> str:

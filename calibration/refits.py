@@ -19,6 +19,7 @@ from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsWarning, DataError, PriorError
 from alldags.models.components import on_other_data
 from alldags.nodes.data import WorkingData, working_rows
+from calibration.lines import fit
 from calibration.rows import CLUSTER_GRAPH, schools
 
 CERTAIN = CLUSTER_GRAPH.with_edge("x", "y", 1.0)
@@ -65,7 +66,7 @@ def log_ratios(sets: int, count: int = 200, first: int = 0) -> list[float]:
     found = []
     for seed in range(first, first + sets):
         table = schools(np.random.default_rng(seed), 0.3, by_school=seed % 2 == 0)
-        effect = ad.fit(table, CERTAIN, rng=seed, cluster="school").effect("x", "y")
+        effect = fit(table, CERTAIN, rng=seed, cluster="school").effect("x", "y")
         assert effect.uncertainty.clusters is not None
         found.append(float(np.log(effect.uncertainty.clusters.sd_clusters / refits(effect, count, seed))))
     return found

@@ -22,6 +22,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration import keep
 from calibration.keep import FOLDER, Key
+from calibration.lines import fit
 
 NAMES = tuple(f"c{i}" for i in range(8))
 ON_TREATMENT = np.array([1.0, 1.0, -0.7, 0.6, -0.6, 0.0, 0.0, 0.0])
@@ -127,8 +128,8 @@ def run(task: tuple[int, int]) -> list[Outcome]:
     table = dict(zip(NAMES, c.T, strict=True)) | {"x": x, "y": y}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ad.AlldagsWarning)
-        found = ad.fit(table, GRAPH, rng=seed).effect("x", "y", over="population")
-        line = ad.fit(table, GRAPH, rng=seed, families="normal").effect("x", "y")
+        found = fit(table, GRAPH, rng=seed).effect("x", "y", over="population")
+        line = fit(table, GRAPH, rng=seed, families="normal").effect("x", "y")
         ends = (*found.interval(), line.mean, *line.interval())
     full = maximum_likelihood(np.column_stack([np.ones(cell.rows), c, x]), y)
     sampled = "polya-gamma" in found.uncertainty.engines.values()

@@ -23,6 +23,7 @@ from alldags.files import write_text
 from alldags.typing import FloatArray
 from calibration import keep
 from calibration.keep import FOLDER, Key, markdown
+from calibration.lines import fit
 
 EFFECT = 0.5
 ON_TREATMENT = np.array([0.5, 0.4, -0.3, 0.4, 0.0])
@@ -196,13 +197,13 @@ Answer = tuple[float, float, float]
 
 
 def _asked(sample: Sample, seed: int, **options: Any) -> Answer:
-    effect = ad.fit(sample.table, sample.graph, rng=seed, **options).effect("x", "y")
+    effect = fit(sample.table, sample.graph, rng=seed, **options).effect("x", "y")
     return effect.mean, *effect.interval(0.95)
 
 
 def _certain(sample: Sample, seed: int) -> Answer:
     """Return the answer if it is known that there is an effect."""
-    effect = ad.fit(sample.table, sample.graph.with_edge("x", "y", 1.0), rng=seed).effect("x", "y")
+    effect = fit(sample.table, sample.graph.with_edge("x", "y", 1.0), rng=seed).effect("x", "y")
     return effect.mean, *effect.interval(0.95)
 
 
@@ -212,14 +213,14 @@ def _resampled(sample: Sample, seed: int) -> Answer:
 
 
 def _least_squares(sample: Sample, seed: int) -> Answer:
-    found = ad.fit(sample.table, sample.graph, rng=seed, families="normal").effect("x", "y").regression
+    found = fit(sample.table, sample.graph, rng=seed, families="normal").effect("x", "y").regression
     assert found is not None
     return found.estimate, found.low, found.high
 
 
 def _allowed(sample: Sample, seed: int) -> Answer:
     """Return the answer that allows for a hidden cause of up to twice the true strength."""
-    effect = ad.fit(sample.table, sample.graph, rng=seed).effect("x", "y")
+    effect = fit(sample.table, sample.graph, rng=seed).effect("x", "y")
     found = effect.sensitivity().given(ad.Strength((0.0, 2 * SHARE), (0.0, 2 * SHARE), sign="positive"))
     return found.mean, found.low, found.high
 

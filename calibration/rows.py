@@ -16,7 +16,7 @@ import numpy as np
 import alldags as ad
 from alldags.files import write_text
 from alldags.typing import FloatArray
-from calibration import keep
+from calibration import keep, lines
 from calibration.keep import FOLDER, Key
 from calibration.uneven import STUDIES as UNEVEN
 
@@ -57,9 +57,9 @@ def missing_values(seed: int) -> dict[str, Answer]:
     """Ask with all values, with complete rows only, and with imputed ones."""
     table, holes = with_holes(np.random.default_rng(seed))
     fits = {
-        "all values (not to be had)": ad.fit(table, GRAPH, names=NAMES, rng=seed),
-        "complete rows": ad.fit(holes, GRAPH, names=NAMES, rng=seed, missing="drop"),
-        "imputed 20 times": ad.fit(holes, GRAPH, names=NAMES, rng=seed, missing="impute"),
+        "all values (not to be had)": lines.fit(table, GRAPH, names=NAMES, rng=seed),
+        "complete rows": lines.fit(holes, GRAPH, names=NAMES, rng=seed, missing="drop"),
+        "imputed 20 times": lines.fit(holes, GRAPH, names=NAMES, rng=seed, missing="impute"),
     }
     return {name: _ask(fit.effect("x", "y")) for name, fit in fits.items()}
 
@@ -88,7 +88,7 @@ def experiments(seed: int) -> dict[str, Answer]:
     table = experiment(np.random.default_rng(seed))
     answers = {}
     for name, known in (("told which rows were set", "target"), ("not told", None)):
-        effect = ad.fit(table, DO_GRAPH, rng=seed, interventions=known).effect("x", "y")
+        effect = lines.fit(table, DO_GRAPH, rng=seed, interventions=known).effect("x", "y")
         answers[name] = (
             float(effect.do(DO_VALUE).mean),
             np.nan,
@@ -119,8 +119,8 @@ def schools(rng: np.random.Generator, alike: float, by_school: bool) -> dict[str
 def _clusters(seed: int, alike: float, by_school: bool) -> dict[str, Answer]:
     table = schools(np.random.default_rng(seed), alike, by_school)
     return {
-        "rows taken for independent": _ask(ad.fit(table, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
-        "cluster='school'": _ask(ad.fit(table, CLUSTER_GRAPH, rng=seed, cluster="school").effect("x", "y")),
+        "rows taken for independent": _ask(lines.fit(table, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
+        "cluster='school'": _ask(lines.fit(table, CLUSTER_GRAPH, rng=seed, cluster="school").effect("x", "y")),
     }
 
 
@@ -145,9 +145,9 @@ def copies(seed: int) -> dict[str, Answer]:
     once = {name: column[:100] for name, column in table.items()}
     tenfold = {name: np.repeat(column, 10) for name, column in once.items()} | {"id": np.repeat(np.arange(100.0), 10)}
     return {
-        "each row once": _ask(ad.fit(once, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
-        "ten times, taken for independent": _ask(ad.fit(tenfold, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
-        "ten times, cluster='id'": _ask(ad.fit(tenfold, CLUSTER_GRAPH, rng=seed, cluster="id").effect("x", "y")),
+        "each row once": _ask(lines.fit(once, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
+        "ten times, taken for independent": _ask(lines.fit(tenfold, CLUSTER_GRAPH, rng=seed).effect("x", "y")),
+        "ten times, cluster='id'": _ask(lines.fit(tenfold, CLUSTER_GRAPH, rng=seed, cluster="id").effect("x", "y")),
     }
 
 

@@ -15,6 +15,7 @@ from scipy.special import expit
 
 import alldags as ad
 from alldags.typing import FloatArray
+from calibration.lines import fit
 
 Answer = tuple[float, float, float]
 """Estimate, and the ends of its 95% interval."""
@@ -65,7 +66,7 @@ def _asked(data: Any, graph: ad.CandidateGraph, seed: int, said: dict[str, Any],
         ("rows alike and independent", {"robust": False}),
         ("default" if not said else "cluster=", said),
     ):
-        effect = ad.fit(data, graph, rng=seed, **options, **extra).effect("x", "y", "population")
+        effect = fit(data, graph, rng=seed, **options, **extra).effect("x", "y", "population")
         found[name] = (effect.mean, *effect.interval(0.95))
     return found
 

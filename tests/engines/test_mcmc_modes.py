@@ -135,7 +135,7 @@ def test_the_bound_of_a_modes_evidence_holds() -> None:
     )
     truth = float(Exact()(problem, np.random.default_rng(0)).log_evidence)
     node = MCMC(sweeps=1000)(problem, np.random.default_rng(0))
-    bounds = evidence_bounds(node._sample.recorded, node._sample.systems)
+    bounds = evidence_bounds(node.sample.recorded, node.sample.systems)
     # an upper bound for chains that see everything; their own error is that of a mean log weight
     assert np.all(bounds > truth - 0.2)
     assert np.all(bounds < truth + 2.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from lines import fit
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +83,10 @@ def test_units_and_origins_do_not_matter(study, graph, effect):
 
 
 def test_straight_lines_that_mislead_are_noted(study, graph):
-    straight = ad.fit(study, graph, rng=0).effect("treated", "score")
+    straight = ad.fit(study, graph, terms=None, rng=0).effect("treated", "score")
     assert any("times as probable with curves in score, first" in note for note in straight.notes)
     line = study | {"score": study["age"] / 10 + study["treated"] + np.random.default_rng(0).standard_normal(600)}
-    assert not any("with curves in" in note for note in ad.fit(line, graph, rng=0).effect("treated", "score").notes)
+    assert not any("with curves in" in note for note in fit(line, graph, rng=0).effect("treated", "score").notes)
 
 
 def test_linear_truth_costs_little():
@@ -129,6 +130,6 @@ def test_what_could_be_missed_is_said(study, graph):
     words = study | {"region": np.array(["north", "south", "east"])[np.arange(600) % 3]}
     edges = dict(graph.edges) | {("region", "score"): 0.5}
     wide = ad.CandidateGraph.from_edges(edges)
-    assert any("with curves in" in note for note in ad.fit(words, wide, rng=0).effect("treated", "score").notes)
+    assert any("with curves in" in note for note in fit(words, wide, rng=0).effect("treated", "score").notes)
     with pytest.raises(ad.AlldagsError, match="other is missing"):
         ad.fit(study, graph, terms={"score": ad.Terms(curves=1)}, rng=0).effect("treated", "score").by({"age": [30.0]})

@@ -109,7 +109,7 @@ def arms_graph(p=1.0):
     return ad.CandidateGraph.from_edges({("u", "t"): 0.5, ("u", "y"): 1.0, ("v", "y"): 1.0, ("t", "y"): p})
 
 
-LINES = ad.Terms(curves=0, products=0, index=False, propensity=False, modification="arms")
+LINES = ad.Terms(curves=0, products=0, index=False, propensity=False, trees=False, modification="arms")
 
 
 def test_separate_arms_are_lins_estimator():
@@ -175,7 +175,7 @@ def test_no_effect_against_the_bayes_factor_of_one_regression():
     for effect_size in (0.0, 0.25, 0.5):
         y = effect_size * arm + rng.standard_normal(n)
         table = {"t": arm, "u": rng.standard_normal(n), "y": y}
-        terms = ad.Terms(curves=0, products=0, index=False, propensity=False, modification="none")
+        terms = ad.Terms(curves=0, products=0, index=False, propensity=False, trees=False, modification="none")
         found = ad.fit(table, graph, prior=FIXED, terms={"y": terms}, families="normal", rng=0).effect("t", "y")
         rest = sum(((y[arm == a] - y[arm == a].mean()) ** 2).sum() for a in (0.0, 1.0))
         gap = y[arm == 1].mean() - y[arm == 0].mean()

@@ -108,7 +108,7 @@ def test_cross_fitting_keeps_noise_from_looking_like_signal():
     counted = CountedRows("y", Rows(RowTable(open_source(values).numbers(list(values)))))
     terms = Terms(curves=0, products=0)
     spec = CurvedSpec("y", terms, dict.fromkeys(names, 0.5), "t", frozenset(), counted, ad.Prior())
-    columns = base_columns(spec, names, "t", names, rows)
+    columns = base_columns(spec, names, "t", rows)
     squares = [column for column in columns if column.name.endswith("^2")]
     line = np.abs([np.corrcoef(column.direction.score(rows)[0], values["y"])[0, 1] for column in squares])
     assert (line < 0.2).all()

@@ -11,11 +11,12 @@ import alldags as ad
 from alldags.columns.base import RowValues
 from alldags.columns.products import OnArm
 from alldags.nodes.build import EXPECTED, NodeTerms, Sums, assembled
+from lines import fit
 from naive.logistic import enumerate_sets
 
 ROWS = 400
 FAMILIES = {"score": "normal", "yes": "bernoulli", "count": "poisson", "cost": "student"}
-FEW = ad.Terms(curves=2, products=0, index=False, propensity=False)
+FEW = ad.Terms(curves=2, products=0, index=False, propensity=False, trees=False)
 
 
 def table(seed: int = 0) -> dict[str, np.ndarray]:
@@ -70,9 +71,11 @@ def test_curves_answer_as_if_the_shape_were_known(outcome):
     for seed in range(4):
         data = table(seed)
         families = {"treat": "normal", outcome: FAMILIES[outcome]}
-        known = ad.fit(data | {"age": np.abs(data["age"])}, graph(outcome, "region"), families=families, rng=0)
+        known = ad.fit(
+            data | {"age": np.abs(data["age"])}, graph(outcome, "region"), families=families, terms=None, rng=0
+        )
         truth = known.effect("treat", outcome)
-        straight = ad.fit(data, graph(outcome, "region"), families=families, rng=0).effect("treat", outcome)
+        straight = fit(data, graph(outcome, "region"), families=families, rng=0).effect("treat", outcome)
         curved = asked(outcome, data, "region")
         off.append([(one.mean - truth.mean) / truth.sd for one in (curved, straight)])
     curved, straight = np.mean(off, axis=0)
@@ -110,7 +113,9 @@ def test_rows_in_which_the_outcome_was_set_say_nothing_of_it(outcome):
 
 
 def test_levels_of_a_category_are_one_group_also_under_treatment():
-    effect = asked("score", table(), "region", terms=ad.Terms(curves=0, products=0, index=False, propensity=False))
+    effect = asked(
+        "score", table(), "region", terms=ad.Terms(curves=0, products=0, index=False, propensity=False, trees=False)
+    )
     node = effect.workings.totals.items[0].model.node("score")
     shared = next(part for part in node.found.parts if part.name == "shared")
     groups = shared.node.problem.groups
@@ -174,7 +179,7 @@ def test_a_child_without_causes_in_one_graph_is_weighed_too():
 def test_evidence_with_arms_is_that_of_the_same_columns_without():
     """Certain lines, no further columns, noise of the same size in both arms: what is averaged over is the ratio."""
     data = table()
-    lines = ad.Terms(curves=0, products=0, index=False, propensity=False, modification="none")
+    lines = ad.Terms(curves=0, products=0, index=False, propensity=False, trees=False, modification="none")
     causes = ad.CandidateGraph.from_edges({("treat", "score"): 1.0, ("age", "score"): 1.0})
     prior = ad.Prior(slab_variance=1.0, link=0.0)
     fit = ad.fit(data, causes, prior=prior, terms={"score": lines}, families="normal", rng=0)
@@ -184,7 +189,7 @@ def test_evidence_with_arms_is_that_of_the_same_columns_without():
     (part,) = armed.found.parts
     assert armed.log_evidence < plain
     assert armed.log_evidence > plain - 4.0
-    straight = ad.fit(data, causes, prior=prior, families="normal", rng=0).effect("treat", "score")
+    straight = ad.fit(data, causes, prior=prior, families="normal", terms=None, rng=0).effect("treat", "score")
     assert effect.mean == pytest.approx(straight.mean, abs=0.03 * straight.sd)
     assert part.node.problem.terms == ("0", "1")
 

@@ -76,9 +76,9 @@ def test_more_that_does_not_go_with_terms():
     data = table()
     other = ad.CandidateGraph.from_edges({("x", "w"): 0.5, ("x", "y"): 0.5, ("w", "y"): 0.5})
     with pytest.raises(ad.AlldagsError, match="terms and graphs that disagree about the direction of edges at"):
-        ad.fit(data, [graph(), other], terms="auto")
+        ad.fit(data, [graph(), other], terms={"y": ad.Terms()})
     with pytest.raises(ad.AlldagsError, match="terms and open directions of"):
-        ad.fit(data, ad.CandidateGraph.unordered(["w", "x", "y"], 0.5), terms="auto", families="normal")
+        ad.fit(data, ad.CandidateGraph.unordered(["w", "x", "y"], 0.5), terms={"y": ad.Terms()}, families="normal")
     with pytest.raises(ad.AlldagsError, match="made from rows"):
         ad.fit(ad.Moments.from_table(data), graph(), terms={"y": ad.Terms()})
     with pytest.raises(ad.AlldagsError, match="log\\(w\\)' is not a finite number where w ="):
