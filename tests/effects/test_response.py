@@ -13,6 +13,7 @@ from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.response import Response
+from show.everything import everything
 
 ORDER = ("c", "x", "m", "b", "y")
 TRUTH = {
@@ -186,7 +187,7 @@ def test_log_odds_are_todays_recursion(simple):
     draws = effect.draws(4000, rng=0)
     assert abs(draws.mean() - effect.mean) < 5 * effect.sd / math.sqrt(1000)
     assert draws.std() == pytest.approx(effect.sd, rel=0.1)
-    assert "changes the log-odds of y by" in str(effect)
+    assert "changes the log-odds of y by" in everything(effect)
     table = simple.effect("x", "y").paths()
     assert math.fsum(table["mean"]) == pytest.approx(effect.mean)
 
@@ -219,7 +220,7 @@ def test_a_normal_outcome_below_a_yes_no_mediator():
         effect.odds_ratio  # noqa: B018
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome or a count"):
         effect.risk_ratio  # noqa: B018
-    assert "b is yes/no" in str(effect)
+    assert "b is yes/no" in everything(effect)
 
 
 def test_counts_have_rates_and_a_constant_ratio():
@@ -235,8 +236,8 @@ def test_counts_have_rates_and_a_constant_ratio():
     assert effect.risk_ratio.mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
     assert effect.risk_ratio.median == pytest.approx(math.exp(0.4), rel=0.15)
     assert np.ptp(np.log(effect.risk_ratio.draws) / (effect.answer.samples["visits"].coefficients[:, 0])) < 1e-9
-    assert "changes the mean of visits by" in str(effect)
-    assert "visits is a count" in str(effect)
+    assert "changes the mean of visits by" in everything(effect)
+    assert "visits is a count" in everything(effect)
 
 
 def test_counts_that_spread_too_much_are_noted(rng):

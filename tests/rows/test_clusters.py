@@ -9,6 +9,7 @@ from calibration.rows import CLUSTER_EFFECT, CLUSTER_GRAPH, schools
 
 import alldags as ad
 from alldags.errors import DataError
+from show.everything import everything
 
 NAMES = ("c", "x", "y")
 
@@ -87,7 +88,7 @@ def test_the_answer_has_both_standard_deviations_and_warns(table, effect):
     assert effect.probability_no_path == pytest.approx(independent.probability_no_path, rel=1e-9)
     assert effect.mean == pytest.approx(independent.mean, rel=1e-9)
     assert effect.interval()[1] - effect.interval()[0] > 1.4 * np.subtract(*independent.interval()[::-1])
-    text = " ".join(str(effect).split())
+    text = " ".join(everything(effect).split())
     assert "rows of a cluster are alike" in text
     assert "sd with rows taken for independent" in text
     assert "sd by how clusters vary" in text

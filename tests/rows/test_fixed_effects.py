@@ -13,6 +13,7 @@ import alldags as ad
 from alldags.data.rows import RowGroups
 from alldags.errors import AlldagsError, DataError
 from commands import command
+from show.everything import everything
 
 NAMES = ("w", "x", "m", "y")
 ORDER = ad.CandidateGraph.from_order(NAMES, 0.5)
@@ -292,7 +293,7 @@ def test_levels_of_other_units_are_not_guessed():
 
 
 def test_the_answer_says_what_levels_take():
-    text = str(ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
+    text = everything(ad.fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
     words = "intercept for each level of 'state' (25) and 'year' (8): they take 32 degrees of freedom of 400 rows"
     assert words in " ".join(text.split())
 
@@ -387,7 +388,7 @@ def test_a_file_with_levels_that_make_no_sense_is_refused(tmp_path):
         arrays = {name: archive[name] for name in archive.files}
     for name, value in (("cell_key0", arrays["cell_key0"] + 1), ("cell_weight0", -arrays["cell_weight0"])):
         np.savez(tmp_path / "bad.npz", **(arrays | {name: value}))
-        with pytest.raises(DataError, match="damaged: 'levels' is none that fit makes"):
+        with pytest.raises(DataError, match="damaged: 'levels' was not written by fit"):
             ad.load(tmp_path / "bad.npz")
 
 

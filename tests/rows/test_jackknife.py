@@ -15,6 +15,7 @@ from alldags.columns.base import RowValues
 from alldags.columns.rows import Rows
 from alldags.effects.jackknife import Jackknife, Moves, Stretch
 from alldags.families.base import Batch, Draws
+from show.everything import everything
 
 ROWS = 300
 CAUSES = ("c0", "c1", "c2")
@@ -196,7 +197,7 @@ def test_sd_interval_and_draws_carry_the_same_factor_and_the_mean_none():
     assert worst.severity == "changes the answer"
     assert f"{factor:.2f} times that of the model" in worst
     assert wide.to_dict()["noise"] == {"sd_even": plain.sd, "factor": pytest.approx(factor)}
-    assert "sd if noise were even" in str(wide)
+    assert "sd if noise were even" in everything(wide)
 
 
 def test_the_probability_of_no_effect_and_the_zeros_stay():

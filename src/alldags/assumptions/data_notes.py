@@ -218,13 +218,14 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     if values == (0.0, 1.0):
         yield Note(
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
-            f"differences of probability, and may leave 0 to 1; without {option('families', 'normal')} they are risks",
+            f"differences of probability, and may leave 0 to 1; without {option('families', 'normal')} the model is "
+            "logistic",
             "changes the answer",
         )
     elif values is not None:
         low, high = map(number, values)
         only = f"{name} has two values only, {low} and {high}"
-        yield Note(f"{only}: code it 0 and 1 to have risks instead of straight lines", "check")
+        yield Note(f"{only}: code it 0 and 1 to have a logistic model instead of straight lines", "check")
 
 
 def _staggered_note(treatment: str, seen: Seen) -> Iterator[Note]:

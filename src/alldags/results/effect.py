@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -55,11 +56,13 @@ from alldags.results.sample import AtomicSample
 from alldags.results.scales import odds_ratio, risk_ratio
 from alldags.results.summarize import summarize
 from alldags.results.treatment_values import treatment_value, treatment_values
+from alldags.results.unread import after_notes
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
 from alldags.show.maketables import coefficient_frame, statistic
 from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
+from alldags.show.screen import screen_text
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
@@ -106,6 +109,7 @@ class Effect:
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
+        self.was_shown = False  # with its notes
         for total in self._totals.items:
             total.prepare()
 
@@ -189,9 +193,14 @@ class Effect:
 
     # -- moments -----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
+    @after_notes
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
+        return self._mean
+
+    @cached_property
+    def _mean(self) -> float:
         return self._plain_mean if self._hidden is None else self._hidden.mean
 
     @property
@@ -391,6 +400,7 @@ class Effect:
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, self._set_draws)
 
+    @after_notes
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval (low, high) that holds the effect with probability `level`.
 
@@ -880,7 +890,7 @@ class Effect:
         return stability(self)
 
     def placebo(self, permutations: int = 20, rng: RandomSource = None) -> Placebo:
-        """Return what becomes of the effect when the treatment's values are dealt out anew among the rows.
+        """Return what becomes of the effect when the treatment's values are shuffled among the rows.
 
         Examples
         --------
@@ -960,6 +970,7 @@ class Effect:
         >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
         ('posterior mean', 0.89, 0.8, 1.0)
         """
+        self.was_shown = True
         return summarize(self, level)
 
     def plot_rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
@@ -1030,8 +1041,38 @@ class Effect:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""
         return effect_dict(self.summary())
 
+    def report(self, target: str | os.PathLike[str], *, level: float = 0.95) -> None:
+        """Write a report on this effect: a file of HTML that needs nothing else; needs the extra ``report``.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").report(target)
+        >>> target.stat().st_size < 400_000
+        True
+        """
+        from alldags.results.report import write_report
+
+        write_report(self, target, level)
+
+    def details(self) -> None:
+        """Print all there is to say: what ``print(effect)`` has no room for, and every note.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
+        Raising smoking by one unit changes tar by 1.22 on average (95% interval 1.14
+        to 1.31), averaged over 65,536 candidate graphs. ...
+        """
+        print(self.contrasts().details() if self._is_open else effect_text(self.summary()))
+
     def __str__(self) -> str:
-        return self.contrasts().text() if self._is_open else effect_text(self.summary())
+        self.was_shown = True
+        return self.contrasts().text() if self._is_open else screen_text(self.summary())
 
     def __repr__(self) -> str:
         if self._is_open:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.assumptions.hidden import WITHOUT_AVERAGE, heavy_on_the_way, open_orders
+from alldags.assumptions.hidden import (
+    WITHOUT_AVERAGE,
+    check_engine,
+    check_order,
+    check_rows,
+    heavy_on_the_way,
+    open_orders,
+)
+from alldags.errors import AlldagsError
 from alldags.results.sensitivity import Sensitivity
 from alldags.show.sensitivity import SensitivitySummary
 
@@ -29,6 +37,17 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     if not effect.mean or open_orders(effect) or heavy_on_the_way(effect) or not _is_cheap(effect):
         return None
     return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
+
+
+def has_sensitivity(effect: Effect) -> bool:
+    """Tell whether `Effect.sensitivity` answers of this effect."""
+    try:
+        check_engine(effect)
+        check_order(effect)
+        check_rows(effect, (effect.treatment, effect.outcome))
+    except AlldagsError:
+        return False
+    return "sensitivity" not in effect.answer.lacks
 
 
 def _is_cheap(effect: Effect) -> bool:

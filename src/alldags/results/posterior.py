@@ -22,7 +22,6 @@ from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
-from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
@@ -468,19 +467,10 @@ class Posterior:
         >>> target.stat().st_size < 400_000
         True
         """
-        from alldags.results.report import effect_report
-        from alldags.show.report.page import report_html
+        from alldags.results.report import write_report
 
-        ending = os.path.splitext(os.fspath(target))[1]
-        if ending.lower() not in ("", ".html", ".htm"):
-            raise AlldagsError(
-                f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
-            )
         effect = self.effect(treatment, outcome)
-        words = () if treatment not in self._data.categories else self._data.levels[treatment].words
-        pair = contrast or ((words[0], words[-1]) if words else None)
-        asked = effect if pair is None else effect.contrast(*pair)
-        write_text(target, report_html(effect_report(asked, level, command)))
+        write_report(effect if contrast is None else effect.contrast(*contrast), target, level, command)
 
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.

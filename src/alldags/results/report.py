@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
+from alldags.errors import AlldagsError
+from alldags.files import write_text
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
@@ -33,6 +36,21 @@ _MOST_MEDIATORS = 12
 _MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_CHECKING = 2e9  # rows times squared causes that are looked at for a report
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
+
+
+def write_report(effect: Effect, target: str | os.PathLike[str], level: float = 0.95, command: str = "") -> None:
+    """Write the report on an effect to a file; of a category of which no two levels were named, of first and last."""
+    from alldags.show.report.page import report_html
+
+    ending = os.path.splitext(os.fspath(target))[1]
+    if ending.lower() not in ("", ".html", ".htm"):
+        raise AlldagsError(
+            f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
+        )
+    if effect._is_open:
+        words = effect.posterior.workings.data.levels[effect.treatment].words
+        effect = effect.contrast(words[0], words[-1])
+    write_text(target, report_html(effect_report(effect, level, command)))
 
 
 def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, checks: bool = True) -> Report:
@@ -138,7 +156,7 @@ def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_path"]))
         for row in table.rows()
     )
-    said = table.note or "The answer does not turn with edge probabilities, slab, link or engine."
+    said = table.note or "The answer stays the same with other edge probabilities, priors and engines."
     return (Section("With other choices", (said[0].upper() + said[1:],), ("choice", "effect", "no effect"), rows),)
 
 
@@ -150,7 +168,7 @@ def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]
     """Say how strong a hidden common cause would have to be, and what one as strong as a covariate would do."""
     if summary.hidden is None:
         return ()
-    columns = ("as strong as", "share of what is left of treatment", "of outcome", "effect")
+    columns = ("as strong as", "share of unexplained variance of treatment", "of outcome", "effect")
     rows = tuple(
         (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
         for row in effect.sensitivity().benchmarks().rows()

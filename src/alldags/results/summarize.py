@@ -18,7 +18,7 @@ from alldags.engines.weighted.posterior import FamilyDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
-from alldags.results.hidden_line import hidden_line
+from alldags.results.hidden_line import has_sensitivity, hidden_line
 from alldags.results.quantity import Quantity
 from alldags.results.treatment_values import treatment_word
 from alldags.show.summary import (
@@ -95,9 +95,17 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         measure=effect.measure,
         treatment_words=posterior.workings.data.look(effect.treatment).words,
         outcome_words=posterior.workings.data.look(effect.outcome).words,
+        shapes=tuple(effect.structures.items()),
+        is_randomized=_is_randomized(effect),
+        has_sensitivity=has_sensitivity(effect),
         **_directions(effect),
     )
     return replace(found, **_by_kind(effect, level))
+
+
+def _is_randomized(effect: Effect) -> bool:
+    seen = effect.posterior.workings.data.seen
+    return seen is not None and effect.treatment in seen.randomized
 
 
 def _by_kind(effect: Effect, level: float) -> dict[str, Any]:

@@ -21,12 +21,12 @@ class SensitivitySummary:
     level
         Of the interval.
     share_mean, share_interval
-        Share that the cause would have to explain of what is left of all it hits to bring the estimate to zero, and to
-        make the interval reach zero; 0 if it does already, 1 if no strength suffices.
+        Share that the cause would have to explain of the unexplained variance of all it hits to bring the estimate to
+        zero, and to make the interval reach zero; 0 if it does already, 1 if no strength suffices.
     covariate
         The measured covariate that would bias most, were it hidden; None if there is none.
     covariate_treatment, covariate_outcome
-        What it explains of what is left of treatment and outcome.
+        Shares of the unexplained variance of treatment and outcome that it explains.
     """
 
     treatment: str
@@ -48,8 +48,8 @@ def hidden_sentence(summary: SensitivitySummary) -> str:
     >>> from alldags.show.sensitivity import SensitivitySummary, hidden_sentence
     >>> hidden_sentence(SensitivitySummary(treatment="x", outcome="y", hits=("x", "y"), level=0.95,
     ...     share_mean=0.37, share_interval=0.31, covariate="age", covariate_treatment=0.05, covariate_outcome=0.09))
-    'A hidden common cause would have to explain 31% of what is left of both x and y to make the 95% interval reach \
-zero; the strongest measured covariate, age, explains 5% and 9%.'
+    'A hidden common cause would have to explain 31% of the unexplained variance of both x and y to make the 95% \
+interval reach zero; the strongest measured covariate, age, explains 5% and 9%.'
     """
     return f"{_needed(summary)}{_compared(summary)}."
 
@@ -61,13 +61,14 @@ def _needed(summary: SensitivitySummary) -> str:
     if summary.share_interval <= 0.0:
         return (
             f"The {level} interval holds zero as it is; a hidden common cause that explains "
-            f"{whole_share(summary.share_mean)} of what is left of {_all(summary)} would bring the estimate to zero"
+            f"{whole_share(summary.share_mean)} of the unexplained variance of {_all(summary)} would bring the "
+            "estimate to zero"
         )
     if summary.share_interval >= 1.0:
         return f"No hidden common cause of {_listed(summary.hits)} would make the {level} interval reach zero"
     return (
-        f"A hidden common cause would have to explain {whole_share(summary.share_interval)} of what is left of "
-        f"{_all(summary)} to make the {level} interval reach zero"
+        f"A hidden common cause would have to explain {whole_share(summary.share_interval)} of the unexplained "
+        f"variance of {_all(summary)} to make the {level} interval reach zero"
     )
 
 
@@ -101,7 +102,7 @@ def whole_share(value: float) -> str:
 def sensitivity_text(summary: SensitivitySummary) -> str:
     """Return what is printed of an analysis: how strong for the estimate, for the interval, and what is measured."""
     first = (
-        f"An unmeasured common cause that explains {whole_share(summary.share_mean)} of what is left of "
+        f"An unmeasured common cause that explains {whole_share(summary.share_mean)} of the unexplained variance of "
         f"{_all(summary)} would bring the estimate to zero"
     )
     level = f"{100 * summary.level:g}%"

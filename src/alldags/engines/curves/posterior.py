@@ -187,7 +187,7 @@ class CurvedPosterior(NodePosterior):
         return average(self.found.parts, self.found.weights, lambda part: part.noise_variance)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Refused: a bent line has no one slope."""
+        """Refused: a curve has no single slope."""
         del size, rng
         raise AlldagsError(f"the regression of {self.problem.child!r} may bend, so that a cause has no one coefficient")
 

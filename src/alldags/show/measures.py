@@ -1,0 +1,27 @@
+"""What an effect is measured in: the outcome, its mean, or the probability of it."""
+
+from __future__ import annotations
+
+from alldags.show.summary import EffectSummary
+
+
+def measured(summary: EffectSummary) -> str:
+    """Say what changes: the outcome, or what of it."""
+    if summary.measure in ("", "mean") or (summary.measure == "risk" and is_risk(summary)):
+        return summary.outcome
+    if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
+        return f"the probability that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
+    return f"the {_SCALES.get(summary.measure, summary.measure)} of {summary.outcome}"
+
+
+_SCALES = {"risk": "probability", "rate": "mean"}
+
+
+def is_risk(summary: EffectSummary) -> bool:
+    """Tell whether the user calls the outcome a risk; anything else that is yes or no has a probability."""
+    return "risk" in summary.outcome.lower()
+
+
+def chance(summary: EffectSummary) -> str:
+    """Return what the mean of a yes/no outcome is called."""
+    return "risk" if is_risk(summary) else "probability"
