@@ -172,7 +172,7 @@ def test_risks_ratios_and_do_go_together(simple):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
-    assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
+    assert "logistic regression of y, marginal over rows as a difference of probabilities" in effect.sentence("methods")
     assert 0.0 < float(effect.do(0.5).mean) < 1.0
     assert repr(effect.risk_ratio).startswith("Quantity(median")
 

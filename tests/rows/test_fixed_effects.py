@@ -399,7 +399,7 @@ def test_the_command_line_takes_two_columns_joined_by_a_comma(tmp_path, capsys):
     ad.write_graph(ORDER, tmp_path / "graph.toml")
     asked = ["effect", str(tmp_path / "panel.csv"), "--graph", str(tmp_path / "graph.toml")]
     asked += ["--treatment", "x", "--outcome", "y"]
-    command([*asked, "--fixed-effects", "state,year"])
+    command([*asked, "--fixed-effects", "state,year", "--details"])
     assert "each level of 'state' (25) and 'year' (8)" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(AlldagsError) as error:
         command([*asked, "--fixed-effects", "state", "--terms", "auto"])

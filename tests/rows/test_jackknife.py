@@ -194,7 +194,7 @@ def test_sd_interval_and_draws_carry_the_same_factor_and_the_mean_none():
     assert wide.do(1.0).mean.sd == pytest.approx(factor * plain.do(1.0).mean.sd, rel=1e-9)
     assert wide.regression.error == pytest.approx(factor * plain.regression.error)
     (worst, *_) = wide.notes
-    assert worst.severity == "changes the answer"
+    assert worst.severity == "check"
     assert f"{factor:.2f} times that of the model" in worst
     assert wide.to_dict()["noise"] == {"sd_even": plain.sd, "factor": pytest.approx(factor)}
     assert "sd if noise were even" in everything(wide)

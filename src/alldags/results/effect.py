@@ -48,6 +48,7 @@ from alldags.results.clusters import ClusterCheck
 from alldags.results.contrasts import all_contrasts
 from alldags.results.intervene import intervention
 from alldags.results.intervention import Intervention
+from alldags.results.kept import told_apart
 from alldags.results.linked import effect_link_check
 from alldags.results.plots import EffectPlots
 from alldags.results.quantity import Quantity
@@ -109,7 +110,7 @@ class Effect:
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
-        self.was_shown = False  # with its notes
+        self._was_shown = False  # with its notes
         for total in self._totals.items:
             total.prepare()
 
@@ -559,6 +560,8 @@ class Effect:
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
 
+        ``posterior`` is the probability of the edge after the data; ``kept_as_confounder`` that with which the effect
+        is computed, where what affects the treatment is taken for a likely cause of what comes after it (`Prior.link`).
         ``effect_if_present`` and ``effect_if_absent`` are posterior means given the edge; ``variance_removed`` is the
         share of the posterior variance that knowing the edge would remove; ``sign_flips_at`` is the prior probability
         of the edge at which the posterior mean would change sign, all else equal (``-``: at none). A pair of variables
@@ -574,8 +577,7 @@ class Effect:
         ('smoking', 'risk', 0.28)
         """
         if self._is_closed:
-            found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
-            return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
+            return told_apart(tables.influence_table(self._totals, self.workings.unit, self.answer.sd), self)
         if not self._has_structure:
             raise AlldagsError(
                 "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
@@ -584,7 +586,7 @@ class Effect:
             raise AlldagsError(
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
-        return influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd)
+        return told_apart(influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd), self)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
@@ -970,7 +972,7 @@ class Effect:
         >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
         ('posterior mean', 0.89, 0.8, 1.0)
         """
-        self.was_shown = True
+        self._was_shown = True
         return summarize(self, level)
 
     def plot_rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
@@ -1071,7 +1073,7 @@ class Effect:
         print(self.contrasts().details() if self._is_open else effect_text(self.summary()))
 
     def __str__(self) -> str:
-        self.was_shown = True
+        self._was_shown = True
         return self.contrasts().text() if self._is_open else screen_text(self.summary())
 
     def __repr__(self) -> str:

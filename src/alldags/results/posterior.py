@@ -36,6 +36,7 @@ from alldags.notes import Note
 from alldags.results import tables
 from alldags.results.clusters import Clusters
 from alldags.results.effect import Effect
+from alldags.results.kept import KEPT, NOTE
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
 from alldags.show.checks import Checks
@@ -47,8 +48,8 @@ from alldags.wording import either, option
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from alldags.results.recipe import Recipe
-
+    from alldags.results.kept import KEPT, NOTE
+from alldags.results.recipe import Recipe
 
 _MOST_GRAPHS = 1_000_000
 
@@ -320,8 +321,15 @@ class Posterior:
         self._check_link(link)
         return effects_on(self._without_link() if link == 0 else self, outcome, level)
 
-    def edge_probabilities(self) -> Table:
+    def edge_probabilities(self, treatment: str | None = None) -> Table:
         """Return prior and posterior probability of every candidate edge.
+
+        Parameters
+        ----------
+        treatment
+            None: what the data say of each edge by itself. A name: also, as ``kept_as_confounder``, the probability
+            with which effects of this treatment are computed, in which what affects it is taken for a likely cause of
+            what comes after it (`Prior.link`).
 
         Engines for continuous priors have no notion of an absent edge: the column is then called ``shrinkage``, says
         how much of each coefficient survives, and is not a probability.
@@ -334,10 +342,21 @@ class Posterior:
         >>> table = posterior.edge_probabilities()
         >>> list(table.columns), len(table)
         (['cause', 'effect', 'prior', 'posterior'], 16)
+        >>> rows = posterior.edge_probabilities(treatment="smoking").rows()
+        >>> age_tar = next(row for row in rows if (row["cause"], row["effect"]) == ("age", "tar"))
+        >>> round(age_tar["posterior"], 3), round(age_tar["kept_as_confounder"], 3)
+        (0.006, 0.997)
         """
         self.workings.prepare()
         found = tables.edges_table(self._models, self.edges)
-        return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
+        if not self._link or found.note:
+            return found
+        if treatment is None:
+            return replace(found, note=tables.UNLINKED)
+        if treatment not in self.variables:
+            raise AlldagsError(f"the treatment {treatment!r} is not in the graph{self._where(treatment)}")
+        linked = tables.edges_table(self._linked_models(treatment), self.edges)
+        return replace(found, columns={**found.columns, KEPT: linked["posterior"]}, note=NOTE)
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""

@@ -20,6 +20,7 @@ from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.prior import Prior
 from alldags.priors.words import prior_words
 from alldags.results.asked import Asked
+from alldags.results.kept import KEPT, after_the_data
 from alldags.results.summarize import computed_line, engine_names
 from alldags.results.treatment_values import treatment_word
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent
@@ -191,6 +192,12 @@ def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     return [found.get(edge) or _plain(effect, edge) for edge in effect.workings.models.heaviest.graph.edges]
 
 
+def _after(effect: Effect, edge: Edge) -> float | None:
+    """Return the probability of an edge after the data, by itself."""
+    found = after_the_data(effect)(edge)
+    return None if math.isnan(found) else found
+
+
 def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
     found = edge_influences(effect.workings.totals, _MOST_INFLUENCES) or []
     return {(item.cause, item.effect): _influential(effect, item) for item in found}
@@ -206,6 +213,7 @@ def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
             row["effect"],
             prior=row["prior"],
             posterior=row["posterior"],
+            kept=row.get(KEPT, row["posterior"]),
             present=row["effect_if_present"],
             absent=row["effect_if_absent"],
             removed=row["variance_removed"],
@@ -223,7 +231,8 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         item.cause,
         item.effect,
         prior=item.prior,
-        posterior=p,
+        posterior=_after(effect, (item.cause, item.effect)),
+        kept=p,
         raised=item.raised,
         present=present,
         absent=absent,
@@ -248,8 +257,8 @@ def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
     prior = models.prior_average(lambda model: edge_prior(model, edge)) if _is_fitted(effect, edge[1]) else None
     if prior is None:
         return EdgeFacts(*edge, prior=models.heaviest.graph.edges[edge], posterior=None)
-    found = models.average(lambda model: edge_probability(model, edge))
-    return EdgeFacts(*edge, prior=prior, posterior=None if math.isnan(found) else found)
+    kept = models.average(lambda model: edge_probability(model, edge))
+    return EdgeFacts(*edge, prior=prior, posterior=_after(effect, edge), kept=None if math.isnan(kept) else kept)
 
 
 def _is_fitted(effect: Effect, child: str) -> bool:

@@ -73,12 +73,8 @@ def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
 
 
 UNLINKED = (
-    "posterior is of each edge by itself; in the table of edge influence what drives the treatment is also taken for a "
-    "likely cause of what comes after it (the link), which moves some of these"
-)
-LINKED = (
-    "posterior takes what drives the treatment for a likely cause of what comes after it, too (the link); "
-    "the table of edge probabilities has each edge by itself"
+    "posterior is of each edge by itself; name a treatment, treatment=..., to see which edges its effects keep as "
+    "those of confounders"
 )
 
 

@@ -24,8 +24,8 @@ def after_notes(method: Callable[Concatenate[Effect, P], R]) -> Callable[Concate
 
     @wraps(method)
     def asked(effect: Effect, /, *args: P.args, **options: P.kwargs) -> R:
-        if not effect.was_shown and not _is_inside(sys._getframe(1).f_globals.get("__name__", "")):
-            effect.was_shown = True
+        if not effect._was_shown and not _is_inside(sys._getframe(1).f_globals.get("__name__", "")):
+            effect._was_shown = True
             _warn(effect)
         return method(effect, *args, **options)
 

@@ -25,3 +25,18 @@ def is_risk(summary: EffectSummary) -> bool:
 def chance(summary: EffectSummary) -> str:
     """Return what the mean of a yes/no outcome is called."""
     return "risk" if is_risk(summary) else "probability"
+
+
+def axis_name(summary: EffectSummary) -> str:
+    """Name an axis of effects: on what, and per what.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.show.measures import axis_name
+    >>> study = ad.datasets.example()
+    >>> axis_name(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary())
+    'effect of smoking on risk, per unit'
+    """
+    is_step = summary.contrast is None and not summary.is_binary
+    return f"effect of {summary.treatment} on {measured(summary)}{', per unit' if is_step else ''}"
