@@ -118,7 +118,7 @@ def test_paths_direct_part_and_edges_add_up_to_the_effect():
     assert sum(paths["mean"]) == pytest.approx(found.mean, rel=1e-9)
     assert found.direct.mean == pytest.approx(paths["mean"][paths["path"].index("arm -> y")], rel=1e-9)
     for row in found.edge_influence().rows():
-        p = row["posterior"]
+        p = row["kept_as_confounder"]
         assert p * row["effect_if_present"] + (1 - p) * row["effect_if_absent"] == pytest.approx(found.mean, rel=1e-7)
 
 

@@ -131,7 +131,7 @@ class Contrasts:
         summary = with_short_names(self.summary)
         return (
             f"Changing {summary.treatment} from {short_name(self.levels[0])!r} to another level changes "
-            f"{measured(summary)} by (mean, {100 * summary.level:g}% interval):"
+            f"{measured(summary)} by ({100 * summary.level:g}% interval):"
         )
 
     def _against_first(self) -> Table:

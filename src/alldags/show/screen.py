@@ -120,10 +120,13 @@ def more_line(notes: int, *, command: bool = False) -> str:
 def laid_out(parts: Screen) -> str:
     """Return the lines of a printed answer: empty ones only where there is room."""
     width = line_width()
-    head, rows = _filled(parts.sentence, width), _row_lines(parts.rows, width)
+    head = wrap(printable(parts.sentence), width, max_lines=4, placeholder=" ...", break_on_hyphens=False)
     ends = [line for text in (parts.hidden, parts.more) if text for line in _filled(text, width)]
     under = [line for text in parts.under for line in _filled(text, width)]
-    room = MOST_LINES - len(head) - len(rows) - len(under) - len(ends)
+    room = MOST_LINES - len(head) - len(under) - len(ends)
+    rows = _row_lines(parts.rows, width, 2)
+    rows = rows if len(rows) < room else _row_lines(parts.rows, width, 1)
+    room -= len(rows)
     beware = fitted(parts.warnings, room, width)
     first = [""] * (room > len(beware))
     second = [""] * (room > len(beware) + 1 and bool(rows))
@@ -164,13 +167,13 @@ def _filled(text: str, width: int) -> list[str]:
     return wrap(printable(text), width, break_on_hyphens=False)
 
 
-def _row_lines(rows: Sequence[Row], width: int) -> list[str]:
-    """Lay out names and values in two columns; a value that does not fit goes on below itself."""
+def _row_lines(rows: Sequence[Row], width: int, most: int) -> list[str]:
+    """Lay out names and values in two columns; a value that does not fit goes on below itself, up to so many lines."""
     start = max((len(printable(name)) for name, _ in rows), default=0) + 4
     room = max(width - start, _LEAST_ROOM)
     lines = []
     for name, value in rows:
-        first, *more = wrap(printable(value), room, max_lines=2, placeholder=" ...") or [""]
+        first, *more = wrap(printable(value), room, max_lines=most, placeholder=" ...") or [""]
         lines += [f"  {printable(name)}".ljust(start) + first, *(" " * start + part for part in more)]
     return lines
 
@@ -358,6 +361,8 @@ def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
 
 def _candidates(summary: EffectSummary) -> str:
     """Say what an answer that is not told edge by edge was adjusted for."""
+    if summary.either_side:
+        return f"what comes before {summary.treatment} in each graph"
     count = 0 if summary.least_squares is None else summary.least_squares.covariates
     return f"all {count} candidates" if count else "nothing"
 
