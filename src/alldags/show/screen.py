@@ -29,9 +29,9 @@ _BARELY = 0.01  # share of the variance that is called "almost none"
 _NAMED_FROM = 0.05  # posterior probability of a covariate that is named
 _SHAPES = {
     "straight": "straight lines",
-    "common": "one effect for all rows",
-    "shared": "an effect that varies",
-    "arms": "two curves",
+    "common": "one effect for all",
+    "shared": "varying effect",
+    "arms": "a curve per arm",
 }
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
@@ -373,9 +373,9 @@ def _listed(names: Sequence[str], room: int) -> str:
         rest = len(names) - shown
         parts = [*names[:shown], *([f"{rest} more"] if rest else [])]
         text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-        if len(text) <= room or shown == 1:
-            break
-    return text
+        if len(text) <= room:
+            return text
+    return f"{len(names)} covariates"
 
 
 def _graphs(summary: EffectSummary) -> str:
