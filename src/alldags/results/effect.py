@@ -866,10 +866,10 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
         >>> print(effect.sensitivity())
-        An unmeasured common cause that explains 38% of what is left of both smoking
-        and risk would bring the estimate to zero; 31% would make the 95% interval
-        reach zero. The strongest measured covariate, age, explains 5% and 8%. The
-        data do not say whether there is such a cause.
+        An unmeasured common cause that explains 38% of the unexplained variance of
+        both smoking and risk would bring the estimate to zero; 31% would make the 95%
+        interval reach zero. The strongest measured covariate, age, explains 5% and
+        8%. The data do not say whether there is such a cause.
         """
         from alldags.results.sensitivity import Sensitivity
 
@@ -1067,8 +1067,8 @@ class Effect:
         >>> import alldags as ad
         >>> study = ad.datasets.example()
         >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
-        Raising smoking by one unit changes tar by 1.22 on average (95% interval 1.14
-        to 1.31), averaged over 65,536 candidate graphs. ...
+        Raising smoking by one unit changes tar by 1.220 on average (95% interval
+        1.111 to 1.328), averaged over 65,536 candidate graphs. ...
         """
         print(self.contrasts().details() if self._is_open else effect_text(self.summary()))
 

@@ -345,7 +345,7 @@ class Posterior:
         >>> rows = posterior.edge_probabilities(treatment="smoking").rows()
         >>> age_tar = next(row for row in rows if (row["cause"], row["effect"]) == ("age", "tar"))
         >>> round(age_tar["posterior"], 3), round(age_tar["kept_as_confounder"], 3)
-        (0.006, 0.997)
+        (0.006, 0.998)
         """
         self.workings.prepare()
         found = tables.edges_table(self._models, self.edges)
