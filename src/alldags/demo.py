@@ -37,7 +37,8 @@ def _short_influence(table: Table) -> str:
             {
                 "edge": [f"{row['cause']} -> {row['effect']}" for row in rows],
                 "prior": [row["prior"] for row in rows],
-                "posterior": [row["posterior"] for row in rows],
+                "after the data": [row["posterior"] for row in rows],
+                "kept": [row["kept_as_confounder"] for row in rows],
                 "with": [row["effect_if_present"] for row in rows],
                 "without": [row["effect_if_absent"] for row in rows],
                 "variance removed": [row["variance_removed"] for row in rows],

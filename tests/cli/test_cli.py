@@ -15,6 +15,7 @@ import alldags as ad
 from alldags.data.files import read_table
 from alldags.demo import demo_text
 from alldags.show.json import effect_dict
+from alldags.show.screen import screen_text
 from lines import fit
 
 
@@ -45,7 +46,7 @@ def folder(tmp_path_factory):
 def test_demo():
     done = run("demo")
     assert done.returncode == 0, done.stderr
-    assert "Raising smoking by one unit changes risk" in done.stdout
+    assert "Raising smoking by one unit raises risk" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout == demo_text() + "\n"
 
@@ -79,7 +80,7 @@ def test_effect_with_a_report(folder):
     question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
     done = run(*question, "--report", "r.html", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "Raising smoking by one unit changes risk" in done.stdout
+    assert "Raising smoking by one unit raises risk" in done.stdout
     text = (folder / "r.html").read_text(encoding="utf-8")
     assert f"alldags {' '.join(question)} --report r.html</pre>" in text
     assert "extra" in text  # the notes of the table are there, too
@@ -91,8 +92,8 @@ def test_effect_with_a_report(folder):
 
 def test_sensitivity_in_words_and_as_json(folder):
     arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
-    text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())
-    assert "A hidden common cause would have to explain 31% of what is left" in text
+    text = " ".join(run(*arguments, "--sensitivity", "--details", cwd=folder).stdout.split())
+    assert "A hidden common cause would have to explain 31% of the unexplained" in text
     assert "An unmeasured common cause that explains 38%" in text
     assert "as strong as r2_treatment r2_outcome mean" in text
     found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
@@ -103,7 +104,7 @@ def test_sensitivity_in_words_and_as_json(folder):
 
 def test_effect_in_words_and_as_json(folder):
     question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
-    done = run(*question, cwd=folder)
+    done = run(*question, "--details", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "columns not in the graph were ignored: 'extra'" in done.stdout
     record = json.loads(run(*question, "--json", cwd=folder).stdout)
@@ -120,7 +121,7 @@ def test_effect_in_words_and_as_json(folder):
 def test_effect_is_printed_as_python_prints_it(folder, engine):
     table, graph = read_table(folder / "data.csv"), ad.read_graph(folder / "graph.toml")
     effect = fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
-    assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == f"{effect}\n"
+    assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == screen_text(effect.summary(), command=True) + "\n"
     as_json = run(*QUESTION, "--engine", engine, "--json", cwd=folder).stdout
     assert as_json == json.dumps(effect.to.dict(), ensure_ascii=False) + "\n"
 
@@ -131,7 +132,7 @@ def test_families_are_named_by_option(tmp_path):
     (tmp_path / "graph.csv").write_text("cause,effect,probability\nx,y,1\nx,z,1\n", encoding="utf-8")
     question = ("effect", "data.csv", "--graph", "graph.csv", "--treatment", "x", "--outcome", "y")
     assert "the mean of y" in run(*question, "--family", "y=poisson", cwd=tmp_path).stdout
-    heavy = run(*question[:-1], "z", "--family", "z=student", cwd=tmp_path).stdout
+    heavy = run(*question[:-1], "z", "--family", "z=student", "--details", cwd=tmp_path).stdout
     assert "The noise of z may have heavy tails" in heavy
     from alldags.cli import _families
 
@@ -387,5 +388,5 @@ def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_lin
     question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")
     done = run(*question, "--missing", "impute", "--imputations", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "the risk of dead" in " ".join(done.stdout.split())
+    assert "the probability of dead" in " ".join(done.stdout.split())
     assert "imputed 3 times" in " ".join(done.stdout.split())

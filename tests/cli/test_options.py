@@ -50,7 +50,7 @@ def test_paths_and_influence(folder, capsys, effect):
     text = said(folder, capsys, "--paths", "--influence")
     assert str(effect.paths()) in text
     assert str(effect.edge_influence()).partition("note: ")[0] in text
-    assert "the table of edge probabilities has each edge by itself" in " ".join(text.split())
+    assert "posterior: after the data, each edge by itself" in " ".join(text.split())
     found = json.loads(said(folder, capsys, "--paths", "--influence", "--json"))
     assert [row["path"] for row in found["paths"]] == effect.paths()["path"]
     assert len(found["influence"]) == len(effect.edge_influence())

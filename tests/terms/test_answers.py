@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_edges_are_present_if_a_term_is(effect):
 
 
 def test_what_is_printed(effect):
-    text = str(effect)
+    text = everything(effect)
     assert "changes score by" in text
     assert "curves were looked for in score" in text
     assert "straight lines, without terms, give" in text

@@ -413,7 +413,7 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
             f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
             f"{made.words}{left}; that takes them for missing at random, given what was observed"
         )
-        notes.append(Note(text, "changes the answer"))
+        notes.append(Note(text, "check"))
     if made.unseen:
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
         more = left if not shown else ""
