@@ -76,12 +76,21 @@ def without_infinite() -> dict[str, np.ndarray]:
     return {"age": columns()["age"], "x": columns()["x"], "endless": np.where(np.isinf(found), np.nan, found)}
 
 
+GAPS = tiers("y", first=("gaps",))
 NO_SITE = tiers("bent", first=("age", "site"))
 ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
     ("see terms='auto'", lambda: asked("bent"), lambda: asked("bent", terms="auto").mean),
     ("see terms='auto'", lambda: asked("bent", graph=NO_SITE), lambda: asked("bent", graph=NO_SITE, terms="auto").mean),
-    ("drop them with missing='drop'", lambda: asked("gaps"), lambda: asked("gaps", missing="drop").mean),
-    ("fill them in with missing='impute'", lambda: asked("gaps"), lambda: asked("gaps", missing="impute").mean),
+    (
+        "drop them with missing='drop'",
+        lambda: asked("y", graph=GAPS),
+        lambda: asked("y", graph=GAPS, missing="drop").mean,
+    ),
+    (
+        "fill them in with missing='impute'",
+        lambda: asked("y", graph=GAPS),
+        lambda: asked("y", graph=GAPS, missing="impute").mean,
+    ),
     (
         "missing='impute' assumes less",
         lambda: asked("gaps", missing="drop"),
@@ -143,11 +152,6 @@ ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         "fit with terms='auto' to look for others",
         lambda: asked("y").modifiers(),
         lambda: asked("y", terms="auto").modifiers(),
-    ),
-    (
-        "fit with families='normal' and without terms",
-        lambda: asked("ill").sensitivity(),
-        lambda: asked("ill", families="normal").sensitivity(),
     ),
     ("use contrast(start, stop)", lambda: curved().standardized(), lambda: curved().contrast(0, 1).mean),
     ("fit without terms", lambda: curved().paths(), lambda: asked("y").paths()),

@@ -35,6 +35,7 @@ def effect():
 def said(folder, capsys, *more, data="data.csv"):
     source = data if data == "./-" else str(folder / data)
     words = ["effect", source, "--graph", str(folder / "graph.toml"), "--treatment", "smoking", "--outcome", "risk"]
+    words += ["--terms", "straight"]
     command_line([*words, *more])
     return capsys.readouterr().out
 

@@ -76,7 +76,7 @@ def summaries(draw):
         sd=max(high - low, 1e-3) / 4,
         given_effect=draw(st.sampled_from([None, GivenEffect(mean, low, high)])),
         probability_no_effect=draw(chances),
-        prior_no_path=draw(chances),
+        prior_no_effect=draw(chances),
         notes=tuple(draw(st.lists(notes, max_size=6))),
         adjusted=tuple(Adjustment(name, 0.9, 0.5) for name in draw(st.lists(names, max_size=30))),
         measure=draw(st.sampled_from(["", "risk", "rate", "mean", "log-odds"])),
