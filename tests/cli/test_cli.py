@@ -400,7 +400,7 @@ def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_lin
     (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "graph.txt").write_text("dose -> dead\nsite -> dead\n")
     question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")
-    done = run(*question, "--missing", "impute", "--imputations", "3", cwd=tmp_path)
+    done = run(*question, "--missing", "impute", "--imputations", "3", "--details", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "the probability of dead" in " ".join(done.stdout.split())
     assert "imputed 3 times" in " ".join(done.stdout.split())

@@ -127,7 +127,7 @@ def test_an_answer_is_not_lost_with_a_part_beside_it(folder):
 
 
 def test_two_levels_are_named_on_the_command_line(folder):
-    done = run(folder, *ARMS, "--contrast", "a:c", "--paths", "--report", "r.html")
+    done = run(folder, *ARMS, "--contrast", "a:c", "--paths", "--report", "r.html", "--terms", "straight")
     assert done.stdout.startswith("Changing site from 'a' to 'c' raises y by")
     assert "site -> x -> y" in done.stdout
     page = (folder / "r.html").read_text(encoding="utf-8")
