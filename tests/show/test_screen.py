@@ -178,6 +178,22 @@ def test_how_strong_a_hidden_cause_must_be(share, hits, said):
     assert hidden_short(replace(PLAIN, hidden=found)) == said
 
 
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ("inverse odds", "add 45% to the inverse-odds precision of"),
+        ("weights", "add 45% to the mean squared weight of"),
+    ],
+)
+def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, said):
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31,
+        treatment_scale=scale,
+    )  # fmt: skip
+    text = hidden_short(replace(PLAIN, hidden=found))
+    assert text == f"To reach zero, a hidden cause must explain 31% of risk and {said} smoking."
+
+
 def test_a_yes_no_outcome_has_a_probability_unless_it_is_called_a_risk():
     job = fit({**table(), "job": table(outcome="ill")["outcome"]}, _graph("job"), rng=0).effect("treat", "job")
     assert "the probability of job" in str(job)
