@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from alldags.priors.prior import Prior
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
+    from alldags.show.summary import EffectSummary
 
 app = App(
     name="alldags",
@@ -275,6 +276,7 @@ def effect(
     study: Study = _NOTHING_SAID,
     contrast: str | None = None,
     level: float = 0.95,
+    details: Annotated[bool, Parameter(negative="")] = False,
     paths: Annotated[bool, Parameter(negative="")] = False,
     influence: Annotated[bool, Parameter(negative="")] = False,
     sensitivity: Annotated[bool, Parameter(negative="")] = False,
@@ -302,6 +304,8 @@ def effect(
         compared with the first, or with --json every pair.
     level
         Probability that the interval holds.
+    details
+        Say everything: all numbers and all notes.
     paths
         Show, too, the paths along which it acts.
     influence
@@ -330,9 +334,9 @@ def effect(
     found, refused = _made({name: make for name, make in makers.items() if chosen[name]})
     if as_json:
         more = {name: _as_dict(part) for name, part in found.items()}
-        _print_json(_answer(answer, level, pair)[1] | more | ({"not_made": refused} if refused else {}))
+        _print_json(_as_json(answer, level, pair) | more | ({"not_made": refused} if refused else {}))
     else:
-        parts = [_answer(answer, level, pair)[0], *map(_as_text, found.values())]
+        parts = [_in_words(answer, level, pair, details), *map(_as_text, found.values())]
         print("\n\n".join([*parts, *(_filled(f"--{name}: not made: {text}") for name, text in refused.items())]))
     if report is not None:
         _write_report(posterior, report, treatment, outcome, pair, level)
@@ -340,17 +344,36 @@ def effect(
         _save(answer.plot(), plot)
 
 
-def _answer(answer: Effect, level: float, pair: Any) -> tuple[str, dict[str, Any]]:
-    """Return the answer in words and as plain numbers; of a category of which no two levels were named, of all."""
-    from alldags.show.json import effect_dict
+def _in_words(answer: Effect, level: float, pair: Any, details: bool) -> str:
+    """Return the answer in words, on one screen or with all details."""
+    from alldags.show.screen import screen_text
     from alldags.show.words import effect_text
 
-    if pair is None and answer.treatment in answer.posterior.workings.data.categories:
+    if _is_open(answer, pair):
         levels = answer.contrasts(level)
-        return levels.text(on_command_line=True), levels.to_dict()
+        return levels.details(command=True) if details else levels.text(command=True)
     summary = answer.summary(level)
-    summary = replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
-    return effect_text(summary), effect_dict(summary)
+    return effect_text(_on_command_line(summary)) if details else screen_text(summary, command=True)
+
+
+def _as_json(answer: Effect, level: float, pair: Any) -> dict[str, Any]:
+    """Return the answer as plain numbers."""
+    from alldags.show.json import effect_dict
+
+    return (
+        answer.contrasts(level).to_dict()
+        if _is_open(answer, pair)
+        else effect_dict(_on_command_line(answer.summary(level)))
+    )
+
+
+def _is_open(answer: Effect, pair: Any) -> bool:
+    """Tell whether the treatment is a category of which no two levels were named."""
+    return pair is None and answer.treatment in answer.posterior.workings.data.categories
+
+
+def _on_command_line(summary: EffectSummary) -> EffectSummary:
+    return replace(summary, notes=tuple(note.on_command_line for note in summary.notes))
 
 
 def _write_report(posterior: Posterior, path: Path, treatment: str, outcome: str, pair: Any, level: float) -> None:

@@ -10,7 +10,7 @@ from alldags.show.table import Table
 def demo_text() -> str:
     """Return the demo's text: the question, the answer, and why."""
     study = example()
-    posterior = fit(study.table, study.graph, rng=0)
+    posterior = fit(study.table, study.graph, terms=None, rng=0)  # paths add up along straight lines
     effect = posterior.effect(study.treatment, study.outcome)
     rows = len(next(iter(study.table.values())))
     return "\n".join(
@@ -37,7 +37,8 @@ def _short_influence(table: Table) -> str:
             {
                 "edge": [f"{row['cause']} -> {row['effect']}" for row in rows],
                 "prior": [row["prior"] for row in rows],
-                "posterior": [row["posterior"] for row in rows],
+                "after data": [row["posterior"] for row in rows],
+                "kept": [row["kept_as_confounder"] for row in rows],
                 "with": [row["effect_if_present"] for row in rows],
                 "without": [row["effect_if_absent"] for row in rows],
                 "variance removed": [row["variance_removed"] for row in rows],

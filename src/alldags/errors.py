@@ -66,6 +66,10 @@ class AlldagsWarning(UserWarning):
     """Something the user can act on."""
 
 
+class UnreadNoteWarning(AlldagsWarning):
+    """A number was read, and not the note that changes it; printing the effect shows it."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'smoking'?"`` when a known name is close to `name`, else an empty string."""
     close = get_close_matches(str(name), list(known), n=1)

@@ -102,10 +102,10 @@ def fit(
     names
         Column names, if `table` is an array.
     families
-        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of risk. A mapping names
-        families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its offset,
-        `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``: straight
-        lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
+        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of probability. A mapping
+        names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "student"}``, or `Poisson` with its
+        offset, `Student` with its degrees of freedom; what it does not name is as under ``"auto"``. ``"normal"``:
+        straight lines through all. Where a yes/no child would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
@@ -283,13 +283,14 @@ def _direction_notes(graphs: Sequence[CandidateGraph], prior: Prior) -> Iterator
     if opened and not prior.noise.ties_directions and not isinstance(prior.noise, KnownNoise):
         yield Note(
             f"where directions are open ({_listed(opened)}), regressions have EquivalentNoise() and a fixed slab: "
-            "under this prior graphs that data cannot tell apart tie"
+            "under this prior graphs that data cannot tell apart get equal weight"
         )
     edges = {edge for graph in graphs for edge in graph.edges}
     if not moved and len(graphs) > 1 and any((b, a) in edges for a, b in edges) and not prior.noise.ties_directions:
         yield Note(
             "the candidate graphs disagree about a direction; where data cannot tell directions apart, the weights "
-            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs tie",
+            "depend on the prior of the coefficients: leave out what was said of it, so that such graphs get equal "
+            "weight",
             "check",
         )
     for graph in dict.fromkeys(graphs):

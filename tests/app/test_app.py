@@ -25,6 +25,7 @@ from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.io import parse_graph
 from lines import fit
+from show.everything import everything
 from show.test_report import HOSTILE, Page
 
 STUDY = ad.datasets.example()
@@ -82,7 +83,7 @@ def test_answer_is_the_library_s(server, study):
     effect = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
     assert status == 200
     assert reply["mean"] == pytest.approx(effect.mean, abs=1e-9)
-    assert reply["sentence"] == str(effect).split("\n\n")[0].replace("\n", " ")
+    assert reply["sentence"] == everything(effect).split("\n\n")[0].replace("\n", " ")
     drawn = json.loads(ask(server, "drawing", dict(study.question))[2])
     assert len([e for e in Page(drawn["graph"]).all("g") if "data-cause" in e.attributes]) == len(STUDY.graph.edges)
 

@@ -65,7 +65,7 @@ def test_severities_of_a_fit_are_in_order_and_dropped_rows_lead():
 @pytest.mark.parametrize(
     ("words", "severity", "columns", "options"),
     [
-        ("were imputed", "changes the answer", {"z": with_gaps(table()["z"])}, {"missing": "impute", "imputations": 3}),
+        ("were imputed", "check", {"z": with_gaps(table()["z"])}, {"missing": "impute", "imputations": 3}),
         ("linear probability", "changes the answer", {"y": (table()["y"] > 0) * 1.0}, {"families": "normal"}),
         ("straight lines mislead", "changes the answer", {"y": table()["x"] ** 2}, {}),
         ("code it 0 and 1", "check", {"y": (table()["y"] > 0) + 1.0}, {}),

@@ -15,7 +15,10 @@ import alldags as ad
 from alldags.data.files import read_table
 from alldags.demo import demo_text
 from alldags.show.json import effect_dict
+from alldags.show.screen import screen_text
 from lines import fit
+
+LINES = ("--terms", "straight")
 
 
 def run(*arguments, cwd=None, **environment):
@@ -45,7 +48,7 @@ def folder(tmp_path_factory):
 def test_demo():
     done = run("demo")
     assert done.returncode == 0, done.stderr
-    assert "Raising smoking by one unit changes risk" in done.stdout
+    assert "Raising smoking by one unit raises risk" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout == demo_text() + "\n"
 
@@ -69,6 +72,7 @@ def test_parts_and_moments_answer_as_one_file(folder, tmp_path):
             "--outcome",
             "risk",
             "--json",
+            *LINES,
         )
         done = run(*question, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -76,10 +80,10 @@ def test_parts_and_moments_answer_as_one_file(folder, tmp_path):
 
 
 def test_effect_with_a_report(folder):
-    question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
     done = run(*question, "--report", "r.html", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "Raising smoking by one unit changes risk" in done.stdout
+    assert "Raising smoking by one unit raises risk" in done.stdout
     text = (folder / "r.html").read_text(encoding="utf-8")
     assert f"alldags {' '.join(question)} --report r.html</pre>" in text
     assert "extra" in text  # the notes of the table are there, too
@@ -90,9 +94,9 @@ def test_effect_with_a_report(folder):
 
 
 def test_sensitivity_in_words_and_as_json(folder):
-    arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
-    text = " ".join(run(*arguments, "--sensitivity", cwd=folder).stdout.split())
-    assert "A hidden common cause would have to explain 31% of what is left" in text
+    arguments = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
+    text = " ".join(run(*arguments, "--sensitivity", "--details", cwd=folder).stdout.split())
+    assert "A hidden common cause would have to explain 31% of the unexplained" in text
     assert "An unmeasured common cause that explains 38%" in text
     assert "as strong as r2_treatment r2_outcome mean" in text
     found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
@@ -102,8 +106,8 @@ def test_sensitivity_in_words_and_as_json(folder):
 
 
 def test_effect_in_words_and_as_json(folder):
-    question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
-    done = run(*question, cwd=folder)
+    question = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
+    done = run(*question, "--details", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "columns not in the graph were ignored: 'extra'" in done.stdout
     record = json.loads(run(*question, "--json", cwd=folder).stdout)
@@ -120,7 +124,7 @@ def test_effect_in_words_and_as_json(folder):
 def test_effect_is_printed_as_python_prints_it(folder, engine):
     table, graph = read_table(folder / "data.csv"), ad.read_graph(folder / "graph.toml")
     effect = fit(table, graph, engine=engine, rng=0).effect("smoking", "risk")
-    assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == f"{effect}\n"
+    assert run(*QUESTION, "--engine", engine, cwd=folder).stdout == screen_text(effect.summary(), command=True) + "\n"
     as_json = run(*QUESTION, "--engine", engine, "--json", cwd=folder).stdout
     assert as_json == json.dumps(effect.to.dict(), ensure_ascii=False) + "\n"
 
@@ -131,7 +135,7 @@ def test_families_are_named_by_option(tmp_path):
     (tmp_path / "graph.csv").write_text("cause,effect,probability\nx,y,1\nx,z,1\n", encoding="utf-8")
     question = ("effect", "data.csv", "--graph", "graph.csv", "--treatment", "x", "--outcome", "y")
     assert "the mean of y" in run(*question, "--family", "y=poisson", cwd=tmp_path).stdout
-    heavy = run(*question[:-1], "z", "--family", "z=student", cwd=tmp_path).stdout
+    heavy = run(*question[:-1], "z", "--family", "z=student", "--details", *LINES, cwd=tmp_path).stdout
     assert "The noise of z may have heavy tails" in heavy
     from alldags.cli import _families
 
@@ -143,11 +147,11 @@ def test_families_are_named_by_option(tmp_path):
 
 
 def test_effects_and_edges(folder):
-    done = run("effects", "data.csv", "--graph", "graph.toml", cwd=folder)
+    done = run("effects", "data.csv", "--graph", "graph.toml", *LINES, cwd=folder)
     assert done.returncode == 0
     assert done.stdout.startswith("cause")
     assert "ignored" in done.stderr
-    record = json.loads(run("effects", "data.csv", "--graph", "graph.toml", "--json", cwd=folder).stdout)
+    record = json.loads(run("effects", "data.csv", "--graph", "graph.toml", *LINES, "--json", cwd=folder).stdout)
     assert len(record["mean"]) == len(record["sd"]) == 7
     record = json.loads(run("edges", "data.csv", "--graph", "graph.toml", "--json", cwd=folder).stdout)
     assert len(record["edges"]) == 16
@@ -181,7 +185,7 @@ def test_graph_as_json_is_a_graph_file(folder):
     assert ad.read_graph(folder / "copy.json") == ad.read_graph(folder / "graph.toml")
 
 
-QUESTION = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+QUESTION = ("effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_a_table_that_is_not_utf8_is_refused_in_one_line(folder, encoding):
 def test_infinite_spread_is_null_in_json(folder):
     (folder / "three.csv").write_text("x,y,z\n1,2,3\n2,1,5\n4,3,1\n")
     ad.write_graph(ad.CandidateGraph.from_order(["x", "y", "z"]), folder / "three.toml")
-    done = run("effects", "three.csv", "--graph", "three.toml", "--json", cwd=folder)
+    done = run("effects", "three.csv", "--graph", "three.toml", *LINES, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["sd"] == [[0, None, None], [0, 0, None], [0, 0, 0]]
 
@@ -228,10 +232,10 @@ def test_an_output_that_cannot_show_a_name_gets_an_escape(folder, encoding):
     (folder / "names.csv").write_text("größe,年\n1,2\n2,3\n3,1\n5,5\n", encoding="utf-8")
     ad.write_graph(ad.CandidateGraph.from_order(["größe", "年"]), folder / "names.toml")
     question = ("names.csv", "--graph", "names.toml")
-    done = run("effects", *question, cwd=folder, PYTHONIOENCODING=encoding)
+    done = run("effects", *question, *LINES, cwd=folder, PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
     assert "\\u5e74" in done.stdout
-    done = run("effects", *question, "--json", cwd=folder, PYTHONIOENCODING=encoding)
+    done = run("effects", *question, *LINES, "--json", cwd=folder, PYTHONIOENCODING=encoding)
     assert json.loads(done.stdout)["names"] == ["größe", "年"]
     done = run("effect", *question, "--treatment", "große", "--outcome", "年", cwd=folder, PYTHONIOENCODING=encoding)
     assert done.returncode == 2
@@ -305,7 +309,18 @@ def test_works_without_extras(folder):
         "duckdb",
     ]
     code = f"import sys\nfor name in {hidden!r}: sys.modules[name] = None\nfrom alldags.cli import main\nmain()\n"
-    question = ["effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", "--json"]
+    question = [
+        "effect",
+        "data.csv",
+        "--graph",
+        "graph.toml",
+        "--treatment",
+        "smoking",
+        "--outcome",
+        "risk",
+        *LINES,
+        "--json",
+    ]
     for arguments in (["demo"], question):
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=folder, check=False
@@ -359,7 +374,7 @@ def rows_folder(folder):
     ],
 )
 def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, options):
-    question = ("effect", file, "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    question = ("effect", file, "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
     expected = fit(rows_folder / file, ad.read_graph(rows_folder / "graph.toml"), rng=0, **options)
     done = run(*question, *words, "--json", cwd=rows_folder)
     assert done.returncode == 0, done.stderr
@@ -369,7 +384,7 @@ def test_what_is_said_of_rows_is_what_python_is_told(rows_folder, file, words, o
 
 
 def test_messages_name_options_and_not_keywords(rows_folder):
-    question = ("effect", "holes.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk")
+    question = ("effect", "holes.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
     plain, both = (
         run(*question, cwd=rows_folder),
         run(*question, "--missing", "drop", "--imputations", "3", cwd=rows_folder),
@@ -385,7 +400,7 @@ def test_gaps_in_a_category_with_a_yes_no_outcome_are_imputed_on_the_command_lin
     (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "graph.txt").write_text("dose -> dead\nsite -> dead\n")
     question = ("effect", "gaps.csv", "--graph", "graph.txt", "--treatment", "dose", "--outcome", "dead")
-    done = run(*question, "--missing", "impute", "--imputations", "3", cwd=tmp_path)
+    done = run(*question, "--missing", "impute", "--imputations", "3", "--details", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "the risk of dead" in " ".join(done.stdout.split())
+    assert "the probability of dead" in " ".join(done.stdout.split())
     assert "imputed 3 times" in " ".join(done.stdout.split())

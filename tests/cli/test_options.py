@@ -35,6 +35,7 @@ def effect():
 def said(folder, capsys, *more, data="data.csv"):
     source = data if data == "./-" else str(folder / data)
     words = ["effect", source, "--graph", str(folder / "graph.toml"), "--treatment", "smoking", "--outcome", "risk"]
+    words += ["--terms", "straight"]
     command_line([*words, *more])
     return capsys.readouterr().out
 
@@ -50,7 +51,7 @@ def test_paths_and_influence(folder, capsys, effect):
     text = said(folder, capsys, "--paths", "--influence")
     assert str(effect.paths()) in text
     assert str(effect.edge_influence()).partition("note: ")[0] in text
-    assert "the table of edge probabilities has each edge by itself" in " ".join(text.split())
+    assert "posterior: after the data, each edge by itself" in " ".join(text.split())
     found = json.loads(said(folder, capsys, "--paths", "--influence", "--json"))
     assert [row["path"] for row in found["paths"]] == effect.paths()["path"]
     assert len(found["influence"]) == len(effect.edge_influence())

@@ -127,8 +127,8 @@ def test_an_answer_is_not_lost_with_a_part_beside_it(folder):
 
 
 def test_two_levels_are_named_on_the_command_line(folder):
-    done = run(folder, *ARMS, "--contrast", "a:c", "--paths", "--report", "r.html")
-    assert done.stdout.startswith("Changing site from 'a' to 'c' changes y by")
+    done = run(folder, *ARMS, "--contrast", "a:c", "--paths", "--report", "r.html", "--terms", "straight")
+    assert done.stdout.startswith("Changing site from 'a' to 'c' raises y by")
     assert "site -> x -> y" in done.stdout
     page = (folder / "r.html").read_text(encoding="utf-8")
     assert "Every pair of levels" in page
@@ -136,7 +136,7 @@ def test_two_levels_are_named_on_the_command_line(folder):
     told = json.loads(run(folder, *ARMS, "--contrast", "a:c", "--json").stdout)
     pairs = json.loads(run(folder, *ARMS, "--json").stdout)["contrasts"]
     assert told["mean"] == next(row["mean"] for row in pairs if row["stop"] == "c" and row["start"] == "a")
-    assert run(folder, *ASKED, "--contrast", "0:2").stdout.startswith("Changing x from 0 to 2 changes y by")
+    assert run(folder, *ASKED, "--contrast", "0:2").stdout.startswith("Changing x from 0 to 2 raises y by")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from alldags.answers.nodes import NodeSample
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.response import Response
 from lines import fit
+from show.everything import everything
 
 ORDER = ("c", "x", "m", "b", "y")
 TRUTH = {
@@ -178,7 +179,7 @@ def test_risks_ratios_and_do_go_together(simple):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no sum of direct and mediated parts"):
         effect.direct  # noqa: B018
-    assert "a logistic regression of y, marginal over rows as a difference of risks" in effect.sentence("methods")
+    assert "logistic regression of y, marginal over rows as a difference of probabilities" in effect.sentence("methods")
     assert 0.0 < float(effect.do(0.5).mean) < 1.0
     assert repr(effect.on("ratio")).startswith("Quantity(median")
 
@@ -193,7 +194,7 @@ def test_log_odds_are_todays_recursion(simple):
     draws = effect.draws(4000, rng=0)
     assert abs(draws.mean() - effect.mean) < 5 * effect.sd / math.sqrt(1000)
     assert draws.std() == pytest.approx(effect.sd, rel=0.1)
-    assert "changes the log-odds of y by" in str(effect)
+    assert "changes the log-odds of y by" in everything(effect)
     table = simple.effect("x", "y").paths()
     assert math.fsum(table["mean"]) == pytest.approx(effect.mean)
 
@@ -226,7 +227,7 @@ def test_a_normal_outcome_below_a_yes_no_mediator():
         effect.on("odds ratio")
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome or a count"):
         effect.on("ratio")
-    assert "b is yes/no" in str(effect)
+    assert "b is yes/no" in everything(effect)
 
 
 def test_counts_have_rates_and_a_constant_ratio():
@@ -242,8 +243,8 @@ def test_counts_have_rates_and_a_constant_ratio():
     assert effect.on("ratio").mean == pytest.approx(np.exp(log_rate.draws(4000)).mean(), rel=0.02)
     assert effect.on("ratio").median == pytest.approx(math.exp(0.4), rel=0.15)
     assert np.ptp(np.log(effect.on("ratio").draws) / (effect.answer.samples["visits"].coefficients[:, 0])) < 1e-9
-    assert "changes the mean of visits by" in str(effect)
-    assert "visits is a count" in str(effect)
+    assert "changes the mean of visits by" in everything(effect)
+    assert "visits is a count" in everything(effect)
 
 
 def test_counts_that_spread_too_much_are_noted(rng):

@@ -13,6 +13,7 @@ from alldags.engines.certified import Certified
 from alldags.engines.exact import Exact
 from lines import fit
 from problems import PRIORS, nine_settings, random_node
+from show.everything import everything
 
 
 def test_chooses_by_size_and_budget(rng):
@@ -82,12 +83,12 @@ def test_the_answer_says_which_engine_and_how_far_off():
     sampled = fit(x, graph, names=names, engine=Auto(max_certified=0), rng=0).effect("t", "y")
     assert certified.posterior.engines_used == {"y": "certified"}
     assert abs(certified.mean - exact.mean) <= certified.uncertainty.mean_bound
-    assert "sets of causes left out: at most" in str(certified)
+    assert "sets of causes left out: at most" in everything(certified)
     assert sampled.posterior.engines_used == {"y": "mcmc"}
     assert 0 < sampled.uncertainty.mean_error < 0.05 * exact.sd
     assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
-    assert re.search(r"posterior mean +[\d.]+ ± [\d.]+ Monte Carlo", str(sampled))
-    assert "1 regression by sampling" in str(sampled)
+    assert re.search(r"posterior mean +[\d.]+ ± [\d.]+ Monte Carlo", everything(sampled))
+    assert "1 regression by sampling" in everything(sampled)
     assert sampled.summary().engine == "auto (mcmc: 1 node)"
     assert certified.probability.no_effect_error == 0
     assert sampled.probability.no_effect_error > 0

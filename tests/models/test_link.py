@@ -199,7 +199,8 @@ def test_what_an_edge_does_is_told_for_its_stated_probability(rng):
     assert {row["prior"] for row in rows} == {0.5}
     assert all(row["effect"] == "y" for row in rows)
     p = rows[0]
-    blend = p["posterior"] * p["effect_if_present"] + (1 - p["posterior"]) * p["effect_if_absent"]
+    kept = p["kept_as_confounder"]
+    blend = kept * p["effect_if_present"] + (1 - kept) * p["effect_if_absent"]
     assert blend == pytest.approx(effect.mean, rel=1e-6)
 
 

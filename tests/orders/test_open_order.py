@@ -14,6 +14,7 @@ from alldags.orders.problem import BlockProblem, Start
 from lines import fit
 from naive.orders import Orders
 from orders.worlds import PRIOR, OpenWorld, table
+from show.everything import everything
 
 NAMES = list("abcd")
 
@@ -228,7 +229,7 @@ def test_the_answer_says_which_way_and_what_was_left_open():
     a = rng.normal(size=150)
     rows = {"a": a, "b": 0.6 * a + rng.normal(size=150)}
     effect = fit(rows, ad.CandidateGraph.unordered(["a", "b"], 0.5), rng=0).effect("a", "b")
-    text = " ".join(str(effect).split())
+    text = " ".join(everything(effect).split())
     assert "Which of the two acts on the other was left open: a on b 50.0%, b on a 50.0%, neither below 0.1%." in text
     assert "b -> a 50%, a -> b 50%, no edge <1%" in text or "a -> b 50%, b -> a 50%, no edge <1%" in text
     assert "no number of such rows can tell" in text

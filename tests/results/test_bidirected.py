@@ -9,6 +9,7 @@ import pytest
 
 import alldags as ad
 from lines import fit
+from show.everything import everything
 
 STUDY = ad.datasets.example()
 GRAPH = STUDY.graph
@@ -43,7 +44,7 @@ def test_the_effect_is_a_mixture(plain, mixed):
 
 
 def test_it_is_said_that_data_do_not_inform_it(plain, mixed):
-    text = " ".join(str(mixed).split())
+    text = " ".join(everything(mixed).split())
     assert "a hidden common cause of smoking and risk has probability 30%, which is not informed by the data" in text
     assert "from a hidden common cause" in text
     assert plain.uncertainty.hidden is None

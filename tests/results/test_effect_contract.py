@@ -6,7 +6,9 @@ table fails: whoever adds one says here how it is asked.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import math
 import os
 import re
@@ -192,8 +194,14 @@ def both(effect: Effect) -> Any:
 
 def report(effect: Effect) -> str:
     target = Path(os.environ["PYTEST_CONTRACT_FOLDER"]) / "report.html"
-    effect.posterior.report(target, effect.treatment, effect.outcome)
+    effect.report(target)
     return target.read_text(encoding="utf-8")[:200]
+
+
+def details(effect: Effect) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        effect.details()
+    return printed.getvalue()
 
 
 def saved(effect: Effect) -> float:
@@ -217,6 +225,8 @@ CALLS: dict[str, Ask] = {
     "modifiers": lambda e: e.modifiers(),
     "paths": lambda e: e.paths(5),
     "plot": lambda e: closed(e.plot()),
+    "report": report,
+    "details": details,
     "sensitivity": lambda e: str(e.sensitivity(draws=500)),
     "sentence": lambda e: (e.sentence(), e.sentence("methods")),
     "summary": lambda e: e.summary(0.9),
@@ -245,7 +255,6 @@ MORE: dict[str, Ask] = {  # beside the members themselves
     "repr": repr,
     "html": lambda e: e._repr_html_(),
     "maketables": lambda e: (e.__maketables_coef_table__.to_numpy().ravel()[:2].tolist(), e.__maketables_depvar__),
-    "report": report,
     "save": saved,
     "over": lambda e: again(e.posterior, e, over="population").do(two(e)[1]).mean.sd,
 }
@@ -262,7 +271,7 @@ PICTURES: dict[str, Ask] = {
 }
 ALWAYS = {  # never refused
     "mean", "sd", "median", "interval", "draws", "contrast", "summary", "sentence", "print", "repr", "html", "notes",
-    "to.dict", "to.latex", "to.markdown", "converged", "uncertainty.mean_error", "report", "save", "plot",
+    "to.dict", "to.latex", "to.markdown", "converged", "uncertainty.mean_error", "report", "details", "save", "plot",
 }  # fmt: skip
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}

@@ -7,6 +7,7 @@ import pytest
 
 import alldags as ad
 from lines import fit
+from show.everything import everything
 
 MADE = {
     "copy": (lambda x, others: x.copy(), 1.0),
@@ -36,7 +37,7 @@ CASES = [(kind, yes_no) for kind in MADE for yes_no in (False, True) if (kind, y
 def test_what_follows_from_its_causes_is_printed_and_said_to_follow(kind, rows, yes_no):
     for covariates in range(1, 6):
         found = effect(kind, covariates, rows, yes_no)
-        text = " ".join(str(found).split())
+        text = " ".join(everything(found).split())
         assert "mislead" not in text
         assert found.mean == pytest.approx(MADE[kind][1], rel=0.02)
         assert found.interval()[0] <= found.mean <= found.interval()[1]
@@ -48,7 +49,7 @@ def test_what_follows_from_its_causes_is_printed_and_said_to_follow(kind, rows, 
 def test_a_copy_of_a_yes_no_treatment_is_printed_as_a_risk(covariates):
     found = effect("copy", covariates, 40, yes_no=True)
     assert found.measure == "risk"
-    assert "mislead" not in str(found)
+    assert "mislead" not in everything(found)
     assert 0.5 < found.mean <= 1.0
 
 

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.answers.pushed import PushedAnswer
 from lines import fit
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +29,10 @@ GRAPH = ad.CandidateGraph.from_tiers([["age"], ["dose"], ["death"]], 0.5)
 def test_zeros_and_ones_are_yes_or_no_and_the_answer_says_so(table):
     effect = fit(table, GRAPH, rng=0).effect("dose", "death")
     assert isinstance(effect.answer, PushedAnswer)
-    text = str(effect)
-    assert text.startswith("Raising dose by one unit changes the risk of death by ")
+    text = everything(effect)
+    assert text.startswith("Raising dose by one unit changes the probability of death by ")
     assert "death is yes/no (" in text
-    assert "effects are differences of risk." in text
+    assert "effects are differences of probability." in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 

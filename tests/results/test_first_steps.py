@@ -13,6 +13,7 @@ from alldags.show.report.page import report_html
 from alldags.show.report.record import EdgeFacts
 from alldags.show.report.texts import edge_label, shape_words, spread_words, states
 from lines import fit
+from show.everything import everything
 
 STUDY = ad.datasets.example()
 GRAPH = ad.CandidateGraph.from_tiers([["a", "b"], ["x"], ["m"], ["y"]])
@@ -59,7 +60,7 @@ def test_an_open_pair_that_is_certain_to_be_joined_still_bears():
 
 
 def test_a_possible_confounder_whose_direction_is_open_is_named(open_effect):
-    text = " ".join(str(open_effect).split())
+    text = " ".join(everything(open_effect).split())
     assert "a, m may come before x or after it: the average adjusts for them in the graphs in which they come" in text
     assert open_effect.to.dict()["either_side"] == ["a", "m"]
     assert fit(rows(), GRAPH, rng=0).effect("x", "y").summary().either_side == ()

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from lines import fit
 from naive.student import one_set
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_every_table_of_a_straight_line_is_there(effect, posterior):
 
 
 def test_the_answer_says_which_noise_has_heavy_tails(effect):
-    text = str(effect)
+    text = everything(effect)
     words = " ".join(text.split())
     assert "The noise of cost may have heavy tails (Student's t, 4 degrees of freedom):" in words
     assert "rows count less than a quarter of one" in words
@@ -152,8 +153,8 @@ def test_yes_no_outcomes_stay_so_and_may_lie_behind_heavy_tails(table):
     found = posterior.effect("drug", "death")
     normal = fit(data, graph, rng=0).effect("drug", "death")
     assert abs(found.mean - normal.mean) < normal.sd
-    assert "death is yes/no" in str(found)
-    assert "The noise of stay may have heavy tails" in str(found)
+    assert "death is yes/no" in everything(found)
+    assert "The noise of stay may have heavy tails" in everything(found)
     assert found.uncertainty.structure is not None
     assert found.on("log odds").paths()["path"]
 

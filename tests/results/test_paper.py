@@ -14,6 +14,7 @@ from alldags.show.latex import escape_latex
 from alldags.show.markdown import escape_markdown
 from lines import fit
 from naive import effects as naive
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_the_methods_paragraph_says_prior_version_and_result(effect: ad.Effect) 
     assert re.search(r"with alldags \d+\.\d+\S* and 500 rows\.", text)
     assert "averaged over 65,536 candidate directed acyclic graphs" in text
     assert "The posterior mean was 0.89 (posterior standard deviation 0.10, 95% interval 0.68 to 1.09)" in text
-    assert effect.sentence() == str(effect).split("\n\n")[0].replace("\n", " ")
+    assert effect.sentence() == everything(effect).split("\n\n")[0].replace("\n", " ")
     with pytest.raises(ad.AlldagsError, match=r"style must be one of .*'methods'.*, got 'long'"):
         effect.sentence("long")  # type: ignore[arg-type]
 
@@ -162,7 +163,7 @@ def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:
     study = ad.datasets.example()
     effect = fit(study.table, study.graph, rng=0).effect("risk", "smoking")
     assert not any("least squares" in note for note in effect.notes)
-    assert "Monte Carlo" not in str(effect)
+    assert "Monte Carlo" not in everything(effect)
 
 
 def test_arviz_takes_the_draws(effect):

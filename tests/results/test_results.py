@@ -13,6 +13,7 @@ import pytest
 import alldags as ad
 from alldags.effects.sample import AtomicSample
 from lines import fit
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +55,11 @@ def test_only_nodes_on_paths_are_fitted(study):
 
 
 def test_text_fits_eighty_columns_and_says_the_answer(effect):
-    text = str(effect)
+    text = everything(effect)
     assert max(map(len, text.splitlines())) <= 80
     assert "Raising smoking by one unit changes risk by 0.89 on average" in text.replace("\n", " ")
     assert "65,536 candidate graphs" in text.replace("\n", " ")
-    assert "from not knowing the graph" in text
+    assert "from not knowing graph or prior" in text
     assert "<table>" in effect._repr_html_()
     assert repr(effect).startswith("Effect('smoking' -> 'risk': mean 0.8939")
 
@@ -73,7 +74,8 @@ def test_text_fits_eighty_columns_and_says_the_answer(effect):
     ],
 )
 def test_only_engines_that_average_over_graphs_say_so(study, engine, words):
-    text = str(fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")).replace("\n", " ")
+    found = fit(study.table, study.graph, engine=engine, rng=0).effect("smoking", "risk")
+    text = everything(found).replace("\n", " ")
     assert words in text
     assert ("averaged over" in text) == words.startswith("averaged")
 
@@ -165,7 +167,7 @@ def test_ignored_columns_are_said_once(study):
     table = pd.DataFrame(study.table).assign(extra=1.0, other="text")
     posterior = fit(table, study.graph, rng=0)
     assert list(map(str, posterior.notes)) == ["columns not in the graph were ignored: 'extra', 'other'"]
-    assert str(posterior.effect("smoking", "risk")).count("ignored") == 1
+    assert everything(posterior.effect("smoking", "risk")).count("ignored") == 1
 
 
 def test_atom_is_honoured_in_quantiles():

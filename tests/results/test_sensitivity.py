@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.effects.hidden.strengths import bias_factor
 from lines import fit
+from show.everything import everything
 
 STUDY = ad.datasets.example()
 GRAPH = STUDY.graph
@@ -147,8 +148,8 @@ def test_an_interval_that_holds_zero_needs_no_hidden_cause():
     table = {"x": rng.standard_normal(50), "y": rng.standard_normal(50)}
     effect = fit(table, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
     assert effect.sensitivity().robustness(0.95).value == 0.0
-    assert "holds zero as it is" in str(effect)
-    assert "holds zero as it is" in str(effect.sensitivity())
+    assert "holds zero as it is" in everything(effect)
+    assert "holds zero as it is" in " ".join(str(effect.sensitivity()).split())
 
 
 # -- covariates ------------------------------------------------------------------------------------------------------
@@ -308,8 +309,10 @@ def test_same_seed_same_numbers():
 
 
 def test_every_answer_has_a_line(effect):
-    text = " ".join(str(effect).split())
-    assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text
+    text = " ".join(everything(effect).split())
+    assert (
+        "A hidden common cause would have to explain 31% of the unexplained variance of both smoking and risk" in text
+    )
     assert "the strongest measured covariate, age, explains" in text
     assert str(effect) == str(fit(STUDY.table, GRAPH, rng=0).effect("smoking", "risk"))
     line = effect.to.dict()["hidden_cause"]
@@ -321,13 +324,15 @@ def test_every_answer_has_a_line(effect):
 def test_answers_where_it_does_not_apply_or_is_not_cheap_leave_it_out(engine):
     effect = fit(STUDY.table, GRAPH, rng=0, engine=engine).effect("smoking", "risk")
     assert effect.summary().hidden is None
-    assert "hidden" not in str(effect)
+    assert "hidden" not in everything(effect)
     assert effect.to.dict()["hidden_cause"] is None
 
 
 def test_words_of_the_analysis(sensitivity, through_tar):
     text = " ".join(str(sensitivity).split())
-    assert text.startswith("An unmeasured common cause that explains 38% of what is left of both smoking and risk")
+    assert text.startswith(
+        "An unmeasured common cause that explains 38% of the unexplained variance of both smoking and risk"
+    )
     assert "The data do not say whether there is such a cause." in text
     assert "each of smoking, tar and risk" in " ".join(str(through_tar).split())
     assert "as strong as" in sensitivity.text()

@@ -11,6 +11,7 @@ import pytest
 import alldags as ad
 from alldags.effects.sample import AtomicSample
 from lines import fit
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_probabilities_stay_within_zero_and_one(rng):
 
 
 def test_no_path_in_the_graph_is_not_a_finding(effect):
-    text = str(effect.posterior.effect("risk", "smoking")).replace("\n", " ")
+    text = everything(effect.posterior.effect("risk", "smoking")).replace("\n", " ")
     assert "has no path from risk to smoking: the effect is zero by assumption" in text
     assert "There is a path from smoking to risk; did you mean that?" in text
 
@@ -135,11 +136,11 @@ def test_opposite_directions_leave_a_note_and_can_be_drawn(study):
 def test_words_for_learned_slabs_single_graphs_and_modes(study):
     certain = ad.CandidateGraph.from_order(["smoking", "tar", "risk"], probability=1.0)
     learned = fit(study.table, certain, prior=ad.Prior(slab=ad.priors.LearnedSlab(shared=True, points=5)), rng=0)
-    text = str(learned.effect("smoking", "risk")).replace("\n", " ")
-    assert "from not knowing the graph or slab" in text
+    text = everything(learned.effect("smoking", "risk")).replace("\n", " ")
+    assert "from not knowing graph or prior" in text
     assert "in the one candidate graph" in text
     assert "1 candidate graphs" not in repr(learned)
-    assert "posterior mode" in str(fit(study.table, certain, engine="em", rng=0).effect("smoking", "risk"))
+    assert "posterior mode" in everything(fit(study.table, certain, engine="em", rng=0).effect("smoking", "risk"))
 
 
 def test_sampled_errors_are_never_absurdly_small(study):

@@ -14,6 +14,7 @@ from alldags.data.rows import RowGroups
 from alldags.errors import AlldagsError, DataError
 from commands import command
 from lines import fit
+from show.everything import everything
 
 NAMES = ("w", "x", "m", "y")
 ORDER = ad.CandidateGraph.from_order(NAMES, 0.5)
@@ -292,7 +293,7 @@ def test_levels_of_other_units_are_not_guessed():
 
 
 def test_the_answer_says_what_levels_take():
-    text = str(fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
+    text = everything(fit(panel(), ORDER, fixed_effects=["state", "year"], rng=0).effect("x", "y"))
     words = "intercept for each level of 'state' (25) and 'year' (8): they take 32 degrees of freedom of 400 rows"
     assert words in " ".join(text.split())
 
@@ -387,7 +388,7 @@ def test_a_file_with_levels_that_make_no_sense_is_refused(tmp_path):
         arrays = {name: archive[name] for name in archive.files}
     for name, value in (("cell_key0", arrays["cell_key0"] + 1), ("cell_weight0", -arrays["cell_weight0"])):
         np.savez(tmp_path / "bad.npz", **(arrays | {name: value}))
-        with pytest.raises(DataError, match="damaged: 'levels' is none that fit makes"):
+        with pytest.raises(DataError, match="damaged: 'levels' was not written by fit"):
             ad.load(tmp_path / "bad.npz")
 
 
@@ -398,7 +399,7 @@ def test_the_command_line_takes_two_columns_joined_by_a_comma(tmp_path, capsys):
     ad.write_graph(ORDER, tmp_path / "graph.toml")
     asked = ["effect", str(tmp_path / "panel.csv"), "--graph", str(tmp_path / "graph.toml")]
     asked += ["--treatment", "x", "--outcome", "y"]
-    command([*asked, "--fixed-effects", "state,year"])
+    command([*asked, "--fixed-effects", "state,year", "--details"])
     assert "each level of 'state' (25) and 'year' (8)" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(AlldagsError) as error:
         command([*asked, "--fixed-effects", "state", "--terms", "auto"])

@@ -13,6 +13,7 @@ import alldags as ad
 from alldags.data.missing import Holes, _precision_factor, sweeps_between
 from alldags.errors import AlldagsError, DataError
 from lines import fit
+from show.everything import everything
 
 RAW = ad.Prior(slab_variance=1.0, units="raw")
 
@@ -172,7 +173,7 @@ def test_auxiliary_columns_know_why_values_are_missing(rng):
 
 def test_the_answer_says_what_was_imputed_and_when_more_tables_are_needed(holes):
     effect = fit(holes, GRAPH, names=NAMES, missing="impute", imputations=2, rng=0).effect("x", "y")
-    text = " ".join(str(effect).split())
+    text = " ".join(everything(effect).split())
     assert "were imputed 2 times, from a normal distribution of all columns used" in text
     assert "missing at random" in text
     assert "from not knowing missing values" in text

@@ -14,6 +14,7 @@ import alldags as ad
 from alldags.notes import Note
 from alldags.show.html import effect_html
 from alldags.show.json import effect_dict
+from alldags.show.screen import screen_text
 from alldags.show.sensitivity import SensitivitySummary
 from alldags.show.summary import (
     Adjustment,
@@ -85,19 +86,29 @@ def record(entry: dict) -> EffectSummary:
     fields["not_normal"] = tuple(NotNormal(**item) for item in fields["not_normal"])
     fields["heavy_tails"] = tuple(HeavyTails(**item) for item in fields.get("heavy_tails", ()))
     fields["either_side"] = tuple(fields.get("either_side", ()))
+    fields["shapes"] = tuple(map(tuple, fields["shapes"]))
     fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])
     return EffectSummary(**fields)
 
 
 def shown(summary: EffectSummary) -> dict:
     """Return all that is shown of an effect."""
-    return {"text": effect_text(summary).split("\n"), "html": effect_html(summary), "json": effect_dict(summary)}
+    printed = {"screen": screen_text(summary).split("\n"), "text": effect_text(summary).split("\n")}
+    return {**printed, "html": effect_html(summary), "json": effect_dict(summary)}
+
+
+def _fields(summary: EffectSummary) -> dict:
+    """Return the record as it is written down; what a note's text was made from is not."""
+    found = asdict(summary)
+    for note in found["notes"]:
+        del note["marked"]
+    return found
 
 
 def update() -> None:
     """Write the present answers."""
     summaries = {name: ask() for name, ask in CASES.items()}
-    entries = {name: {"summary": asdict(summary), **shown(summary)} for name, summary in summaries.items()}
+    entries = {name: {"summary": _fields(summary), **shown(summary)} for name, summary in summaries.items()}
     FILE.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

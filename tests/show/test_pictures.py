@@ -110,7 +110,7 @@ def test_another_colour_is_another_picture(name, colour, monkeypatch):
 def test_effect_picture_says_what_it_shows():
     ax = effect_picture(replace(SUMMARY, level=0.9))
     right = next(other for other in ax.figure.axes if other is not ax)
-    assert ax.get_xlabel() == "total effect of smoking on risk"
+    assert ax.get_xlabel() == "total effect of smoking on risk, per unit"
     assert ax.get_ylabel() == "posterior density"
     assert right.get_ylabel() == "probability of no effect"
     assert [text.get_text() for text in right.texts] == ["no effect: 30.0%"]

@@ -142,7 +142,7 @@ def test_paths_of_a_difference_of_risks_are_refused():
     x = rng.normal(size=200)
     y = (rng.random(200) < 1 / (1 + np.exp(-x))).astype(float)
     effect = fit({"x": x, "y": y}, ad.CandidateGraph.from_order(["x", "y"]), rng=0).effect("x", "y")
-    with pytest.raises(AlldagsError, match="the effect on 'y' is a difference of risks, to which paths do not add up"):
+    with pytest.raises(AlldagsError, match="the effect on 'y' is a difference of means, to which paths do not add up"):
         effect.plots.paths()
 
 

@@ -26,6 +26,7 @@ from alldags.show.report.page import report_html, script_data
 from alldags.show.report.record import Section
 from alldags.show.report.svg import ticks_between
 from lines import fit
+from show.everything import everything
 
 STUDY = ad.datasets.example()
 HOSTILE = "<script>alert(1)</script>"
@@ -232,7 +233,9 @@ def test_regressions_are_computed_as_the_answer_says():
 
 def test_it_says_how_strong_a_hidden_cause_would_have_to_be(effect, page):
     text = " ".join(next(element.text for element in page.all("main")).split())
-    assert "A hidden common cause would have to explain 31% of what is left of both smoking and risk" in text
+    assert (
+        "A hidden common cause would have to explain 31% of the unexplained variance of both smoking and risk" in text
+    )
     first = next(effect.sensitivity().benchmarks().rows())
     assert first["as strong as"] == "age"
     assert f"{first['mean']:.2f} ({first['low']:.2f} to {first['high']:.2f})" in [e.text for e in page.all("td")]
@@ -284,7 +287,7 @@ def test_rows_that_count_differently(kind):
     page = page_of(effect)
     text = " ".join(next(e.text for e in page.all("main")).split())
     assert effect.summary().notes or kind == "weights"
-    assert " ".join(str(effect).split("\n\n")[0].split()) in text
+    assert " ".join(everything(effect).split("\n\n")[0].split()) in text
     assert bool(page.all("input")) == (kind != "impute")  # several completed tables: no edge moves alone
 
 
@@ -300,7 +303,7 @@ def test_differences_of_risks():
     edge = page.data()["edges"][0]
     assert edge["present"] == table[edge["cause"], edge["effect"]]["effect_if_present"]
     assert abs(edge["present"]) < 1
-    assert "do not add up to a difference of risks" in " ".join(next(e.text for e in page.all("main")).split())
+    assert "do not add up to the effect on the mean outcome" in " ".join(next(e.text for e in page.all("main")).split())
 
 
 def test_open_directions():

@@ -133,7 +133,8 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize("command", ["effects", "edges", "graph"])
 def test_other_commands_satisfy_it(command, files, capsys):
     data = () if command == "graph" else (str(files / "data.csv"), "--graph")
-    command_line([command, *data, str(files / "graph.toml"), "--json"])
+    lines = ("--terms", "straight") if command == "effects" else ()
+    command_line([command, *data, str(files / "graph.toml"), "--json", *lines])
     found = json.loads(capsys.readouterr().out)
     assert list(faults(found)) == []
     assert set(found) <= set(SCHEMA["$defs"][command]["properties"])

@@ -18,6 +18,7 @@ from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import effect_text, rows, sentence
 from lines import fit
 from show import answers
+from show.everything import everything
 
 STORED = answers.stored()
 
@@ -34,7 +35,7 @@ def test_every_case_is_written_down():
 @pytest.mark.parametrize("name", answers.CASES)
 def test_what_is_shown_follows_from_the_record_to_the_letter(name):
     entry = dict(STORED[name])
-    assert answers.shown(answers.record(entry)) == {key: entry[key] for key in ("text", "html", "json")}
+    assert answers.shown(answers.record(entry)) == {key: entry[key] for key in ("screen", "text", "html", "json")}
 
 
 @pytest.mark.parametrize("name", answers.CASES)
@@ -98,7 +99,7 @@ def effect():
 
 def test_an_effect_shows_its_summary(effect):
     shown = answers.shown(effect.summary())
-    assert str(effect).split("\n") == shown["text"]
+    assert str(effect).split("\n") == shown["screen"]
     assert effect._repr_html_() == shown["html"]
     assert effect.to.dict() == shown["json"]
     assert effect.to.dict()["schema"] == SCHEMA == "alldags.effect/2"
@@ -216,7 +217,7 @@ def test_a_treatment_of_zeros_and_ones_goes_from_one_to_the_other(effect):
     assert not effect.summary().is_binary
     asked = effect.posterior.effect("sex", "risk")
     assert asked.summary().is_binary
-    assert str(asked).startswith("Changing sex from 0 to 1 changes risk by")
+    assert everything(asked).startswith("Changing sex from 0 to 1 changes risk by")
 
 
 def test_given_an_effect_is_the_rest_of_the_average(effect):
@@ -241,9 +242,9 @@ def test_a_fixed_slab_that_decides_on_no_effect_is_named():
     study = ad.datasets.example()
     fixed = fit(study.table, study.graph, prior=ad.Prior.v01(), rng=0).effect("sex", "exercise")
     assert 0.03 < fixed.probability_no_effect < 0.97
-    (note,) = (text for text in fixed.notes if "leans on the slab" in text)
+    (note,) = (text for text in fixed.notes if "how large effects are expected to be" in text)
     promised = float(re.search(r"up to ([\d.]+)%", note.text).group(1)) / 100
     wide = fit(study.table, study.graph, prior=ad.Prior(slab_variance=10.0, link=0.0), rng=0)
     assert fixed.probability_no_effect < wide.effect("sex", "exercise").probability_no_effect <= promised + 0.01
     learned = fit(study.table, study.graph, rng=0).effect("sex", "exercise")
-    assert not any("leans on the slab" in text for text in learned.notes)
+    assert not any("how large effects are expected to be" in text for text in learned.notes)

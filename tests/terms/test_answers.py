@@ -7,6 +7,7 @@ import pytest
 
 import alldags as ad
 from lines import fit
+from show.everything import everything
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_edges_are_present_if_a_term_is(effect):
 
 
 def test_what_is_printed(effect):
-    text = str(effect)
+    text = everything(effect)
     assert "changes score by" in text
     assert "curves were looked for in score" in text
     assert "straight lines, without terms, give" in text
@@ -133,3 +134,22 @@ def test_what_could_be_missed_is_said(study, graph):
     assert any("with curves in" in note for note in fit(words, wide, rng=0).effect("treated", "score").notes)
     with pytest.raises(ad.AlldagsError, match="other is missing"):
         ad.fit(study, graph, terms={"score": ad.Terms(curves=1)}, rng=0).effect("treated", "score").by({"age": [30.0]})
+
+
+def test_straight_lines_are_as_probable_as_draws_without_any_other_column():
+    rng = np.random.default_rng(0)
+    c, t = rng.normal(size=500), (rng.random(500) < 0.5) * 1.0
+    graph = ad.CandidateGraph.from_tiers([["c"], ["t"], ["y"]])
+    for bend in (0.0, 2.0):
+        table = {"c": c, "t": t, "y": t + c + bend * c**2 + rng.normal(size=500)}
+        effect = ad.fit(table, graph, terms="auto", rng=0).effect("t", "y")
+        over = effect.workings.totals.items[0].model.node("y").over_columns
+        theta = over.draw(20_000, np.random.default_rng(1))[0]
+        straight = np.mean([(row[2:] == 0.0).all() for row in theta])  # the first two are t and c themselves
+        assert effect.summary().shapes[0] == ("straight", pytest.approx(straight, abs=0.02))
+        assert bool(straight > 0.5) is (bend == 0.0)
+    assert fit_straight(table, graph).summary().shapes == ()
+
+
+def fit_straight(table, graph):
+    return ad.fit(table, graph, terms=None, rng=0).effect("t", "y")

@@ -257,7 +257,7 @@ class InnerAnswer:
     @property
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
-        lines = "effects that bend are no products along paths; fit without terms for the straight lines' answer"
+        lines = "a curve has no coefficients to multiply along paths; fit without terms for the straight lines' answer"
         found = dict.fromkeys(("paths", "direct", "mediators"), lines)
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
         found["log odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"

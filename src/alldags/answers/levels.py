@@ -107,8 +107,8 @@ class OpenAnswer:
         first, last = self.words[0], self.words[-1]
         two = either(f"contrast({first!r}, {last!r})", f"--contrast '{first}:{last}'")
         return (
-            f"the treatment {self.question.treatment!r} is a category with {len(self.words)} levels, which no single "
-            f"number moves: name two of them, {two}, or ask for all pairs, {either('contrasts()', '--json')}"
+            f"the treatment {self.question.treatment!r} is a category with {len(self.words)} levels, which has no "
+            f"unit to be raised by: name two of them, {two}, or ask for all pairs, {either('contrasts()', '--json')}"
         )
 
     @property

@@ -73,12 +73,8 @@ def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
 
 
 UNLINKED = (
-    "posterior is of each edge by itself; in the table of edge influence what drives the treatment is also taken for a "
-    "likely cause of what comes after it (the link), which moves some of these"
-)
-LINKED = (
-    "posterior takes what drives the treatment for a likely cause of what comes after it, too (the link); "
-    "the table of edge probabilities has each edge by itself"
+    "posterior is of each edge by itself; name a treatment, treatment=..., to see which edges its effects keep as "
+    "those of confounders"
 )
 
 
@@ -189,7 +185,27 @@ def structures_of(totals: Mixture[TotalEffect], outcome: str) -> dict[str, float
     """Return the posterior probability of each structure of effect modification in the outcome's regression."""
     found: dict[str, float] = {}
     for weight, total in zip(totals.weights.posterior, totals.items, strict=True):
-        node = total.model.node(outcome) if outcome in total.span.reached and total.model.bends(outcome) else None
-        for name, share in node.diagnostics.structures if isinstance(node, CurvedPosterior) else ():
+        node = _curved(total, outcome)
+        for name, share in () if node is None else node.diagnostics.structures:
             found[name] = found.get(name, 0.0) + weight * share
     return found
+
+
+def straight_probability(totals: Mixture[TotalEffect], outcome: str) -> float | None:
+    """Return the posterior probability that the outcome's regression is one of straight lines; None if none may bend.
+
+    Averaged over the models in which the treatment may act on the outcome.
+    """
+    pairs = zip(totals.weights.posterior, totals.items, strict=True)
+    found = [(weight, _curved(total, outcome)) for weight, total in pairs if outcome in total.span.reached]
+    whole = math.fsum(weight for weight, _ in found)
+    if whole == 0.0 or all(node is None for _, node in found):
+        return None
+    return math.fsum(weight * (1.0 if node is None else node.straight_probability) for weight, node in found) / whole
+
+
+def _curved(total: TotalEffect, outcome: str) -> CurvedPosterior | None:
+    """Return the outcome's regression in one model; None if it cannot bend, or the treatment does not reach it."""
+    bends = outcome in total.span.reached and total.model.bends(outcome)
+    node = total.model.node(outcome) if bends else None
+    return node if isinstance(node, CurvedPosterior) else None

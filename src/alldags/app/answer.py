@@ -152,7 +152,7 @@ def python_lines(question: Mapping[str, Any], table: str, *, drop_missing: bool 
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
     for first, second, forward, backward in question.get("pairs", []):
         lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
-    options = f'families="normal", rng={SEED}' + (", missing='drop'" if drop_missing else "")
+    options = f'families="normal", terms=None, rng={SEED}' + (", missing='drop'" if drop_missing else "")
     return "\n".join(
         [
             *lines,

@@ -95,10 +95,10 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
                 f"{bent}: a curve would take {percent(item.share)} of what its regression leaves unexplained "
                 f"({_p(item.p_value)}); transform it, add a column for the curve, or fit with terms",
             )  # fmt: skip
-        yield from _noise_lines(child, found, child in checked.data.heavy)
+        yield from _noise_lines(checked, child, found)
 
 
-def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLine]:
+def _noise_lines(checked: Checked, child: str, found: Residuals) -> Iterator[CheckLine]:
     if math.isfinite(found.spread_p):
         yield CheckLine(
             "even noise", child, "fitted values", "share of squared residuals that goes with them", found.spread_share,
@@ -113,16 +113,23 @@ def _noise_lines(child: str, found: Residuals, heavy: bool) -> Iterator[CheckLin
             f"{child} varies {number(found.dispersion)} times as much as counts with its mean do: intervals are too "
             "narrow",
         )  # fmt: skip
-    if found.outliers and not heavy:  # rows far out are what heavy tails are for
+    if found.outliers and child not in checked.data.heavy:  # rows far out are what heavy tails are for
         worst = found.outliers[0]
         yield CheckLine(
             "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
             found.outlier_p, True,
             f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
             f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
-            "the largest of all rows): look whether it is right, and whether the answer is the same with the family "
-            f"'student' for {child}, under which rows far out count less",
+            f"the largest of all rows): look whether it is right{_about_tails(checked, child, found)}",
         )  # fmt: skip
+
+
+def _about_tails(checked: Checked, child: str, found: Residuals) -> str:
+    """Say what to try about rows far out; of what is skewed, such as costs, rows far out are part of the mean."""
+    ends = checked.data.look(child).ends
+    if ends is not None and ends[0] >= 0.0 and all(item.residual > 0 for item in found.outliers):
+        return f"; {child} is skewed, so that such rows belong to its mean: keep them, or ask about its logarithm"
+    return f", and whether the answer is the same with the family 'student' for {child}, under which they count less"
 
 
 def _collinear_lines(checked: Checked) -> Iterator[CheckLine]:

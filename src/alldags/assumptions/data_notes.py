@@ -24,6 +24,7 @@ from alldags.wording import option
 COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
 _MEMBER = 1e-6  # of a weight, in standard deviations
+_NEAR = 0.1  # of the range: how far outside a value may be without changing the answer
 _HEAVY = 0.5  # share of the sum of squares of one cell
 
 
@@ -69,7 +70,8 @@ def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[N
         f"{listed} {'is' if len(out) == 1 else 'are'} outside the observed values ({number(low)} to {number(high)}): "
         "the answer extends straight lines to where there are no data"
     )
-    return (Note(text, "changes the answer"),)
+    is_far = any(not low - _NEAR * (high - low) <= value <= high + _NEAR * (high - low) for value in out)
+    return (Note(text, "changes the answer" if is_far else "check"),)
 
 
 # -- what moments show -------------------------------------------------------------------------------------------------
@@ -218,13 +220,14 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     if values == (0.0, 1.0):
         yield Note(
             f"{name} is 0 or 1, and straight lines were put through it (a linear probability model): effects are "
-            f"differences of probability, and may leave 0 to 1; without {option('families', 'normal')} they are risks",
+            f"differences of probability, and may leave 0 to 1; without {option('families', 'normal')} the model is "
+            "logistic",
             "changes the answer",
         )
     elif values is not None:
         low, high = map(number, values)
         only = f"{name} has two values only, {low} and {high}"
-        yield Note(f"{only}: code it 0 and 1 to have risks instead of straight lines", "check")
+        yield Note(f"{only}: code it 0 and 1 to have a logistic model instead of straight lines", "check")
 
 
 def _staggered_note(treatment: str, seen: Seen) -> Iterator[Note]:

@@ -42,4 +42,4 @@ def _uneven_note(check: Jackknife, counts: bool) -> Note:
         f"times that of the model ({number(check.sd)}), and the interval is that much wider; {keep} keeps the "
         "model's"
     )
-    return Note(text, "changes the answer")
+    return Note(text, "check")

@@ -21,6 +21,7 @@ from alldags.notes import Note, in_order
 from alldags.show.numbers import number, percent
 from alldags.wording import either, option
 
+DOUBTFUL = 0.01  # probability of no effect, from which on the effect given that there is one is another number
 OPEN = 0.03  # probability of no effect, from which on it is in doubt
 LARGE_SHIFT = 0.5  # posterior standard deviations by which the link may move an effect without a word
 LARGE_ERROR = 0.05  # of the standard deviation: Monte-Carlo error of imputation that is worth a word
@@ -45,6 +46,12 @@ def effect_notes(effect: ExaminedEffect, own: Iterable[Note] = ()) -> tuple[Note
         What this kind of effect has to say beside what all have.
     """
     return in_order((*_fit_notes(effect), *_node_notes(effect), *own, *_kind_notes(effect), *_checked_notes(effect)))
+
+
+def known_notes(effect: ExaminedEffect) -> tuple[Note, ...]:
+    """Return those of the notes that a fitted effect knows without computing anything, the worst first."""
+    nodes = (*_engine_notes_of_nodes(effect), *_convergence(effect), *_many_candidates_note(effect))
+    return in_order((*_fit_notes(effect), *nodes))
 
 
 def posterior_notes(posterior: ExaminedPosterior) -> tuple[Note, ...]:
@@ -79,14 +86,20 @@ def _fit_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _node_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    nodes = dict.fromkeys(node for total in effect.workings.totals.items for node in total.nodes())
-    for node in nodes:
-        yield from engine_notes(node.diagnostics)
-    yield from _sampled_note([node for node in nodes if getattr(node.diagnostics, "remark", "")])
-    blocks = dict.fromkeys(block for total in effect.workings.totals.items for block in total.order_blocks)
-    for block in blocks:
-        yield from engine_notes(block.diagnostics)
+    yield from _engine_notes_of_nodes(effect)
+    yield from _sampled_note([node for node in _nodes(effect) if getattr(node.diagnostics, "remark", "")])
     yield from _sampled_orders_note(effect)
+
+
+def _engine_notes_of_nodes(effect: ExaminedEffect) -> Iterator[Note]:
+    blocks = dict.fromkeys(block for total in effect.workings.totals.items for block in total.order_blocks)
+    for diagnostics in (*(node.diagnostics for node in _nodes(effect)), *(block.diagnostics for block in blocks)):
+        yield from engine_notes(diagnostics)
+
+
+def _nodes(effect: ExaminedEffect) -> list[NodePosterior]:
+    """Return the regressions that an effect runs through, each once."""
+    return list(dict.fromkeys(node for total in effect.workings.totals.items for node in total.nodes()))
 
 
 def _sampled_orders_note(effect: ExaminedEffect) -> Iterator[Note]:
@@ -114,6 +127,7 @@ def _checked_notes(effect: ExaminedEffect) -> Iterator[Note]:
     yield from _link_note(effect)
     yield from _regression_note(effect)
     yield from _many_candidates_note(effect)
+    yield from _odds_note(effect)
     yield from _slab_note(effect)
     yield from extrapolation_note(effect)
     yield from row_notes(effect)
@@ -138,7 +152,7 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
         f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
         f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
         f"{effect.treatment}, {say_so}",
-        "changes the answer",
+        "check",
     )
 
 
@@ -178,8 +192,26 @@ def _slab_note(effect: ExaminedEffect) -> Iterator[Note]:
         return
     odds = 10.0**0.5 * atom / (1.0 - atom)
     yield Note(
-        "the probability of no effect leans on the slab, the size expected of effects, which was fixed: with ten times "
-        f"its variance it would be up to {percent(odds / (1.0 + odds))}",
+        "the probability of no effect depends on how large effects are expected to be, which the prior fixes: were ten "
+        f"times that variance expected, it would be up to {percent(odds / (1.0 + odds))}",
+        "check",
+    )
+
+
+def _odds_note(effect: ExaminedEffect) -> Iterator[Note]:
+    """Say that stated odds of the asked edge pull the estimate to zero, by half a standard deviation or more."""
+    edge, atom = (effect.treatment, effect.outcome), effect.probability_no_effect
+    stated = [graph.edges[edge] for graph in effect.posterior.graphs if edge in graph.edges]
+    if atom is None or not DOUBTFUL <= atom <= 1 - DOUBTFUL or not stated or max(stated) == 1.0:
+        return
+    given = effect.mean / (1.0 - atom)
+    spread = math.sqrt(max((effect.sd**2 + effect.mean**2) / (1.0 - atom) - given**2, 0.0))
+    if not abs(given - effect.mean) > LARGE_SHIFT * spread:
+        return
+    sure = either(f"graph.with_edge({edge[0]!r}, {edge[1]!r}, 1.0)", "probability 1 in the graph")
+    yield Note(
+        f"the stated {percent(stated[0])} for {edge[0]} -> {edge[1]} pulls the estimate from {number(given)} to "
+        f"{number(effect.mean)}: if you are sure of an effect, say so: {sure}",
         "check",
     )
 
@@ -219,7 +251,8 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield Note(
             f"rows of a cluster are alike: with rows taken for independent the standard deviation would be "
             f"{number(check.sd_independent)}, by how the {check.clusters:,} clusters vary it is "
-            f"{number(check.sd_clusters)}; the answer counts {number(check.design_effect)} rows as one"
+            f"{number(check.sd_clusters)}; {number(check.design_effect)} rows say as much as one that stands "
+            "alone"
         )
     elif check.ratio < 1.0 / LARGE_RATIO:
         yield Note(
@@ -231,7 +264,7 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
             f"only {check.clusters} clusters: how much they differ is poorly known; the interval has quantiles of "
             f"Student's distribution with {check.clusters - 1} degrees of freedom, and may still be too narrow"
         )
-        yield Note(few, "changes the answer")
+        yield Note(few, "check")
 
 
 # -- effects that may bend or differ between rows ---------------------------------------------------------------------
@@ -254,7 +287,7 @@ def _bends(total: TotalEffect) -> bool:
 
 
 def _convergence(effect: ExaminedEffect) -> Iterator[Note]:
-    for node in dict.fromkeys(node for total in effect.workings.totals.items for node in total.nodes()):
+    for node in _nodes(effect):
         worst = float(getattr(node.diagnostics, "r_hat", 1.0)) if isinstance(node, CurvedPosterior) else 1.0
         if worst > _DOUBTFUL:
             yield Note(
@@ -291,6 +324,6 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
         return
     yield Note(
         f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
-        f"{effect.measure} bends where treated and untreated rows differ",
+        f"{'probability' if effect.measure == 'risk' else 'mean'} bends where treated and untreated rows differ",
         "check",
     )

@@ -46,7 +46,7 @@ def outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     ]
     if shown:
         yield Note(
-            f"outside the graph, but correlated with both {effect.treatment} and {effect.outcome}: {some(shown)}; add "
+            f"{some(shown)}: outside the graph, but correlated with both {effect.treatment} and {effect.outcome}; add "
             f"what comes before {effect.treatment} and may act on both",
             "check",
         )

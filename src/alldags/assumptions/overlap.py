@@ -178,10 +178,10 @@ def is_extrapolated(found: Overlap) -> bool:
 def extrapolation(found: Overlap) -> str:
     """Say for how many rows there is none of the other arm that is alike."""
     return (
-        f"the effect is extrapolated: {whole_percent(found.outside)} of the rows "
-        f"({whole_percent(found.treated_outside)} of those with {found.treatment} = {found.arms[1]}, "
-        f"{whole_percent(found.untreated_outside)} of those with {found.arms[0]}) lie outside the other arm's range of "
-        f"the fitted propensity, where only the model says what {found.treatment} does"
+        f"{whole_percent(found.outside)} of the rows have no counterpart in the other arm of {found.treatment} "
+        f"({whole_percent(found.treated_outside)} at {found.arms[1]}, {whole_percent(found.untreated_outside)} at "
+        f"{found.arms[0]}): for them the effect is extrapolated, by the model alone; their fitted propensity lies "
+        "outside the other arm's range"
     )
 
 

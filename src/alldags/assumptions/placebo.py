@@ -1,4 +1,4 @@
-"""`Effect.checks.placebo`: the same question about a treatment that was dealt out anew, which has no effect."""
+"""`Effect.checks.placebo`: the same question about a treatment that was shuffled, which has no effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from alldags.typing import FloatArray, IntArray, RandomSource
 
 @dataclass(frozen=True, slots=True)
 class Placebo:
-    """Effects of a treatment whose values were dealt out anew among the rows.
+    """Effects of a treatment whose values were shuffled among the rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Placebo:
         count, largest = len(self.means), max(map(abs, self.means))
         larger = sum(abs(value) >= abs(self.mean) for value in self.means)
         text = (
-            f"With {self.treatment} dealt out anew among the rows, {count} times, its mean effect on {self.outcome} "
+            f"With {self.treatment} shuffled among the rows, {count} times, its mean effect on {self.outcome} "
             f"was at most {number(largest)} in size, against {number(abs(self.mean))} in the data: {larger} of "
             f"{count} were as large (p = {self.p_value:.2g}). The 95% interval left out zero in "
             f"{percent(self.excluded)} of them."

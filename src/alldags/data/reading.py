@@ -413,11 +413,12 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
             f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
             f"{made.words}{left}; that takes them for missing at random, given what was observed"
         )
-        notes.append(Note(text, "changes the answer"))
+        notes.append(Note(text, "check"))
     if made.unseen:
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
         more = left if not shown else ""
-        text = f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)} were left out of its own regression{more}"
+        rows = f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)}"
+        text = f"{rows} were left out of its own regression{more}"
         notes.append(Note(text, "changes the answer"))
     if shown and options.cluster is not None:
         notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))

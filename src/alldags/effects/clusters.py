@@ -30,7 +30,7 @@ class ClusterCheck:
         Standard deviation of the posterior mean over other samples of clusters, in units of the effect; by the
         jackknife, given that there is an effect.
     design_effect
-        So many rows count as one, at least 1: the square of how much wider the answer is.
+        How many rows say as much as one that stands alone, at least 1: the square of how much wider the answer is.
     """
 
     clusters: int

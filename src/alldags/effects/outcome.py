@@ -112,7 +112,7 @@ class HeldFixed:
         own = [name for name in block.variables if name in self.model.data.own]
         if own:
             raise AlldagsError(
-                f"do() is not to be had where the order of {', '.join(map(repr, block.variables))} is open and the "
+                f"do() is not available where the order of {', '.join(map(repr, block.variables))} is open and the "
                 f"regression of {own[0]!r} has other rows than all; give these variables an order"
             )
 

@@ -208,8 +208,8 @@ def _family(name: str, family: Any) -> Family | None:
 def _no_rows_note(names: Sequence[str]) -> tuple[Note, ...]:
     listed = ", ".join(names)
     text = (
-        f"{listed} may be yes/no: risks need the rows, so straight lines were used; give the table instead of its "
-        f"moments, or say {option('families', 'normal')}"
+        f"{listed} may be yes/no: a logistic model needs the rows, so straight lines were used; give the table instead "
+        f"of its moments, or say {option('families', 'normal')}"
     )
     return (Note(text, "changes the answer", tuple(names)),)
 

@@ -58,7 +58,7 @@ def _check_jackknife(key: object, check: Jackknife) -> None:
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise ValueError(f"{what!r} is none that fit makes")
+        raise ValueError(f"{what!r} was not written by fit")
 
 
 def _check_graphs(recipe: Recipe) -> None:

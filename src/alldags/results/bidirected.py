@@ -83,7 +83,7 @@ class HiddenMixture:
             "which is not informed by the data, nor is its strength; without it the effect is "
             f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are ratios, paths, mediators and do()"
         )
-        return Note(text, "changes the answer")
+        return Note(text, "check")
 
     def draws(self, size: int, plain: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mixture, those without the cause from `plain`, shape (size,)."""

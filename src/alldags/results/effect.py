@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -42,15 +43,18 @@ from alldags.notes import Note
 from alldags.priors.words import prior_words
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
+from alldags.results.kept import told_apart
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
 from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
 from alldags.results.uncertainty import Uncertainty
+from alldags.results.unread import after_notes
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
 from alldags.show.maketables import coefficient_frame, statistic
 from alldags.show.paper import methods_paragraph
+from alldags.show.screen import screen_text
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
@@ -93,6 +97,7 @@ class Effect:
         self._question = question
         self._ignore_hidden = ignore_hidden
         self._most_draws = most_draws
+        self._was_shown = False  # with its notes
         for total in self._totals.items:
             total.prepare()
 
@@ -167,9 +172,14 @@ class Effect:
 
     # -- moments -----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
+    @after_notes
     def mean(self) -> float:
         """Posterior mean, the estimate that is optimal under squared loss."""
+        return self._mean
+
+    @cached_property
+    def _mean(self) -> float:
         hidden = self.uncertainty.hidden_cause
         return self.answer.mean if hidden is None else hidden.mean
 
@@ -218,6 +228,7 @@ class Effect:
         plain = plain if stretch is None else stretch(plain)
         return plain if hidden is None else hidden.draws(size, plain, generator)
 
+    @after_notes
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval (low, high) that holds the effect with probability `level`.
 
@@ -292,6 +303,8 @@ class Effect:
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
 
+        ``posterior`` is the probability of the edge after the data; ``kept_as_confounder`` that with which the effect
+        is computed, where what affects the treatment is taken for a likely cause of what comes after it (`Prior.link`).
         ``effect_if_present`` and ``effect_if_absent`` are posterior means given the edge; ``variance_removed`` is the
         share of the posterior variance that knowing the edge would remove; ``sign_flips_at`` is the prior probability
         of the edge at which the posterior mean would change sign, all else equal (``-``: at none). A pair of variables
@@ -307,8 +320,7 @@ class Effect:
         ('smoking', 'risk', 0.28)
         """
         if self._is_closed:
-            found = tables.influence_table(self._totals, self.workings.unit, self.answer.sd)
-            return replace(found, note=tables.LINKED) if self.posterior.workings.link and len(found) else found
+            return told_apart(tables.influence_table(self._totals, self.workings.unit, self.answer.sd), self)
         if not self.workings.has_structure:
             raise AlldagsError(
                 "edge_influence needs an engine that averages over parent sets, such as 'auto' or 'exact'"
@@ -317,7 +329,7 @@ class Effect:
             raise AlldagsError(
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
-        return influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd)
+        return told_apart(influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd), self)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
@@ -589,10 +601,10 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> print(effect.sensitivity())
-        An unmeasured common cause that explains 38% of what is left of both smoking
-        and risk would bring the estimate to zero; 31% would make the 95% interval
-        reach zero. The strongest measured covariate, age, explains 5% and 8%. The
-        data do not say whether there is such a cause.
+        An unmeasured common cause that explains 38% of the unexplained variance of
+        both smoking and risk would bring the estimate to zero; 31% would make the 95%
+        interval reach zero. The strongest measured covariate, age, explains 5% and
+        8%. The data do not say whether there is such a cause.
         """
         from alldags.results.sensitivity import Sensitivity
 
@@ -665,6 +677,7 @@ class Effect:
         >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
         ('posterior mean', 0.89, 0.8, 1.0)
         """
+        self._was_shown = True
         return summarize(self, level)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -700,8 +713,38 @@ class Effect:
         """The answer as LaTeX, Markdown, a dictionary for JSON, or draws for ArviZ."""
         return EffectExports(self)
 
+    def report(self, target: str | os.PathLike[str], *, level: float = 0.95) -> None:
+        """Write a report on this effect: a file of HTML that needs nothing else; needs the extra ``report``.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").report(target)
+        >>> target.stat().st_size < 400_000
+        True
+        """
+        from alldags.results.report import write_report
+
+        write_report(self, target, level)
+
+    def details(self) -> None:
+        """Print all there is to say: what ``print(effect)`` has no room for, and every note.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
+        Raising smoking by one unit changes tar by 1.220 on average (95% interval
+        1.111 to 1.328), averaged over 65,536 candidate graphs. ...
+        """
+        print(self.contrasts().details() if self._is_open else effect_text(self.summary()))
+
     def __str__(self) -> str:
-        return self.contrasts().text() if self._is_open else effect_text(self.summary())
+        self._was_shown = True
+        return self.contrasts().text() if self._is_open else screen_text(self.summary())
 
     def __repr__(self) -> str:
         if self._is_open:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alldags.assumptions.hidden import WITHOUT_AVERAGE, open_orders
+from alldags.assumptions.hidden import WITHOUT_AVERAGE, check_engine, check_order, check_rows, open_orders
 from alldags.errors import AlldagsError
 from alldags.results.representer import is_straight
 from alldags.results.sensitivity import Sensitivity
@@ -60,6 +60,17 @@ def _is_quick(effect: Effect) -> bool:
         covariates = len(total.model.graph.variables) - len(total.span.variables)
         seconds += 2 * _FEW * (covariates + 1) * (_SECONDS_PER_CUBE * columns**3 + _SECONDS_PER_SOLUTION)
     return seconds <= _MOST_SECONDS
+
+
+def has_sensitivity(effect: Effect) -> bool:
+    """Tell whether `Effect.sensitivity` answers of this effect."""
+    try:
+        check_engine(effect)
+        check_order(effect)
+        check_rows(effect, (effect.treatment, effect.outcome))
+    except AlldagsError:
+        return False
+    return "sensitivity" not in effect.answer.lacks
 
 
 def _is_cheap(effect: Effect) -> bool:

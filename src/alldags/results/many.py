@@ -23,7 +23,7 @@ def effects_on(posterior: Posterior, outcome: str, level: float) -> Table:
     if posterior.workings.link:
         _check_refits(posterior, outcome, len(sources))
     order = posterior.workings.models.items[0].graph.order
-    sources -= posterior.workings.data.categories.keys()  # which no single number moves
+    sources -= posterior.workings.data.categories.keys()  # a category has no unit to be raised by
     return effects_table([posterior.effect(name, outcome) for name in order if name in sources], level)
 
 

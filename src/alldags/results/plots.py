@@ -54,7 +54,7 @@ class EffectPlots:
             self.effect.paths(limit)  # says why not
         if self.effect.measure in ("risk", "rate", "mean"):
             raise AlldagsError(
-                f"the effect on {self.effect.outcome!r} is a difference of risks, to which paths do not add up; "
+                f"the effect on {self.effect.outcome!r} is a difference of means, to which paths do not add up; "
                 "effect.paths() lists them on the scales of the regressions"
             )
 

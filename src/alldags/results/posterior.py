@@ -24,7 +24,6 @@ from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
 from alldags.effects.total import effect_moments
 from alldags.errors import AlldagsError, GraphError, did_you_mean
-from alldags.files import write_text
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, find_cycle
 from alldags.memory import check_memory
@@ -37,6 +36,7 @@ from alldags.models.workings import Workings
 from alldags.nodes.data import WorkingData
 from alldags.notes import Note
 from alldags.results.effect import Effect
+from alldags.results.kept import KEPT, NOTE
 from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
 from alldags.show.checks import Checks
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.recipes.recipe import Recipe
-
 
 _MOST_GRAPHS = 1_000_000
 
@@ -321,8 +320,15 @@ class Posterior:
         self._check_link(link)
         return effects_on(self._without_link() if link == 0 else self, outcome, level)
 
-    def edge_probabilities(self) -> Table:
+    def edge_probabilities(self, treatment: str | None = None) -> Table:
         """Return prior and posterior probability of every candidate edge.
+
+        Parameters
+        ----------
+        treatment
+            None: what the data say of each edge by itself. A name: also, as ``kept_as_confounder``, the probability
+            with which effects of this treatment are computed, in which what affects it is taken for a likely cause of
+            what comes after it (`Prior.link`).
 
         Engines for continuous priors have no notion of an absent edge: the column is then called ``shrinkage``, says
         how much of each coefficient survives, and is not a probability.
@@ -335,10 +341,21 @@ class Posterior:
         >>> table = posterior.edge_probabilities()
         >>> list(table.columns), len(table)
         (['cause', 'effect', 'prior', 'posterior'], 16)
+        >>> rows = posterior.edge_probabilities(treatment="smoking").rows()
+        >>> age_tar = next(row for row in rows if (row["cause"], row["effect"]) == ("age", "tar"))
+        >>> round(age_tar["posterior"], 3), round(age_tar["kept_as_confounder"], 3)
+        (0.006, 0.998)
         """
         self.workings.prepare()
         found = tables.edges_table(self._models, self.edges)
-        return replace(found, note=tables.UNLINKED) if self._link and not found.note else found
+        if not self._link or found.note:
+            return found
+        if treatment is None:
+            return replace(found, note=tables.UNLINKED)
+        if treatment not in self.variables:
+            raise AlldagsError(f"the treatment {treatment!r} is not in the graph{self._where(treatment)}")
+        linked = tables.edges_table(self._linked_models(treatment), self.edges)
+        return replace(found, columns={**found.columns, KEPT: linked["posterior"]}, note=NOTE)
 
     def coefficients(self) -> Table:
         """Return posterior mean and standard deviation of every edge's coefficient, zeros included, in user's units."""
@@ -468,19 +485,10 @@ class Posterior:
         >>> target.stat().st_size < 400_000
         True
         """
-        from alldags.results.report import effect_report
-        from alldags.show.report.page import report_html
+        from alldags.results.report import write_report
 
-        ending = os.path.splitext(os.fspath(target))[1]
-        if ending.lower() not in ("", ".html", ".htm"):
-            raise AlldagsError(
-                f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
-            )
         effect = self.effect(treatment, outcome)
-        words = () if treatment not in self._data.categories else self._data.levels[treatment].words
-        pair = contrast or ((words[0], words[-1]) if words else None)
-        asked = effect if pair is None else effect.contrast(*pair)
-        write_text(target, report_html(effect_report(asked, level, command)))
+        write_report(effect if contrast is None else effect.contrast(*contrast), target, level, command)
 
     def save(self, target: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, from which `alldags.load` makes it again with the same numbers.

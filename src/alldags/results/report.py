@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.checks import checks_work
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior, edge_probability
+from alldags.errors import AlldagsError
+from alldags.files import write_text
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.words import prior_words
 from alldags.recipes.origin import installed, origin_of, script_of
 from alldags.results.hidden_line import represented_line
+from alldags.results.kept import KEPT, after_the_data
 from alldags.results.summarize import computed_line, engine_names
 from alldags.show.numbers import amount, no_effect, percent, sampled_percent
 from alldags.show.report.record import EdgeFacts, PathFacts, RegressionFacts, Report, Section
@@ -29,6 +33,21 @@ _MOST_MEDIATORS = 12
 _MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_CHECKING = 2e9  # rows times squared causes that are looked at for a report
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
+
+
+def write_report(effect: Effect, target: str | os.PathLike[str], level: float = 0.95, command: str = "") -> None:
+    """Write the report on an effect to a file; of a category of which no two levels were named, of first and last."""
+    from alldags.show.report.page import report_html
+
+    ending = os.path.splitext(os.fspath(target))[1]
+    if ending.lower() not in ("", ".html", ".htm"):
+        raise AlldagsError(
+            f"a report is a file of HTML, which a browser opens and prints; call it report.html, not *{ending}"
+        )
+    if effect._is_open:
+        words = effect.posterior.workings.data.levels[effect.treatment].words
+        effect = effect.contrast(words[0], words[-1])
+    write_text(target, report_html(effect_report(effect, level, command)))
 
 
 def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, checks: bool = True) -> Report:
@@ -134,7 +153,7 @@ def _stability(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
         (row["variant"], _interval(summary, row), _no_effect(summary, row["probability_no_effect"]))
         for row in table.rows()
     )
-    said = table.note or "The answer does not turn with edge probabilities, slab, link or engine."
+    said = table.note or "The answer stays the same with other edge probabilities, priors and engines."
     return (Section("With other choices", (said[0].upper() + said[1:],), ("choice", "effect", "no effect"), rows),)
 
 
@@ -147,9 +166,9 @@ def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]
     hidden = summary.hidden or represented_line(effect, summary.level)
     if hidden is None:
         return ()
-    of = ("what is left of treatment", "of outcome")
+    of = ("unexplained variance of treatment", "of outcome")
     if hidden.treatment_scale != "what is left":
-        of = (hidden.raised, "of what is left of outcome")
+        of = (hidden.raised, "of unexplained variance of outcome")
     columns = ("as strong as", f"share of {of[0]}", of[1], "effect")
     rows = tuple(
         (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
@@ -173,6 +192,12 @@ def _edge_facts(effect: Effect) -> list[EdgeFacts]:
     return [found.get(edge) or _plain(effect, edge) for edge in effect.workings.models.heaviest.graph.edges]
 
 
+def _after(effect: Effect, edge: Edge) -> float | None:
+    """Return the probability of an edge after the data, by itself."""
+    found = after_the_data(effect)(edge)
+    return None if math.isnan(found) else found
+
+
 def _linear_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
     found = edge_influences(effect.workings.totals, _MOST_INFLUENCES) or []
     return {(item.cause, item.effect): _influential(effect, item) for item in found}
@@ -188,6 +213,7 @@ def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
             row["effect"],
             prior=row["prior"],
             posterior=row["posterior"],
+            kept=row.get(KEPT, row["posterior"]),
             present=row["effect_if_present"],
             absent=row["effect_if_absent"],
             removed=row["variance_removed"],
@@ -205,7 +231,8 @@ def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
         item.cause,
         item.effect,
         prior=item.prior,
-        posterior=p,
+        posterior=_after(effect, (item.cause, item.effect)),
+        kept=p,
         raised=item.raised,
         present=present,
         absent=absent,
@@ -230,8 +257,8 @@ def _plain(effect: Effect, edge: Edge) -> EdgeFacts:
     prior = models.prior_average(lambda model: edge_prior(model, edge)) if _is_fitted(effect, edge[1]) else None
     if prior is None:
         return EdgeFacts(*edge, prior=models.heaviest.graph.edges[edge], posterior=None)
-    found = models.average(lambda model: edge_probability(model, edge))
-    return EdgeFacts(*edge, prior=prior, posterior=None if math.isnan(found) else found)
+    kept = models.average(lambda model: edge_probability(model, edge))
+    return EdgeFacts(*edge, prior=prior, posterior=_after(effect, edge), kept=None if math.isnan(kept) else kept)
 
 
 def _is_fitted(effect: Effect, child: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.tables import straight_probability
 from alldags.answers.treatment_values import treatment_word
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_effect
@@ -20,7 +21,7 @@ from alldags.engines.weighted.posterior import FamilyDiagnostics
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
-from alldags.results.hidden_line import hidden_line
+from alldags.results.hidden_line import has_sensitivity, hidden_line
 from alldags.show.summary import (
     Adjustment,
     ClusterSpread,
@@ -95,9 +96,23 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         measure=effect.measure,
         treatment_words=posterior.workings.data.look(effect.treatment).words,
         outcome_words=posterior.workings.data.look(effect.outcome).words,
+        shapes=_shapes(effect),
+        is_randomized=_is_randomized(effect),
+        has_sensitivity=has_sensitivity(effect),
         **_directions(effect),
     )
     return replace(found, **_by_kind(effect, level))
+
+
+def _shapes(effect: Effect) -> tuple[tuple[str, float], ...]:
+    """Return how probable straight lines and curves are in the outcome's regression; nothing if it was not asked."""
+    straight = straight_probability(effect.workings.totals, effect.outcome)
+    return () if straight is None else (("straight", straight), ("curves", 1.0 - straight))
+
+
+def _is_randomized(effect: Effect) -> bool:
+    seen = effect.posterior.workings.data.seen
+    return seen is not None and effect.treatment in seen.randomized
 
 
 def _by_kind(effect: Effect, level: float) -> dict[str, Any]:

@@ -11,13 +11,30 @@ from typing import Any
 
 from alldags import wording
 from alldags.show.json import notes_list
+from alldags.show.measures import measured
 from alldags.show.numbers import no_effect, sampled_percent
+from alldags.show.screen import (
+    Screen,
+    Size,
+    adjusted_line,
+    laid_out,
+    no_effect_rows,
+    short_name,
+    size_rows,
+    warnings,
+    with_short_names,
+)
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import measured, notes, scope
+from alldags.show.words import Row, scope
 from alldags.text import line_width, printable
 
 SCHEMA = "alldags.contrasts/1"
+_MOST_LEVELS = 4  # beside the first, on one screen
+_MORE = wording.either(
+    "More: effect.contrasts() for all pairs, .contrast(start, stop), .details()",
+    "More: --json for all pairs, --contrast START:STOP, --details",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +100,38 @@ class Contrasts:
             "notes": notes_list(summary.notes),
         }
 
-    def text(self, *, on_command_line: bool = False) -> str:
-        """Return a sentence, what each level does compared with the first, and notes."""
-        said = map(wording.on_command_line if on_command_line else wording.in_python, self._after())
+    def text(self, *, command: bool = False) -> str:
+        """Return what each level does compared with the first, on one screen; `command` speaks as the command line."""
+        summary = with_short_names(self.summary)
+        return laid_out(
+            Screen(
+                sentence=self._sentence,
+                rows=tuple(self._rows(summary)),
+                under=(short_name(f"{self._best()}", line_width()), *adjusted_line(summary)),
+                warnings=warnings(summary.notes, command=command),
+                hidden="",
+                more=(wording.on_command_line if command else wording.in_python)(_MORE),
+            )
+        )
+
+    def _rows(self, summary: EffectSummary) -> list[Row]:
+        """Return what the levels do, compared with the first; of many, the first few."""
+        own = [row for row in self.table.rows() if row["start"] == self.levels[0]]
+        shown: list[Size] = [(short_name(str(row["stop"])), row["mean"], row["low"], row["high"]) for row in own]
+        rest = [(f"{len(own) - _MOST_LEVELS} more levels", "in the table of all pairs")] * (len(own) > _MOST_LEVELS)
+        return [*size_rows(summary, shown[:_MOST_LEVELS]), *rest, *no_effect_rows(summary)]
+
+    def details(self, *, command: bool = False) -> str:
+        """Return what each level does compared with the first, and every note; `command` as for `text`."""
+        said = map(wording.on_command_line if command else wording.in_python, self._after())
         return "\n".join([_filled(self._sentence), "", str(self._against_first()), *map(_filled, said)])
 
     @property
     def _sentence(self) -> str:
-        summary = self.summary
+        summary = with_short_names(self.summary)
         return (
-            f"Changing {summary.treatment} from {self.levels[0]!r} to another level changes {measured(summary)} by the "
-            f"mean below ({100 * summary.level:g}% interval from low to high), {scope(summary)}."
+            f"Changing {summary.treatment} from {short_name(self.levels[0])!r} to another level changes "
+            f"{measured(summary)} by ({100 * summary.level:g}% interval):"
         )
 
     def _against_first(self) -> Table:
@@ -104,12 +142,12 @@ class Contrasts:
 
     def _after(self) -> list[str]:
         summary = self.summary
-        found = [self._best()]
+        found = [self._best(), f"Answers are {scope(summary)}."]
         if summary.probability_no_effect is not None and summary.prior_no_effect != 0.0:
             found.append(f"P(no effect): {no_effect(summary, summary.probability_no_effect)}.")
         pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
         found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
-        return [*found, *notes(summary)]
+        return [*found, *(f"note: {note.marked}" for note in summary.notes)]
 
     def _best(self) -> str:
         best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())

@@ -75,8 +75,15 @@ def _model(summary: EffectSummary) -> str:
         return "structural causal model whose regressions may bend and differ between rows"
     if not others:
         return f"linear structural causal model{' with ' * bool(noise)}{' and '.join(noise)}"
-    marginal = f", marginal over rows as a difference of {summary.measure}s" if summary.levels else ""
+    marginal = (
+        f", marginal over rows as a difference of {_DIFFERENCES.get(summary.measure, 'means')}"
+        if summary.levels
+        else ""
+    )
     return f"structural causal model with {' and '.join([*others, *noise])}{marginal}"
+
+
+_DIFFERENCES = {"risk": "probabilities", "rate": "mean counts"}
 
 
 def _how(summary: EffectSummary, prior: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from alldags.show.measures import chance, measured
 from alldags.show.numbers import WORTH_SAYING, whole_percent
 from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, HeavyTails, NotNormal
@@ -38,7 +39,8 @@ def _adjusted_remark(summary: EffectSummary) -> str:
     if not kept:
         return text
     who = "All are" if len(kept) == len(likely) > 1 else f"{_named(kept)} {'is' if len(kept) == 1 else 'are'}"
-    return f"{text} {who} kept for driving {summary.treatment} or what it acts through."
+    it, affects = ("it", "affects") if len(kept) == 1 else ("they", "affect")
+    return f"{text} {who} kept because {it} {affects} {summary.treatment} or one of its mediators."
 
 
 def _named(names: list[str]) -> str:
@@ -54,8 +56,7 @@ def _difference_remark(summary: EffectSummary) -> str:
         return ""
     said = []
     if abs(plain.estimate - alone.estimate) > _SEEN * summary.sd:
-        ends = f"{summary.treatment} and {summary.outcome}"
-        said.append(f"without covariates it also holds what they do to both {ends}")
+        said.append("without covariates it includes the confounding by them")
     if summary.scope is None and abs(plain.estimate - summary.mean) > _SEEN * summary.sd:
         said.append(_why_average_differs(summary))
     return f"Least squares differs: {'; '.join(said)}." if said else ""
@@ -64,12 +65,12 @@ def _difference_remark(summary: EffectSummary) -> str:
 def _why_average_differs(summary: EffectSummary) -> str:
     """Say what the average does that least squares with all covariates does not."""
     if summary.measure not in ("", "mean"):
-        return f"with covariates it is a straight line, the average is of the {summary.measure}"
+        return f"with covariates it is a straight line; the average is of {measured(summary)}"
     if summary.heavy_tails:
         return "it counts rows far out in full, the average counts them little"
     if (summary.probability_no_effect or 0.0) >= WORTH_SAYING:
-        return "with all covariates it takes an effect for granted, the average counts none as zero"
-    return "with all covariates each counts in full, in the average as far as the data ask for it"
+        return "with all covariates it takes an effect for granted; the average includes, as zero, the chance of none"
+    return "with all covariates each counts in full; in the average it counts as far as the data support it"
 
 
 _SEEN = 0.3  # standard deviations by which two estimates differ enough to be explained
@@ -86,7 +87,7 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
         kind = f"a count ({item.events:,.0f} in {item.rows:,.0f} rows)"
     if item.name != summary.outcome:
         return f"{item.name} is {kind}: it is averaged over on the way."
-    effects = {"risk": "differences of risk", "rate": "differences of its mean"}.get(summary.measure)
+    effects = {"risk": f"differences of {chance(summary)}", "rate": "differences of its mean"}.get(summary.measure)
     return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
 
 

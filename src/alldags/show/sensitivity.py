@@ -25,16 +25,16 @@ class SensitivitySummary:
     level
         Of the interval.
     share_mean, share_interval
-        Share that the cause would have to explain of what is left of all it hits to bring the estimate to zero, and to
-        make the interval reach zero; 0 if it does already, 1 if no strength suffices.
+        Share that the cause would have to explain of the unexplained variance of all it hits to bring the estimate to
+        zero, and to make the interval reach zero; 0 if it does already, 1 if no strength suffices.
     covariate
         The measured covariate that would bias most, were it hidden; None if there is none.
     covariate_treatment, covariate_outcome
-        What it explains of what is left of treatment and outcome.
+        Shares of the unexplained variance of treatment and outcome that it explains.
     treatment_scale
-        What shares of the treatment are shares of: ``"what is left"`` of it where the effect is a straight line, else
-        the square of the representer: the precision of the ``"inverse odds"`` of a yes/no treatment, or the mean square
-        of the ``"weights"`` that balance any other.
+        What shares of the treatment are shares of: ``"what is left"`` of it, its unexplained variance, where the effect
+        is a straight line, else the square of the representer: the precision of the ``"inverse odds"`` of a yes/no
+        treatment, or the mean square of the ``"weights"`` that balance any other.
     mean, mean_above_zero
         The effect without a hidden cause, and with one of next to no strength where that is far from it; else None.
     """
@@ -68,8 +68,8 @@ def hidden_sentence(summary: SensitivitySummary) -> str:
     >>> from alldags.show.sensitivity import SensitivitySummary, hidden_sentence
     >>> hidden_sentence(SensitivitySummary(treatment="x", outcome="y", hits=("x", "y"), level=0.95,
     ...     share_mean=0.37, share_interval=0.31, covariate="age", covariate_treatment=0.05, covariate_outcome=0.09))
-    'A hidden common cause would have to explain 31% of what is left of both x and y to make the 95% interval reach \
-zero; the strongest measured covariate, age, explains 5% and 9%.'
+    'A hidden common cause would have to explain 31% of the unexplained variance of both x and y to make the 95% \
+interval reach zero; the strongest measured covariate, age, explains 5% and 9%.'
     """
     return f"{_needed(summary)}{_compared(summary)}."
 
@@ -94,8 +94,8 @@ def _needed(summary: SensitivitySummary) -> str:
 def _acts(summary: SensitivitySummary, share: float, s: str = "") -> str:
     """Say what a cause of this strength does; `s` ends its verbs."""
     if summary.treatment_scale == "what is left":
-        return f"explain{s} {whole_share(share)} of what is left of {_all(summary)}"
-    explains = f"explain{s} {whole_share(share)} of what is left of {summary.outcome}"
+        return f"explain{s} {whole_share(share)} of the unexplained variance of {_all(summary)}"
+    explains = f"explain{s} {whole_share(share)} of the unexplained variance of {summary.outcome}"
     return f"{explains} and raise{s} {summary.raised} by {gain(share)}"
 
 
@@ -160,7 +160,7 @@ def sensitivity_text(summary: SensitivitySummary) -> str:
 
 
 def _meaning(summary: SensitivitySummary) -> str:
-    """Say what a number about the treatment is where it is no share of what is left of it."""
+    """Say what a number about the treatment is where it is no share of its unexplained variance."""
     name = summary.treatment
     if summary.treatment_scale == "inverse odds":
         return (

@@ -80,7 +80,7 @@ class ClusterSpread:
     sd_clusters
         Standard deviation of the estimate over other samples of clusters, in units of the effect.
     design_effect
-        So many rows count as one, at least 1.
+        How many rows say as much as one that stands alone, at least 1.
     """
 
     clusters: int
@@ -330,6 +330,13 @@ class EffectSummary:
         What 0 and 1 stand for, where the column has two words or truth values; None where it has numbers.
     heavy_tails
         Variables on the way, and the outcome, whose noise has heavy tails.
+    shapes
+        Pairs of a shape of the outcome's regression, ``"straight"`` or ``"curves"``, and its posterior probability;
+        none where it could not bend.
+    is_randomized
+        Whether the treatment was randomised, so that no hidden cause acts on it.
+    has_sensitivity
+        Whether `Effect.sensitivity` says of this effect what a hidden cause would do.
 
     Examples
     --------
@@ -398,3 +405,6 @@ class EffectSummary:
     treatment_words: tuple[str, str] | None = None
     outcome_words: tuple[str, str] | None = None
     heavy_tails: tuple[HeavyTails, ...] = ()
+    shapes: tuple[tuple[str, float], ...] = ()
+    is_randomized: bool = False
+    has_sensitivity: bool = False

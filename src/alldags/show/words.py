@@ -1,4 +1,4 @@
-"""An effect in words: a sentence or two, a small table and notes.
+"""An effect in words, with everything: a sentence or two, a small table and notes; `alldags.show.screen` has less.
 
 What is said is put together from short lists of functions, `_SENTENCES`, `_ROWS` and those of `alldags.show.remarks`:
 each looks at the summary and returns what it has to say, or nothing. A new line is a new function.
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from textwrap import fill, wrap
 from typing import TypeAlias
 
+from alldags.show.measures import chance, is_risk, measured
 from alldags.show.numbers import (
     WORTH_SAYING,
     amount,
@@ -104,21 +105,21 @@ def _answer(summary: EffectSummary) -> str:
             f"{_no_effect_words(summary)}, {scope(summary)}."
         )
     change = f"{amount(summary, summary.mean)} on average ({interval_name(summary)} {_between(summary)})"
-    return f"{_raising(summary)} changes {measured(summary)} by {change}, {scope(summary)}."
+    return f"{raising(summary)} changes {measured(summary)} by {change}, {scope(summary)}."
 
 
-def _raising(summary: EffectSummary) -> str:
-    """Say what is done to the treatment, and for whom."""
+def raising(summary: EffectSummary) -> str:
+    """Say what is done to the treatment, and to whom."""
     low, high = summary.contrast or (0.0, 1.0)
     if summary.is_binary or summary.contrast is not None:
-        text = f"Changing {summary.treatment} from {_value(summary, low)} to {_value(summary, high)}"
+        text = f"Changing {summary.treatment} from {value_word(summary, low)} to {value_word(summary, high)}"
     else:
         text = f"Raising {summary.treatment} by one unit"
     everyone = summary.over in ("sample", "population")
     return text if everyone else f"Among the {summary.over}, {text[0].lower()}{text[1:]}"
 
 
-def _value(summary: EffectSummary, value: float) -> str:
+def value_word(summary: EffectSummary, value: float) -> str:
     """Return a value of the treatment, by the word it stands for if it has one."""
     words = summary.treatment_words
     return f"{value:g}" if words is None or value not in (0.0, 1.0) else _quoted(words[int(value)])
@@ -143,15 +144,6 @@ def _no_effect_words(summary: EffectSummary) -> str:
     return (
         after if summary.prior_no_effect is None else f"{after} (before the data: {percent(summary.prior_no_effect)})"
     )
-
-
-def measured(summary: EffectSummary) -> str:
-    """Say what changes: the outcome, or what of it."""
-    if summary.measure in ("", "mean"):
-        return summary.outcome
-    if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
-        return f"the risk that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
-    return f"the {'mean' if summary.measure == 'rate' else summary.measure} of {summary.outcome}"
 
 
 def _other_direction(summary: EffectSummary) -> str:
@@ -202,8 +194,8 @@ def _what_rows_cannot_tell(summary: EffectSummary) -> str:
         return ""
     share = whole_percent(inside**2 / summary.sd**2)
     return (
-        f"{share} of the variance comes from directions that no number of such rows can tell: what would help is an "
-        "experiment, or knowing more of the order, not more rows."
+        f"{share} of the variance comes from directions that no number of such rows can tell: an experiment, or "
+        "knowing more of the order, would help; more rows would not."
     )
 
 
@@ -236,10 +228,10 @@ def _estimate_row(summary: EffectSummary) -> list[Row]:
 def _spread_rows(summary: EffectSummary) -> list[Row]:
     found = [("standard deviation", amount(summary, summary.sd))]
     if summary.sd_structure is not None and summary.sd_coefficients is not None:
-        unknown = "graph or slab" if summary.learns_hyperparameters else "graph"
+        unknown = "graph or prior" if summary.learns_hyperparameters else "the graph"
         drawn = summary.sd_structure == 0.0 and summary.mean_error > 0.0
         part = "too small to be seen" if drawn else amount(summary, summary.sd_structure)
-        found.append((f"  from not knowing the {unknown}", part))
+        found.append((f"  from not knowing {unknown}", part))
         if summary.sd_direction is not None:
             found.append(("    of it, directions no rows can tell", amount(summary, summary.sd_direction)))
         found.append(("  from not knowing the coefficients", amount(summary, summary.sd_coefficients)))
@@ -295,16 +287,18 @@ def _no_effect_row(summary: EffectSummary) -> list[Row]:
 
 
 def _risk_rows(summary: EffectSummary) -> list[Row]:
-    """Give the two risks and their ratios."""
+    """Give the mean outcome under both values, and ratios of them."""
     if summary.levels is None:
         return []
     low, high = summary.levels
     at = ("as observed", "one unit up")
     if summary.contrast is not None:
-        at = tuple(f"at {_value(summary, x)}" for x in summary.contrast)  # type: ignore[assignment]
-    name = {"risk": "risk", "rate": "mean count"}.get(summary.measure, "mean")
+        at = tuple(f"at {value_word(summary, x)}" for x in summary.contrast)  # type: ignore[assignment]
+    name = {"risk": chance(summary), "rate": "mean count"}.get(summary.measure, "mean")
     found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
-    ratio_name = "risk ratio" if summary.measure == "risk" else "ratio"
+    ratio_name = (
+        ("risk ratio" if is_risk(summary) else "ratio of probabilities") if summary.measure == "risk" else "ratio"
+    )
     ratios = ((ratio_name, summary.risk_ratio), ("marginal odds ratio", summary.odds_ratio))
     level = f"{100 * summary.level:g}%"
     for words, ratio in ratios:

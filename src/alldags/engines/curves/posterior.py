@@ -12,7 +12,7 @@ from alldags.columns.base import Columns
 from alldags.columns.products import OnArm, Under
 from alldags.engines.curves.moments import ArmMoments
 from alldags.engines.curves.parts import ColumnDraws, Part, average
-from alldags.engines.curves.spec import Candidates, CurvedSpec
+from alldags.engines.curves.spec import ITSELF, Candidates, CurvedSpec
 from alldags.errors import AlldagsError
 from alldags.nodes.posterior import Diagnostics, NodePosterior
 from alldags.nodes.problem import NodeProblem
@@ -215,7 +215,7 @@ class CurvedPosterior(NodePosterior):
         return average(self.found.parts, self.found.weights, lambda part: part.noise_variance)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Refused: a bent line has no one slope."""
+        """Refused: a curve has no single slope."""
         del size, rng
         raise AlldagsError(f"the regression of {self.problem.child!r} may bend, so that a cause has no one coefficient")
 
@@ -243,6 +243,13 @@ class CurvedPosterior(NodePosterior):
     @property
     def set_draws(self) -> float:
         return math.inf
+
+    @cached_property
+    def straight_probability(self) -> float:
+        """Posterior probability that causes act along straight lines only: that no column beside theirs is present."""
+        found, made = self.found, self.over_columns.columns.made
+        beside = np.array([not isinstance(column, ITSELF) for column in made], dtype=bool)
+        return average(found.parts, found.weights, lambda part: part.probability_absent(beside))
 
     def modification(self, covariate: str) -> float:
         """Return the posterior probability that the effect of the treatment differs with a covariate."""

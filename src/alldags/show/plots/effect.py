@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags.errors import require
+from alldags.show.measures import axis_name
 from alldags.show.numbers import amount, some_effect
 from alldags.show.plots import style
+from alldags.show.plots.axes import legend_below, name_axis, zero_line
 from alldags.show.summary import EffectSummary, GivenEffect
 from alldags.show.words import interval_name
 from alldags.typing import FloatArray
@@ -41,7 +43,7 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
     >>> study = ad.datasets.example()
     >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
     >>> plot_effect(effect.summary(level=0.8), effect.draws(2000)).get_xlabel()
-    'total effect of smoking on risk'
+    'total effect of smoking on risk, per unit'
     """
     pyplot: Any = require("matplotlib.pyplot", "plot")
     if ax is None:
@@ -54,8 +56,8 @@ def plot_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None = Non
     _draw_interval(axes, summary)
     if atom >= _VISIBLE:
         _draw_atom(axes, atom)
-    axes.axvline(0.0, color=style.ZERO, linewidth=0.8, zorder=0)
-    axes.set_xlabel(f"total effect of {summary.treatment} on {summary.outcome}")
+    zero_line(axes)
+    name_axis(axes, f"total {axis_name(summary)}")
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     result: Axes = axes
@@ -103,7 +105,7 @@ def _draw_interval(axes: Any, summary: EffectSummary) -> None:
     )  # fmt: skip
     if summary.given_effect is not None and (summary.probability_no_effect or 0.0) >= _WORTH_DRAWING:
         _draw_given_effect(axes, summary, summary.given_effect)
-    axes.legend(frameon=False, fontsize=style.SMALL, loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+    legend_below(axes, columns=2)
 
 
 def _draw_given_effect(axes: Any, summary: EffectSummary, given: GivenEffect) -> None:

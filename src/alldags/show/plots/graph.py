@@ -120,8 +120,8 @@ def line_style(probability: float, em: float) -> tuple[float, tuple[float, float
     from matplotlib.colors import to_rgba
 
     if probability >= 1.0:
-        return 0.26 * em, to_rgba(style.CERTAIN)
-    return (0.05 + 0.2 * probability) * em, to_rgba(style.UNCERTAIN, 0.18 + 0.77 * probability)
+        return 0.4 * em, to_rgba(style.CERTAIN)
+    return (0.04 + 0.36 * probability) * em, to_rgba(style.UNCERTAIN, 0.25 + 0.7 * probability)
 
 
 def _draw_edges(ax: Axes, layout: Layout, probabilities: Mapping[Edge, float], em: float) -> None:
@@ -133,7 +133,8 @@ def _draw_edges(ax: Axes, layout: Layout, probabilities: Mapping[Edge, float], e
         return
     styles = [line_style(probabilities[edge], em) for edge in edges]
     heads = [
-        _arrow_head(layout.curves[edge], 2.2 * width / em + 0.3) for edge, (width, _) in zip(edges, styles, strict=True)
+        _arrow_head(layout.curves[edge], 1.6 * width / em + 0.45)
+        for edge, (width, _) in zip(edges, styles, strict=True)
     ]
     paths = []
     for edge, head in zip(edges, heads, strict=True):

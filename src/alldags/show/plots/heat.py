@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags.show.numbers import whole_percent
 from alldags.show.plots import style
 from alldags.show.plots.axes import name_axis, on_axes, shortened
 from alldags.typing import FloatArray
@@ -72,6 +73,6 @@ def _write(axes: Any, shown: FloatArray) -> None:
     for (i, j), value in np.ndenumerate(shown):
         if not np.isnan(value):
             axes.text(
-                j, i, f"{100 * value:.0f}", ha="center", va="center", fontsize=style.SMALL,
+                j, i, whole_percent(value).rstrip("%"), ha="center", va="center", fontsize=style.SMALL,
                 color="white" if value > 0.6 else style.TEXT,
             )  # fmt: skip

@@ -47,7 +47,7 @@ def plot_sensitivity(
     ax
         Matplotlib axes to draw on; by default a new figure.
     raised
-        What the treatment's shares are shares of, if that is not what is left of it.
+        What the treatment's shares are shares of, if that is not its unexplained variance.
     """
     pyplot: Any = require("matplotlib.pyplot", "plot")
     if ax is None:
@@ -66,8 +66,9 @@ def plot_sensitivity(
         axes.plot([], [], color=style.INTERVAL, linewidth=1.6, linestyle="dashed", label=label)
     _draw_marks(axes, marks, float(grid[-1]))
     axes.plot([0.0], [0.0], "o", color=style.TEXT, markersize=5, clip_on=False, zorder=3)
-    axes.set_xlabel(f"share of {raised or f'what is left of {summary.treatment}'} that a hidden cause explains")
-    axes.set_ylabel(f"share of what is left of {summary.outcome}")
+    raised = raised or f"unexplained variance of {summary.treatment}"
+    axes.set_xlabel(f"share of {raised} that a hidden cause explains")
+    axes.set_ylabel(f"share of unexplained variance of {summary.outcome}")
     axes.set_title(f"{summary.treatment} on {summary.outcome}: {number(summary.mean)} without a hidden cause")
     axes.set_xlim(0, grid[-1])
     axes.set_ylim(0, grid[-1])

@@ -35,7 +35,7 @@ def plot_spread(summaries: Sequence[EffectSummary], ax: Axes | None = None) -> A
     """
     axes = on_axes(ax, rows_high(len(summaries)) + 0.3)
     learned = any(summary.learns_hyperparameters for summary in summaries)
-    unknown = "not knowing the graph or slab" if learned else "not knowing the graph"
+    unknown = "not knowing graph or prior" if learned else "not knowing the graph"
     for place, summary in enumerate(summaries):
         share = structure_share(summary)
         first = place == 0

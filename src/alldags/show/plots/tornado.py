@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from alldags.show.measures import axis_name
 from alldags.show.numbers import whole_percent
 from alldags.show.plots import style
-from alldags.show.plots.axes import legend_below, name_axis, name_rows, on_axes, rows_high
+from alldags.show.plots.axes import legend_below, name_axis, name_rows, on_axes, rows_high, zero_line
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 
@@ -50,7 +51,8 @@ def plot_influence(summary: EffectSummary, influence: Table, limit: int = 10, ax
     axes.axvline(summary.mean, color=style.INTERVAL, linewidth=1, linestyle=":", zorder=0, label="as it is")
     axes.text(1.02, -0.65, "variance\nremoved", transform=axes.get_yaxis_transform(), fontsize=style.SMALL, va="bottom")
     name_rows(axes, [f"{row['cause']} → {row['effect']}" for row in rows])
-    name_axis(axes, f"effect of {summary.treatment} on {summary.outcome}")
+    zero_line(axes)
+    name_axis(axes, axis_name(summary))
     axes.margins(x=0.08)
     legend_below(axes)
     result: Axes = axes

@@ -21,6 +21,7 @@ from alldags.show.report import texts
 from alldags.show.report.clip import ClippedGraph, clipped
 from alldags.show.report.record import EdgeFacts, PathFacts, Report
 from alldags.show.report.svg import bar_svg, effect_svg, graph_svg
+from alldags.show.screen import screen
 
 _OPEN_SLIDERS = 8  # the others are folded
 _MOST_SLIDERS = 60
@@ -82,6 +83,7 @@ def report_html(report: Report) -> str:
             graph_picture=Markup(picture),
             folded=_folded(report, graph),
             sentence=words.sentence(summary),
+            screen=screen(summary),
             rows=words.rows(summary),
             remarks=remarks(summary),
             shape=texts.shape_words(summary),
@@ -93,6 +95,7 @@ def report_html(report: Report) -> str:
             open_sliders=_OPEN_SLIDERS,
             left_out=len(sliders) == _MOST_SLIDERS,
             movable=any(edge.moves for edge in sliders),
+            any_kept=any(texts.is_kept(edge) for edge in report.edges),
             states=lambda edge: texts.states(edge, summary),
             methods=methods_paragraph(summary, report.prior, report.version),
             bibtex=texts.bibtex(report.version),
@@ -103,7 +106,7 @@ def report_html(report: Report) -> str:
 
 def slider_data(report: Report, edges: list[EdgeFacts]) -> dict[str, Any]:
     """Return what the script needs to move the effect: for each edge the numbers of `EdgeInfluence.mean_at`."""
-    names = ("cause", "effect", "prior", "raised", "posterior", "present", "absent", "moves")
+    names = ("cause", "effect", "prior", "raised", "present", "absent", "moves")
 
     def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -112,7 +115,7 @@ def slider_data(report: Report, edges: list[EdgeFacts]) -> dict[str, Any]:
         "mean": report.plain_mean,
         "decimals": decimals(report.summary.sd),
         "least": report.least_absent,
-        "edges": [{name: plain(getattr(edge, name)) for name in names} for edge in edges],
+        "edges": [{**{name: plain(getattr(edge, name)) for name in names}, "posterior": edge.kept} for edge in edges],
     }
 
 

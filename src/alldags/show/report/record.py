@@ -21,7 +21,9 @@ class EdgeFacts:
     prior
         Its probability as stated.
     posterior
-        Its probability after the data; None if the engine has no notion of an edge being present.
+        Its probability after the data, by itself; None if the engine has no notion of an edge being present.
+    kept
+        Its probability as used in the effect: larger where it is kept as that of a confounder.
     raised
         What its link to the treatment added to the prior.
     present, absent
@@ -41,6 +43,7 @@ class EdgeFacts:
     effect: str
     prior: float
     posterior: float | None
+    kept: float | None = None
     raised: float = 0.0
     present: float = math.nan
     absent: float = math.nan
@@ -63,7 +66,7 @@ class EdgeFacts:
     @property
     def weight(self) -> float:
         """How much of the effect rests on it: what would go if it went, times its probability; in units of it."""
-        probability = 0.0 if self.posterior is None else self.posterior
+        probability = self.kept or self.posterior or 0.0
         gaps = [abs(self.present - other) for other in (self.absent, self.turned) if math.isfinite(other)]
         return probability * max(gaps) if self.bears and math.isfinite(self.present) else 0.0
 

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from alldags.show.measures import axis_name
 from alldags.show.numbers import amount, percent
 from alldags.show.plots.effect import smooth_density
 from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out
@@ -72,7 +73,7 @@ class _Place:
 
 def _edge(layout: Layout, edge: Edge, probability: float, label: str, place: _Place) -> str:
     curve = place(layout.curves[edge])
-    width = 1.0 + 2.4 * probability
+    width = 0.8 + 4.2 * probability
     head = _head(curve, 5.0 + 2.2 * width)
     curve = curve.copy()
     curve[-1] = head[1:].mean(axis=0)
@@ -85,7 +86,7 @@ def _edge(layout: Layout, edge: Edge, probability: float, label: str, place: _Pl
     )
     focus = {"tabindex": 0, "role": "button", "aria_label": label} if label else {}
     return element(
-        "g", inside, class_=kind, opacity=0.25 + 0.75 * probability, data_cause=edge[0], data_effect=edge[1], **focus
+        "g", inside, class_=kind, opacity=0.3 + 0.7 * probability, data_cause=edge[0], data_effect=edge[1], **focus
     )
 
 
@@ -127,7 +128,7 @@ def effect_svg(summary: EffectSummary, draws: FloatArray) -> str:
     values = draws[draws != 0.0]
     has_density = len(values) > 1 and values.std() > 0
     grid, density = smooth_density(values) if has_density else (np.array([summary.low, summary.high]), np.zeros(2))
-    low, high = _range(grid, summary, atom)
+    low, high = _range(grid, summary)
     across = _Scale(low, high)
     parts = [_density(across(grid), density)] if has_density else []
     parts += [_zero(across), *_axis(across, summary)]
@@ -140,8 +141,8 @@ def effect_svg(summary: EffectSummary, draws: FloatArray) -> str:
     )
 
 
-def _range(grid: FloatArray, summary: EffectSummary, atom: float) -> tuple[float, float]:
-    ends = [*grid[[0, -1]].tolist(), summary.low, summary.high, summary.mean, *([0.0] if atom >= _VISIBLE else [])]
+def _range(grid: FloatArray, summary: EffectSummary) -> tuple[float, float]:
+    ends = [*grid[[0, -1]].tolist(), summary.low, summary.high, summary.mean, 0.0]
     low, high = min(ends), max(ends)
     margin = 0.04 * (high - low) or max(1.0, abs(low))
     return low - margin, high + margin
@@ -181,7 +182,7 @@ def _axis(across: _Scale, summary: EffectSummary) -> list[str]:
         + element("text", f"{t:,.{decimals}f}", x=float(across(t)), y=_FLOOR + 19, text_anchor="middle")
         for t in ticks
     ]
-    name = escape(f"effect of {summary.treatment} on {summary.outcome}")
+    name = escape(axis_name(summary))
     return [line, *marks, element("text", name, x=_WIDTH / 2, y=_HEIGHT - 8, text_anchor="middle")]
 
 

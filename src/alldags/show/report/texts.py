@@ -10,6 +10,7 @@ from alldags.show.report.record import EdgeFacts, Report
 from alldags.show.summary import EffectSummary
 
 _WORTH_STUDYING = 0.01  # share of the variance
+_SEEN = 0.005  # difference of two probabilities
 
 
 def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
@@ -30,13 +31,18 @@ def edge_label(edge: EdgeFacts, summary: EffectSummary) -> str:
         return f"{name}: certain, by assumption"
     after = "" if edge.posterior is None else f", {whole_percent(edge.posterior)} after"
     text = f"{name}: probability {whole_percent(edge.prior)} before the data{after}"
-    if edge.raised > 0.005:
-        text += f" (raised to {whole_percent(1 - (1 - edge.prior) * (1 - edge.raised))} before the data by the link)"
+    if is_kept(edge):
+        text += f", kept as a confounder {whole_percent(edge.kept or 0.0)}"
     if edge.reverse:
         text += f", turned around {whole_percent(edge.reverse)}"
     if edge.bears:
         text += f"; effect {', '.join(f'{name} {value}' for name, value in _states(edge, summary))}"
     return text
+
+
+def is_kept(edge: EdgeFacts) -> bool:
+    """Tell whether an edge counts more than the data say, as that of a confounder."""
+    return edge.kept is not None and edge.posterior is not None and abs(edge.kept - edge.posterior) > _SEEN
 
 
 def _states(edge: EdgeFacts, summary: EffectSummary) -> list[tuple[str, str]]:

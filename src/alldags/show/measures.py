@@ -1,0 +1,42 @@
+"""What an effect is measured in: the outcome, its mean, or the probability of it."""
+
+from __future__ import annotations
+
+from alldags.show.summary import EffectSummary
+
+
+def measured(summary: EffectSummary) -> str:
+    """Say what changes: the outcome, or what of it."""
+    if summary.measure in ("", "mean") or (summary.measure == "risk" and is_risk(summary)):
+        return summary.outcome
+    if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
+        return f"the probability that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
+    return f"the {_SCALES.get(summary.measure, summary.measure)} of {summary.outcome}"
+
+
+_SCALES = {"risk": "probability", "rate": "mean"}
+
+
+def is_risk(summary: EffectSummary) -> bool:
+    """Tell whether the user calls the outcome a risk; anything else that is yes or no has a probability."""
+    return "risk" in summary.outcome.lower()
+
+
+def chance(summary: EffectSummary) -> str:
+    """Return what the mean of a yes/no outcome is called."""
+    return "risk" if is_risk(summary) else "probability"
+
+
+def axis_name(summary: EffectSummary) -> str:
+    """Name an axis of effects: on what, and per what.
+
+    Examples
+    --------
+    >>> import alldags as ad
+    >>> from alldags.show.measures import axis_name
+    >>> study = ad.datasets.example()
+    >>> axis_name(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary())
+    'effect of smoking on risk, per unit'
+    """
+    is_step = summary.contrast is None and not summary.is_binary
+    return f"effect of {summary.treatment} on {measured(summary)}{', per unit' if is_step else ''}"

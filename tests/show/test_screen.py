@@ -1,0 +1,279 @@
+"""One screen: whatever the effect, at most 14 lines of 80 columns, the worst first, and where more is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import alldags as ad
+from alldags.errors import AlldagsWarning
+from alldags.notes import SEVERITIES, Note
+from alldags.show.hidden import hidden_short
+from alldags.show.screen import MOST_LINES, screen_text
+from alldags.show.sensitivity import SensitivitySummary
+from alldags.show.summary import Adjustment, GivenEffect
+from lines import fit
+from results.test_effect_contract import STUDIES, fitted, study, table
+from show import answers
+
+STORED = {name: answers.record(entry) for name, entry in answers.stored().items()}
+PLAIN = STORED["default prior"]
+
+
+def check(text: str) -> None:
+    lines = text.split("\n")
+    assert len(lines) <= MOST_LINES, text
+    assert max(map(len, lines)) <= 80, text
+    assert "…" not in lines[-1]
+    assert lines[-1].startswith("More: ")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_kind_of_effect_is_printed_on_one_screen(name):
+    check(str(study(name)))
+
+
+@pytest.mark.parametrize("levels", [3, 12])
+def test_levels_of_a_category_are_printed_on_one_screen(levels):
+    rng = np.random.default_rng(levels)
+    arm = np.array([f"a level with quite a long name, number {i}" for i in rng.integers(0, levels, 400)])
+    graph = ad.CandidateGraph.from_order(["arm", "outcome"])
+    effect = fit({"arm": arm, "outcome": rng.standard_normal(400)}, graph, rng=0).effect("arm", "outcome")
+    check(str(effect))
+    assert ("more levels" in str(effect)) is (levels > 5)
+    check(effect.contrasts().text(command=True))
+    assert "--contrast" in effect.contrasts().text(command=True)
+
+
+def test_fixed_effects_and_sites_are_printed_on_one_screen():
+    check(str(fitted(fixed_effects="site")))
+
+
+names = st.text("abcdefgh_ xyz\t-", min_size=1, max_size=60)
+chances = st.sampled_from([None, 0.0, 1e-5, 0.2, 0.87, 0.995, 1.0])
+sizes = st.floats(-1e7, 1e7, allow_nan=False)
+
+
+@st.composite
+def summaries(draw):
+    plain = draw(st.sampled_from(list(STORED.values())))
+    low, mean, high = sorted(draw(st.tuples(sizes, sizes, sizes)))
+    notes = st.builds(
+        Note, st.text("abc ,;:()", max_size=400).map(lambda text: text + "x"), st.sampled_from(SEVERITIES)
+    )
+    return replace(
+        plain,
+        treatment=draw(names),
+        outcome=draw(names),
+        mean=mean,
+        low=low,
+        high=high,
+        sd=max(high - low, 1e-3) / 4,
+        given_effect=draw(st.sampled_from([None, GivenEffect(mean, low, high)])),
+        probability_no_effect=draw(chances),
+        prior_no_effect=draw(chances),
+        notes=tuple(draw(st.lists(notes, max_size=6))),
+        adjusted=tuple(Adjustment(name, 0.9, 0.5) for name in draw(st.lists(names, max_size=30))),
+        measure=draw(st.sampled_from(["", "risk", "rate", "mean", "log-odds"])),
+        levels=draw(st.sampled_from([None, (0.1, 0.3)])),
+        contrast=draw(st.sampled_from([None, (0.0, 1.0), (123456.7, -98765.4)])),
+        treatment_words=draw(st.sampled_from([None, ("a long word for no", "another long word for yes")])),
+        shapes=draw(st.sampled_from([(), (("straight", 0.97), ("common", 0.03))])),
+    )
+
+
+@given(summaries(), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_said_stays_on_one_screen(summary, command):
+    check(screen_text(summary, command=command))
+
+
+# -- what comes first ------------------------------------------------------------------------------------------------
+
+
+def test_the_worst_notes_are_shown_first_and_at_most_three():
+    notes = [Note("c", "for the record"), Note("b", "check"), *(Note(f"a{i}", "changes the answer") for i in range(2))]
+    text = screen_text(replace(PLAIN, notes=(*notes, Note("d", "check"))))
+    assert [line for line in text.split("\n") if line.startswith("!")] == ["! a0", "! a1", "! b"]
+    assert "effect.notes (5)" in text
+
+
+def test_a_long_note_ends_with_a_clause_or_an_ellipsis():
+    long = "63 of 1,629 rows were dropped for missing values in column 'wt82_71' (63); " + "and so on " * 30
+    lines = screen_text(replace(PLAIN, notes=(Note(long, "check"),))).split("\n")
+    assert any(line.endswith("...") for line in lines)
+    narrow = screen_text(replace(PLAIN, notes=tuple(Note(f"{i} {long}", "check") for i in range(3)))).split("\n")
+    assert "! 1 63 of 1,629 rows were dropped for missing values in column 'wt82_71' (63)" in narrow
+
+
+def test_an_effect_in_doubt_leads_with_what_it_is_if_there_is_one():
+    doubt = replace(
+        PLAIN, mean=0.1, low=0.0, high=0.9, probability_no_effect=0.87, given_effect=GivenEffect(0.77, 0.2, 1.3)
+    )
+    text = screen_text(doubt)
+    assert text.startswith("If smoking acts on risk at all (13.0%), raising smoking by one unit raises\nrisk by 0.77")
+    rows = [line.split()[0] for line in text.split("\n") if line.startswith("  ")]
+    assert rows[:2] == ["effect", "averaged"]
+    assert "no effect at all           87.0% (19.7% before the data)" in text
+    for sure in (0.001, 0.995):
+        assert "If smoking" not in screen_text(replace(doubt, probability_no_effect=sure))
+
+
+def test_what_is_almost_surely_none_says_so():
+    assert screen_text(replace(PLAIN, probability_no_effect=0.996)).startswith("Most probably smoking has no effect")
+
+
+def test_which_way_is_said_only_where_the_interval_leaves_no_doubt():
+    assert "raises risk by 0.89" in screen_text(PLAIN)
+    assert "lowers risk by 0.89" in screen_text(replace(PLAIN, mean=-0.89, low=-1.1, high=-0.7))
+    assert "changes risk by -0.89" in screen_text(replace(PLAIN, mean=-0.89, low=-2, high=0.7))
+
+
+def test_shares_of_the_variance_are_those_of_the_record():
+    share = round(100 * (PLAIN.sd_structure / PLAIN.sd) ** 2)
+    assert f"uncertainty                {share}% from the graph, rest from 500 rows" in screen_text(PLAIN)
+    assert "almost none from the graph" in screen_text(replace(PLAIN, sd_structure=0.001))
+
+
+def test_shapes_that_were_averaged_are_named():
+    assert "straight lines 97%" in screen_text(replace(PLAIN, shapes=(("straight", 0.97), ("arms", 0.03))))
+    assert "%." not in screen_text(replace(PLAIN, shapes=(("straight", 1.0),))).split("Adjusted")[1].split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"is_randomized": True}, "smoking was randomised: no hidden cause acts on it."),
+        ({"sd_hidden": 0.1}, "The hidden common cause in the graph is counted in."),
+        ({"hidden": None, "has_sensitivity": True}, "effect.sensitivity() asks what one would do"),
+        ({"hidden": None, "has_sensitivity": False}, "Assumed: no hidden cause of smoking and risk."),
+        ({"has_path": False}, ""),
+    ],
+)
+def test_one_line_on_hidden_causes(change, said):
+    found = hidden_short(replace(PLAIN, **change))
+    assert said in found
+    assert bool(said) is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("share", "hits", "said"),
+    [
+        (0.31, ("x", "y"), "A hidden cause must explain 31% of both to reach zero (age: <1% and 8%)."),
+        (0.31, ("x", "m", "y"), "A hidden cause must explain 31% of all 3 to reach zero (age: <1% and 8%)."),
+        (0.0, ("x", "y"), "The 95% interval holds zero even without a hidden cause."),
+        (1.0, ("x", "y"), "No hidden cause of both could make the 95% interval reach zero."),
+    ],
+)
+def test_how_strong_a_hidden_cause_must_be(share, hits, said):
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=hits, level=0.95, share_mean=0.5, share_interval=share, covariate="age",
+        covariate_treatment=0.001, covariate_outcome=0.08,
+    )  # fmt: skip
+    assert hidden_short(replace(PLAIN, hidden=found)) == said
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ("inverse odds", "add 45% to the inverse-odds precision of"),
+        ("weights", "add 45% to the mean squared weight of"),
+    ],
+)
+def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, said):
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31,
+        treatment_scale=scale,
+    )  # fmt: skip
+    text = hidden_short(replace(PLAIN, hidden=found))
+    assert text == f"To reach zero, a hidden cause must explain 31% of risk and {said} smoking."
+
+
+def test_a_yes_no_outcome_has_a_probability_unless_it_is_called_a_risk():
+    job = fit({**table(), "job": table(outcome="ill")["outcome"]}, _graph("job"), rng=0).effect("treat", "job")
+    assert "the probability of job" in str(job)
+    assert "risk" not in str(job).lower()
+    named = fit({**table(), "risk": table(outcome="ill")["outcome"]}, _graph("risk"), rng=0).effect("treat", "risk")
+    assert "raises risk by" in str(named) or "changes risk by" in str(named)
+    assert "risk of risk" not in str(named)
+
+
+def _graph(outcome):
+    return ad.CandidateGraph.from_tiers([["age", "income"], ["treat"], [outcome]])
+
+
+def test_details_have_what_the_screen_has_no_room_for(capsys):
+    study("straight").details()
+    text = capsys.readouterr().out
+    assert text.count("\n") > MOST_LINES
+    assert all(words in text for words in ("standard deviation", "P(effect > 0)", "note: "))
+    fitted(table(treat="arm")).details()
+    assert "contrasts() has all pairs" in capsys.readouterr().out
+
+
+# -- stated odds -----------------------------------------------------------------------------------------------------
+
+
+def _weak(probability):
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(100)
+    table = {"x": x, "y": 0.15 * x + rng.standard_normal(100)}
+    return fit(table, ad.CandidateGraph.from_edges({("x", "y"): probability}), rng=0).effect("x", "y")
+
+
+def test_even_odds_that_pull_the_estimate_to_zero_are_named_and_certain_edges_are_not():
+    effect = _weak(0.5)
+    (note,) = (note for note in effect.notes if "pulls the estimate" in note)
+    draws = effect.draws(20_000, rng=0)
+    there = draws[draws != 0.0]
+    assert there.mean() - draws.mean() > 0.5 * there.std()
+    assert note.severity == "check"
+    assert "the stated 50.0% for x -> y" in note
+    assert "! the stated 50.0%" in str(effect)
+    assert "graph.with_edge('x', 'y', 1.0)" in note
+    assert not any("pulls" in note for note in _weak(1.0).notes)
+    assert not any("pulls" in note for note in _weak(0.99).notes)
+
+
+# -- a number that is read without its notes -------------------------------------------------------------------------
+
+
+def _dropped():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(200)
+    y = x + rng.standard_normal(200)
+    table = {"x": np.where(rng.random(200) < 0.2, np.nan, x), "y": y}
+    graph = ad.CandidateGraph.from_edges({("x", "y"): 1.0})
+    return fit(table, graph, missing="drop", rng=0).effect("x", "y")
+
+
+@pytest.mark.filterwarnings("always::alldags.errors.AlldagsWarning")
+@pytest.mark.parametrize("read", [lambda e: e.mean, lambda e: e.interval(0.9)])
+def test_a_number_read_without_the_note_that_changes_it_warns_once(read):
+    effect = _dropped()
+    with pytest.warns(AlldagsWarning, match=r"x -> y: \d+ of 200 rows were dropped") as found:
+        read(effect)
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(effect)
+        assert effect.interval()
+
+
+@pytest.mark.filterwarnings("error::alldags.errors.AlldagsWarning")
+@pytest.mark.parametrize("show", [str, lambda e: e.summary(), lambda e: e._repr_html_(), lambda e: e.to.dict()])
+def test_nothing_is_warned_of_after_showing(show):
+    effect = _dropped()
+    show(effect)
+    assert effect.mean
+
+
+@pytest.mark.filterwarnings("error::alldags.errors.AlldagsWarning")
+def test_nothing_is_warned_of_where_no_note_changes_the_answer():
+    example = ad.datasets.example()
+    assert fit(example.table, example.graph, rng=0).effect("smoking", "risk").mean
