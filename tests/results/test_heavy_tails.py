@@ -121,7 +121,7 @@ def test_a_report_can_be_written(posterior, tmp_path):
 def test_what_was_asked_is_written_as_families(table):
     posterior = fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), families={"stay": "normal"}, rng=0)
     assert posterior.recipe.asked.arguments == (
-        ", families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
+        ", terms=None, families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
     )
 
 
