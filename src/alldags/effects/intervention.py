@@ -32,7 +32,7 @@ class Intervention:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+    >>> ten = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").do(10.0)
     >>> ten
     Intervention(do(smoking = 10): mean of risk 40.91, sd 1.02)
     >>> round(float(ten.mean), 1), round(ten.new_unit.sd, 1)

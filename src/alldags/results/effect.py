@@ -79,7 +79,7 @@ class Effect:
     --------
     >>> import alldags as ad
     >>> example = ad.datasets.example()
-    >>> effect = ad.fit(example.table, example.graph, rng=0).effect(example.treatment, example.outcome)
+    >>> effect = ad.fit(example.table, example.graph, terms=None, rng=0).effect(example.treatment, example.outcome)
     >>> low, high = effect.interval(0.95)
     >>> bool(low < effect.mean < high)
     True
@@ -209,7 +209,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk")
         >>> draws = effect.draws(5000, rng=1)
         >>> bool(abs(draws.mean() - effect.mean) < 5 * effect.sd / 5000**0.5)
         True
@@ -266,7 +266,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> print(effect.paths(limit=2))
         path                       mean      sd  probability
         smoking -> tar -> risk   0.5333  0.1004            1
@@ -289,7 +289,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> print(ad.fit(study.table, study.graph).effect("smoking", "risk").mediators())
+        >>> print(ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").mediators())
         mediator     mean       sd
         tar        0.5333   0.1004
         exercise  0.08341  0.02874
@@ -315,7 +315,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> first = next(ad.fit(study.table, study.graph).effect("smoking", "risk").edge_influence().rows())
+        >>> first = next(ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").edge_influence().rows())
         >>> first["cause"], first["effect"], round(first["variance_removed"], 2)
         ('smoking', 'risk', 0.28)
         """
@@ -345,7 +345,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").do(10.0)
+        >>> ten = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").do(10.0)
         >>> round(float(ten.mean), 1), round(ten.mean.sd, 2)
         (40.9, 1.02)
         >>> ten.new_unit
@@ -386,7 +386,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ten = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").contrast(0, 10)
+        >>> ten = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").contrast(0, 10)
         >>> round(ten.mean, 1), round(ten.sd, 1)
         (8.9, 1.0)
         """
@@ -431,7 +431,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> round(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").standardized().mean, 2)
+        >>> round(ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").standardized().mean, 2)
         0.44
         """
         self._require("standardized")
@@ -448,7 +448,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> direct = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").direct
+        >>> direct = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").direct
         >>> round(direct.mean, 2), round(direct.probability, 2), round(direct.share_mediated, 2)
         (0.28, 0.86, 0.69)
         """
@@ -499,7 +499,7 @@ class Effect:
         >>> rng = np.random.default_rng(0)
         >>> drug = rng.integers(0, 2, 500)
         >>> table = {"drug": drug, "ill": rng.random(500) < np.where(drug == 1, 0.2, 0.4)}
-        >>> effect = ad.fit(table, {"ill": ["drug"]}, rng=0).effect("drug", "ill")
+        >>> effect = ad.fit(table, {"ill": ["drug"]}, terms=None, rng=0).effect("drug", "ill")
         >>> round(effect.mean, 1), round(effect.on("ratio").median, 1), round(effect.on("log odds").mean, 1)
         (-0.2, 0.6, -0.8)
         """
@@ -622,7 +622,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> plain = ad.fit(study.table, study.graph).effect("smoking", "risk").regression
+        >>> plain = ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").regression
         >>> plain.covariates
         ('age', 'sex', 'income')
         """
@@ -673,7 +673,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.8)
+        >>> summary = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").summary(level=0.8)
         >>> summary.estimate, round(summary.mean, 2), round(summary.low, 1), round(summary.high, 1)
         ('posterior mean', 0.89, 0.8, 1.0)
         """
@@ -698,7 +698,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> effect.sentence("methods").startswith("The total causal effect of smoking on risk was estimated as its")
         True
         """
@@ -721,7 +721,7 @@ class Effect:
         >>> import alldags as ad, pathlib, tempfile
         >>> study = ad.datasets.example()
         >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").report(target)
+        >>> ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").report(target)
         >>> target.stat().st_size < 400_000
         True
         """
@@ -736,7 +736,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ad.fit(study.table, study.graph, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
+        >>> ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
         Raising smoking by one unit changes tar by 1.220 on average (95% interval
         1.111 to 1.328), averaged over 65,536 candidate graphs. ...
         """

@@ -39,7 +39,7 @@ class EffectPlots:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
     >>> effect.plots.paths().get_xlabel()
     'effect of smoking on risk'
     """
@@ -255,7 +255,7 @@ class PosteriorPlots:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> ax = ad.fit(study.table, study.graph, rng=0).plots.effects_on("risk")
+    >>> ax = ad.fit(study.table, study.graph, terms=None, rng=0).plots.effects_on("risk")
     >>> ax.get_xlabel()
     'total effect on risk'
     """

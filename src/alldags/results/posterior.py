@@ -84,7 +84,7 @@ class Posterior:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> ad.fit(study.table, study.graph)
+    >>> ad.fit(study.table, study.graph, terms=None)
     Posterior(7 variables, 10^4.8 graphs averaged over, 500 rows, engine 'auto')
     """
 
@@ -193,7 +193,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None)
         >>> posterior.effect(treatment="smoking", outcome="risk")
         Effect('smoking' -> 'risk': mean 0.8939, sd 0.1036)
         """
@@ -221,6 +221,8 @@ class Posterior:
     def effects(self, link: float | None = None) -> SquareTable:
         """Return the mean total effect of every variable on every other, in the user's units; 1 on the diagonal.
 
+        By straight lines through all children but yes/no ones and counts: ask `effect` for one that may bend.
+
         Parameters
         ----------
         link
@@ -231,7 +233,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None)
         >>> round(posterior.effects()["smoking", "tar"], 2)  # row = cause, column = effect
         1.22
         """
@@ -259,7 +261,7 @@ class Posterior:
     def _effect_moments(self, link: float | None) -> FloatArray:
         """Return first and second moments of all effects in working units, shape (2, m, m)."""
         self._check_link(link)
-        if self._data.curved:
+        if self._data.curved and not self._data.on_demand:
             raise AlldagsError(
                 "effects() is a table of straight lines, which effects with terms are not; use effects_on(outcome), or "
                 "fit without terms"
@@ -313,7 +315,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> table = ad.fit(study.table, study.graph, rng=0).effects_on("risk")
+        >>> table = ad.fit(study.table, study.graph, terms=None, rng=0).effects_on("risk")
         >>> list(table.columns)
         ['treatment', 'mean', 'sd', 'low', 'high', 'probability_no_effect']
         """
@@ -337,7 +339,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None)
         >>> table = posterior.edge_probabilities()
         >>> list(table.columns), len(table)
         (['cause', 'effect', 'prior', 'posterior'], 16)
@@ -379,7 +381,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None)
         >>> best = posterior.top_graphs(3)[0]
         >>> len(best.edges), round(best.probability, 2)
         (9, 0.23)
@@ -407,7 +409,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None)
         >>> posterior.median_probability_graph().parents("risk")
         ('age', 'smoking', 'tar', 'exercise')
         """
@@ -429,7 +431,7 @@ class Posterior:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> print(ad.fit(study.table, study.graph, rng=0).checks("smoking", "risk").sentence())
+        >>> print(ad.fit(study.table, study.graph, terms=None, rng=0).checks("smoking", "risk").sentence())
         35 checks: nothing that needs a look.
         """
         return check_posterior(self, treatment, outcome)
@@ -481,7 +483,7 @@ class Posterior:
         >>> import alldags as ad, pathlib, tempfile
         >>> study = ad.datasets.example()
         >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> ad.fit(study.table, study.graph, rng=0).report(target, treatment="smoking", outcome="risk")
+        >>> ad.fit(study.table, study.graph, terms=None, rng=0).report(target, treatment="smoking", outcome="risk")
         >>> target.stat().st_size < 400_000
         True
         """
@@ -507,7 +509,7 @@ class Posterior:
         --------
         >>> import alldags as ad, pathlib, tempfile
         >>> study = ad.datasets.example()
-        >>> posterior = ad.fit(study.table, study.graph, rng=0)
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
         >>> target = pathlib.Path(tempfile.mkdtemp()) / "study.npz"
         >>> posterior.save(target)
         >>> ad.load(target).effect("smoking", "risk").mean == posterior.effect("smoking", "risk").mean
@@ -571,7 +573,8 @@ class Posterior:
         return self.workings.stream()
 
     def _linked_models(self, treatment: str) -> Mixture[FittedGraph]:
-        return self.workings.about(treatment)
+        """Return the models behind a table of straight lines: curves that were not asked for by name are left out."""
+        return self.workings.straight(treatment) if self._data.on_demand else self.workings.about(treatment)
 
     @property
     def _units(self) -> Any:

@@ -37,7 +37,7 @@ class Uncertainty:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
     >>> parts = effect.uncertainty
     >>> round(parts.structure, 3), round(parts.coefficients, 3), round(effect.sd, 3)
     (0.055, 0.088, 0.104)
@@ -140,7 +140,7 @@ class Uncertainty:
 
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> loss = effect.uncertainty.expected_loss
         >>> round(loss(effect.mean), 3), round(loss(0.0), 3)
         (0.011, 0.81)

@@ -27,6 +27,7 @@ _LEAST_ROOM = 20  # characters of a value
 _NONE, _SURE = 0.01, 0.99  # probability of no effect between which the effect given that there is one comes first
 _BARELY = 0.01  # share of the variance that is called "almost none"
 _NAMED_FROM = 0.05  # posterior probability of a covariate that is named
+_LIKELY = 0.9  # probability of one shape, from which on it is named
 _SHAPES = {"straight": "straight lines"}
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
@@ -67,7 +68,7 @@ def screen_text(summary: EffectSummary, *, command: bool = False) -> str:
     >>> import alldags as ad
     >>> from alldags.show.screen import screen_text
     >>> study = ad.datasets.example()
-    >>> print(screen_text(ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()))
+    >>> print(screen_text(ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").summary()))
     Raising smoking by one unit raises risk by 0.89 on average (95% interval 0.68
     to 1.09).
     <BLANKLINE>
@@ -385,4 +386,6 @@ def _shape(summary: EffectSummary) -> str:
     if len(summary.shapes) < 2:
         return ""
     name, likely = max(summary.shapes, key=lambda pair: pair[1])
+    if likely < _LIKELY:
+        return "lines and curves"
     return f"{_SHAPES.get(name, name)} {whole_percent(likely)}"

@@ -342,7 +342,7 @@ class EffectSummary:
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> summary = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary(level=0.9)
+    >>> summary = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").summary(level=0.9)
     >>> summary.treatment, round(summary.mean, 3), summary.level, summary.engine
     ('smoking', 0.894, 0.9, 'auto (exact: 3 nodes)')
     """

@@ -33,7 +33,7 @@ def plot_given_effect(summary: EffectSummary, draws: FloatArray, ax: Axes | None
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
-    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
     >>> effect.plots.given_effect().get_xlabel()
     'effect of smoking on risk, if there is one'
     """

@@ -31,7 +31,7 @@ def plot_paths(summary: EffectSummary, paths: Table, ax: Axes | None = None) -> 
     >>> import alldags as ad
     >>> from alldags.show.plots.paths import plot_paths
     >>> study = ad.datasets.example()
-    >>> effect = ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
     >>> [text.get_text() for text in plot_paths(effect.summary(), effect.paths()).get_yticklabels()][-1]
     'whole effect'
     """

@@ -29,7 +29,7 @@ def plot_spread(summaries: Sequence[EffectSummary], ax: Axes | None = None) -> A
     >>> import alldags as ad
     >>> from alldags.show.plots.spread import plot_spread
     >>> study = ad.datasets.example()
-    >>> ax = plot_spread([ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk").summary()])
+    >>> ax = plot_spread([ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").summary()])
     >>> [text.get_text() for text in ax.texts]
     ['29%', '71%']
     """
