@@ -304,6 +304,13 @@ def _structures(effect: ExaminedEffect) -> Iterator[Note]:
             f"{_WORDS[name]} {percent(p)}" for name, p in sorted(weights.items(), key=lambda item: -item[1])
         )
         yield Note(f"curves were looked for in {effect.outcome}; probability that the effect is {said}")
+    for node in _nodes(effect):
+        if isinstance(node, CurvedPosterior) and node.screened is not None:
+            child = node.problem.child
+            yield Note(
+                f"of {len(node.parents)} causes of {child}, curves were looked for in the {node.screened} that have "
+                "most to do with it or with the treatment, straight lines in all"
+            )
 
 
 def _pushed(effect: ExaminedEffect) -> Iterator[Note]:

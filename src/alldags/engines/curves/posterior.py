@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 
@@ -239,6 +240,15 @@ class CurvedPosterior(NodePosterior):
     def log_evidence(self) -> float:
         """Log evidence up to a constant that regressions of the same child share."""
         return self.found.log_evidence
+
+    @cached_property
+    def screened(self) -> int | None:
+        """Number of causes that were looked at for curves, of very many; None if all were."""
+        candidates = self.found.made.candidates
+        if candidates.modifies.all():
+            return None
+        kept = compress(candidates.columns, candidates.modifies)
+        return len({name for column in kept for name in column.variables} - {self.found.spec.mover})
 
     @property
     def set_draws(self) -> float:

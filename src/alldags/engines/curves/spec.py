@@ -152,7 +152,8 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
     counted = isinstance(spec.terms, Terms) and spec.prior.edges is None
     probability = [_probability(spec, column, counted) for column in columns]
     raised = np.array([spec.raised.get(column.variables[0], 0.0) for column in columns])
-    modifies = np.array([set(column.variables) <= set(bending) for column in columns], dtype=bool)
+    free = {*bending, spec.mover}
+    modifies = np.array([free.issuperset(column.variables) for column in columns], dtype=bool)
     raised = np.where(own, raised, 0.0)
     return Candidates(columns, np.array(probability), raised, ~own & counted, counted, modifies)
 
