@@ -24,7 +24,7 @@ from alldags.effects.jackknife import Moves
 from alldags.families.base import Batch, Draws
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-_MOST_LEVERAGE = 0.9
+_MOST_LEVERAGE = 0.5  # a row is taken for at most twice what it is: where one alone carries a column, it shows no noise
 _LEAST_STEP = 1e-3  # of a predictor, over which its log-likelihood is looked at
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from alldags.typing import FloatArray
 
 Kind: TypeAlias = Literal["rows", "weights", "clusters"]
+UNSURE = 0.5  # standard error of a variance, as a share of it, from which on a row or two carry it all
 ERRORS = 2.0  # standard errors by which single rows must say more than the model before an interval is widened
 
 
@@ -104,7 +105,7 @@ class Jackknife:
     @property
     def is_told(self) -> bool:
         """Whether pieces say more than the model; rows by more than their own error, clusters at their word."""
-        if self.sd_expected == 0.0:
+        if self.sd_expected == 0.0 or (self.kind != "clusters" and self.error >= UNSURE):
             return False
         error = 0.0 if self.kind == "clusters" else self.error
         return (self.sd_pieces / self.sd_expected) ** 2 - 1.0 > ERRORS * error
