@@ -93,7 +93,7 @@ def test_straight_answers_are_refused_by_name():
     for ask in (effect.paths, effect.mediators, effect.standardized, lambda: effect.direct):
         with pytest.raises(ad.AlldagsError, match=r"terms|bends"):
             ask()
-    with pytest.raises(ad.AlldagsError, match="products along paths"):
+    with pytest.raises(ad.AlldagsError, match="multiply along paths"):
         effect.plots.paths()
     with pytest.raises(ad.AlldagsError, match="table of straight lines"):
         effect.posterior.effects()

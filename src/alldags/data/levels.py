@@ -28,7 +28,7 @@ from alldags.errors import DataError
 from alldags.notes import Note
 from alldags.typing import FloatArray
 
-MOST_LEVELS = 20
+MOST_LEVELS = 60
 _MOST_NAMED = 2000  # columns up to which truth values are named in the answer
 _LEAST_ROWS = 3  # per level, on average
 _YES = frozenset({"yes", "y", "true", "t", "1", "treated", "treatment", "case", "present", "positive", "pos", "on"})
@@ -251,7 +251,8 @@ def _levels(source: CountedSource, name: str) -> Levels:
     """Read a column of words, and return its levels; an error if they are too many, or no words."""
     counts = _counted(source, name)
     total = sum(counts.values())
-    if len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)) or _mostly_numbers(counts):
+    too_many = len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2))
+    if too_many or (_mostly_numbers(counts) and not _own_levels(source, name)):
         _refuse(source, name)
         raise too_many_levels(name, list(counts), source.rows)
     if len(counts) < 2:
@@ -291,7 +292,7 @@ def _counted(source: CountedSource, name: str) -> Counter[Any]:
     for start in range(0, source.rows, PART_ROWS):
         part = labels(start, min(source.rows, start + PART_ROWS)).tolist()
         counts.update(label for label in part if not is_nothing(label))
-        if len(counts) > 20 * MOST_LEVELS:
+        if len(counts) > 10 * MOST_LEVELS:
             break
     for label in counts:
         if isinstance(label, _DATES):
@@ -303,8 +304,7 @@ def _counted(source: CountedSource, name: str) -> Counter[Any]:
 
 def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]:
     """Return the labels: in the table's own order if it has one, no before yes, else as in a dictionary."""
-    own = getattr(source, "levels", None)
-    given = [] if own is None else [label for label in own(name) if label in counts]
+    given = [label for label in _own_levels(source, name) if label in counts]
     if len(given) == len(counts):
         return given
     labels = sorted(counts, key=lambda label: (str(type(label)), label))
@@ -313,6 +313,12 @@ def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]
     else:
         labels.sort(key=lambda label: str(label).strip().lower() not in _NO)  # what others are compared with
     return labels
+
+
+def _own_levels(source: Source, name: str) -> list[Any]:
+    """Return the levels that the table itself says a column has, in its order; none if it says nothing of the kind."""
+    own = getattr(source, "levels", None)
+    return [] if own is None else list(own(name))
 
 
 def _agreement(word: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from alldags.columns.learned import Forest, Grown
-from alldags.engines.curves.learn import heard, logistic_coefficients, sparse_coefficients
+from alldags.engines.curves.learn import heard, logistic_coefficients, predicts, sparse_coefficients
 from alldags.kernels.trees import BINS, grow
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -65,7 +65,9 @@ def grown_column(
         start = _straight(columns[own], target[own], is_odds)
         of_part = forest.feature[part], forest.cut[part], forest.value[part], gained[part]
         grow(np.ascontiguousarray(bins[:, own]), target[own], start, is_odds, _LEAST_ROWS, _RIDGE, _RATE, *of_part)
-    if gained.sum() <= _LEAST_GAIN * float(target.var() * len(target)):
+    found = forest.predicted(bins, fold)[used]
+    left = _left(columns[used], target[used], is_odds)
+    if gained.sum() <= _LEAST_GAIN * float(target.var() * len(target)) or not predicts(found, left):
         return []
     return [Grown(name, inputs, heard(inputs, gained, stands), forest, drives)]
 
@@ -82,6 +84,12 @@ def bin_edges(values: FloatArray) -> FloatArray:
     if len(found) > BINS:
         middle = np.unique(np.quantile(values, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
     return np.asarray(np.r_[middle, np.full(BINS - 1 - len(middle), np.inf)])
+
+
+def _left(columns: FloatArray, target: FloatArray, is_odds: bool) -> FloatArray:
+    """Return what straight lines leave of a target, shape (rows,)."""
+    straight = _straight(columns, target, is_odds)
+    return np.asarray(target - (1.0 / (1.0 + np.exp(-straight)) if is_odds else straight))
 
 
 def _straight(columns: FloatArray, target: FloatArray, is_odds: bool) -> FloatArray:

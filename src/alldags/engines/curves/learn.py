@@ -3,6 +3,10 @@
 Each is learned once for every part of the data without that part, and used for the rows of that part (cross-fitting):
 a column made from it is then no better in the rows at hand than in new ones, and intervals need not know that it was
 learned.
+
+Where there is nothing to learn, what is predicted from other parts is low where a part happens to be high: with few
+different rows, a column of such predictions would explain the child, with the wrong sign, as well as many columns of
+noise do. So what does not predict rows it has not seen (`predicts`) is no column at all.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ _PROPENSITY_KNOTS = (0.25, 0.5, 0.75)
 _FLAT = 1e-9
 _HEARD = 0.1  # of the largest part in a direction, below which a variable is not counted as being in it
 _ROUNDS = 30
+_RISES = 1.0  # standard errors by which a score must rise with what it is of
 _VB = VB(tolerance=1e-4, max_rounds=200)
 
 
@@ -147,12 +152,19 @@ def index_columns(
     learned = np.array([index_coefficients(z[arm & (fold != k)], child[arm & (fold != k)]) for k in range(parts)])
     slopes = learned / scale
     score = np.einsum("rp,rp->r", learned[fold], z)[arm]
-    if float(score.std()) < _FLAT:
+    if float(score.std()) < _FLAT or not predicts(score, child[arm]):
         return []
     loud = heard(names, learned, stands)
     direction = Direction(label, names, slopes, -slopes @ center, loud, float(score.mean()), float(score.std()))
     knots = np.quantile(np.clip((score - direction.center) / direction.scale, -4.0, 4.0), _KNOTS)
     return [Along(direction, "square"), *(Along(direction, "bend", float(knot)) for knot in np.unique(knots))]
+
+
+def predicts(score: FloatArray, target: FloatArray) -> bool:
+    """Tell whether a score of rows it was not learned from rises with what it is of, by more than its own error."""
+    a, b = score - score.mean(), target - target.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return size > 0.0 and float(a @ b) / size * np.sqrt(len(a)) > _RISES
 
 
 def heard(names: tuple[str, ...], sizes: FloatArray, stands: Mapping[str, str]) -> tuple[str, ...]:
@@ -169,7 +181,7 @@ def propensity_columns(
     parts = int(fold.max()) + 1
     learned = np.array([logistic_coefficients(columns[fold != k], treated[fold != k]) for k in range(parts)])
     score = np.einsum("rp,rp->r", learned[fold, 1:], columns) + learned[fold, 0]
-    if float(score.std()) < _FLAT:
+    if float(score.std()) < _FLAT or not predicts(score, treated):
         return []
     center, scale = float(score.mean()), float(score.std())
     loud = heard(names, learned[:, 1:] * columns.std(axis=0), stands)
