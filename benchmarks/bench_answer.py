@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,15 @@ def _cases() -> Iterator[tuple[str, float, Callable[[], str]]]:
     rows = dict(zip(graph.variables, table.T, strict=True))
     ends = (graph.variables[0], graph.variables[-1])
     study = ad.datasets.example()
+    straight = partial(answer, terms=None)
     priors = {"paper's prior": ad.Prior.paper(), "default prior": ad.Prior()}
     bars = {"paper's prior": (1.5, 0.2), "default prior": (5.0, 1.0)}
     for name, prior in priors.items():
-        yield f"large graph, {name}", bars[name][0], lambda p=prior: answer(columns, large.graph, ("X", "Y"), p)  # type: ignore[misc]
-        yield f"order of 20, {name}", bars[name][1], lambda p=prior: answer(rows, graph, ends, p)  # type: ignore[misc]
-    yield "README example", 0.1, lambda: answer(study.table, study.graph, ("smoking", "risk"), ad.Prior())
+        yield f"large graph, {name}", bars[name][0], lambda p=prior: straight(columns, large.graph, ("X", "Y"), p)  # type: ignore[misc]
+        yield f"order of 20, {name}", bars[name][1], lambda p=prior: straight(rows, graph, ends, p)  # type: ignore[misc]
+    asked = (study.table, study.graph, ("smoking", "risk"), ad.Prior())
+    yield "README example, straight lines", 0.1, lambda: straight(*asked)
+    yield "README example, printed by default", 2.0, lambda: answer(*asked)
     if DATA.is_dir():
         first, wide = ihdp(1, DATA), lbidd("a3c4c668", DATA)
         for name, bar, data in (("IHDP", 0.3, first), ("LBIDD, 178 candidates", 4.0, wide)):

@@ -25,7 +25,7 @@ table = {"workload": workload, "stress": stress, "sleep": sleep, "pain": pain}
 stress_first = ad.CandidateGraph.from_order(["workload", "stress", "sleep", "pain"])
 sleep_first = ad.CandidateGraph.from_order(["workload", "sleep", "stress", "pain"])
 graphs = [stress_first, sleep_first]
-posterior = ad.fit(table, graphs, graph_weights=[0.5, 0.5], rng=0)
+posterior = ad.fit(table, graphs, graph_weights=[0.5, 0.5], terms=None, rng=0)
 print(f"stress -> sleep: probability {posterior.graph_probabilities[0]:.2f}")
 print(f"sleep -> stress: probability {posterior.graph_probabilities[1]:.2f}")
 

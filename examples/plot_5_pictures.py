@@ -3,13 +3,14 @@ One picture for each question
 =============================
 
 ``effect.plots`` and ``posterior.plots`` draw what the tables hold: one method, one picture, ``ax=`` in, axes out. All
-are one column wide, keep colours apart for people who do not see red or green, and can be read in grey.
+are one column wide, keep colours apart for people who do not see red or green, and can be read in grey. Paths and
+residuals are those of straight lines, ``terms=None``.
 """
 
 import alldags as ad
 
 study = ad.datasets.example()
-posterior = ad.fit(study.table, study.graph, rng=0)
+posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
 effect = posterior.effect("smoking", "risk")
 
 # %%

@@ -15,7 +15,7 @@ TARGET = Path(__file__).parents[1] / "_static" / "readme.svg"
 def main() -> None:
     """Draw the picture."""
     study = ad.datasets.example()
-    posterior = ad.fit(study.table, study.graph, rng=0)
+    posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
     effect = posterior.effect("smoking", "risk")
     mpl.rcParams["svg.hashsalt"] = "alldags"  # the same file every time
     figure = plt.figure(figsize=(11, 3.6))

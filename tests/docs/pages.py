@@ -2,7 +2,7 @@
 
 ``python`` blocks are run in order in one namespace; a ``text`` block that follows shows what they print. In ``console``
 blocks, lines that start with ``$ alldags`` are commands, and the lines that follow them are their output.
-Called as a script, this writes the present output into the pages.
+Called as a script, this writes the present output into the pages that are named, or into all of them.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def run_page(text: str) -> list[Output]:
             printed = ""
         elif language == "console" and body.startswith("$ alldags"):
             command, _, shown = body.partition("\n")
-            start = block.start(2) + len(command) + 1
-            outputs.append(Output(start, block.end(2), shown, run_command(command[2:])))
+            start, output = block.start(2) + len(command) + 1, run_command(command[2:])
+            if shown:  # a command alone has to work, whatever it prints
+                outputs.append(Output(start, block.end(2), shown, output))
     return outputs
 
 
@@ -115,5 +116,5 @@ def update(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in PAGES + DATA_PAGES:
+    for name in sys.argv[1:] or PAGES + DATA_PAGES:
         update(ROOT / name)
