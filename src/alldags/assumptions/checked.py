@@ -139,8 +139,8 @@ class Checked:
 
     @property
     def curved(self) -> frozenset[str]:
-        """The children that may have curves, whose residuals are not those of straight lines."""
-        return frozenset(self.data.curved)
+        """The children that were said to have curves, whose residuals are not those of straight lines."""
+        return frozenset() if self.data.on_demand else frozenset(self.data.curved)
 
     @cached_property
     def fits(self) -> dict[str, Fitted | None]:

@@ -84,7 +84,7 @@ def _residual_lines(checked: Checked) -> Iterator[CheckLine]:
     levels = frozenset(checked.data.columns(checked.data.categories))
     for child, found in checked.residuals.items():
         for item in found.curvature:
-            if item.against in levels:  # which have no curve
+            if item.against in levels or child in checked.data.curved:  # which have no curve, or may have one
                 continue
             bent = f"{child} bends with {'its' if item.against == 'fitted values' else ''} {item.against}".replace(
                 "  ", " "

@@ -279,6 +279,7 @@ def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield from _convergence(effect)
         yield from _structures(effect)
         yield from _pushed(effect)
+    yield from _left_straight(effect)
     yield from _straight(effect, bends)
 
 
@@ -313,6 +314,19 @@ def _structures(effect: ExaminedEffect) -> Iterator[Note]:
             )
 
 
+def _left_straight(effect: ExaminedEffect) -> Iterator[Note]:
+    """Say which children have straight lines because curves could not be computed."""
+    names = {
+        name
+        for total in effect.workings.totals.items
+        for name in total.span.reached
+        if total.model.data.may_bend(name, effect.treatment) and not total.model.bends(name)
+    }
+    if names:
+        listed = ", ".join(sorted(names))
+        yield Note(f"curves of {listed} could not be computed well enough, so that its predictor is straight", "check")
+
+
 def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
     if isinstance(effect.answer, PushedAnswer):
         count = len(effect.workings.reached)
@@ -327,7 +341,8 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     low, high = straight.interval(0.95)
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
-        yield Note(f"straight lines, without terms, give {given}", "check")
+        said = f", as with {option('families', 'normal')}," if effect.measure in ("risk", "rate") else ""
+        yield Note(f"straight lines{said} give {given}", "check")
         return
     yield Note(
         f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from alldags import checks, meetings
-from alldags.data.record import MomentsSource
-from alldags.data.source import is_at_hand
+from alldags.data.record import MomentsRecord, MomentsSource
+from alldags.data.source import is_at_hand, open_source
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.terms import read_terms
@@ -51,10 +52,17 @@ def wanted_terms(terms: Any, asked: meetings.Asked, table: Any) -> Wanted:
     checks.one_of("terms", terms, ("auto", "straight"), GraphError)
     if terms == "straight":
         return Wanted(None)
-    against = meetings.reason_against("curves", {**asked, **({"moments": ()} if MomentsSource.takes(table) else {})})
+    against = meetings.reason_against("curves", {**asked, **({"moments": ()} if _is_moments(table) else {})})
     if not against and not is_at_hand(table):
         against = f"rows that are elsewhere; {_ALL_THE_SAME}"
     return Wanted(None, (_straight(against),)) if against else Wanted(terms)
+
+
+def _is_moments(table: Any) -> bool:
+    """Tell whether a table, or the file that it is in, has moments and no rows."""
+    return isinstance(
+        open_source(table) if isinstance(table, str | os.PathLike) else table, MomentsSource | MomentsRecord
+    )
 
 
 def _straight(reason: str) -> Note:

@@ -124,12 +124,25 @@ class FittedGraph:
     def _key(self, child: str) -> NodeKey:
         if not self.bends(child):
             return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
+        return self._curved_key(child)
+
+    def _curved_key(self, child: str) -> NodeKey:
         after = frozenset() if self._about is None else self.graph.descendants(self._about)
         return NodeKey(self._terms(child), self._prior_of(child), self.data, about=About(self._about, after))
 
     def bends(self, child: str) -> bool:
-        """Whether a child's regression may bend in this model."""
-        return self.data.may_bend(child, self._about)
+        """Whether a child's regression may bend in this model.
+
+        Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
+        left out where they could not be computed.
+        """
+        if not self.data.may_bend(child, self._about):
+            return False
+        return not self.data.on_demand or self.data.model(child).family is None or self.could_bend(child)
+
+    def could_bend(self, child: str) -> bool:
+        """Tell whether a regression that may bend was computed as one that can be relied on."""
+        return self._store.get(self._curved_key(child)).diagnostics.is_reliable
 
     def columns(self, child: str) -> Columns:
         """Return what a child is regressed on."""

@@ -53,7 +53,9 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | N
 
 def _parts(spec: NodeSpec) -> Parts | None:
     """Return parts of the data by what is in the complete columns of the child and its causes; None without any."""
-    data = spec.data
+    data, cluster = spec.data, spec.table.marks.cluster
+    if cluster is not None:  # rows of a cluster stay together: what is learned from some would know the others
+        return Parts({cluster: 0.0}, {cluster: 1.0})
     names = [name for name in data.columns((spec.child, *spec.terms.names)) if name not in data.filled]
     if not names:
         return None
