@@ -273,9 +273,7 @@ def _are_numbers(source: Source, name: str, counts: Iterable[Any]) -> bool:
 
 def _is_declared(source: Source, name: str) -> bool:
     """Tell whether the table itself says that a column is a category, whatever its levels are called."""
-    if isinstance(source, StreamSource):
-        return source.is_category(name)
-    return isinstance(source, FrameSource) and bool(source.levels(name))
+    return isinstance(source, StreamSource | FrameSource) and source.is_category(name)
 
 
 def _is_written_number(word: str) -> bool:

@@ -160,22 +160,22 @@ def read_terms(terms: Any, causes: Mapping[str, Collection[str]]) -> dict[str, C
 def _child_terms(child: str, given: Any, causes: Collection[str]) -> ChildTerms:
     if isinstance(given, Terms):
         return given
-    if isinstance(given, Mapping) and given:
-        return tuple(_with_probability(parse_term(text, causes), p) for text, p in given.items())
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
         raise GraphError(
             f"the terms of {child!r} must be Terms(), a list such as ['age*sex'], or probabilities such as "
             f"{{'age*sex': 1.0}}, got {given!r}"
         )
-    found = tuple(dict.fromkeys(parse_term(text, causes) for text in given))
-    if not found:
+    if not given:
         raise GraphError(f"the list of terms of {child!r} is empty; leave {child!r} out of terms")
-    return found
+    found = [parse_term(text, causes) for text in given]
+    return tuple(dict.fromkeys(map(_with_probability, found, given.values()) if isinstance(given, Mapping) else found))
 
 
 def _with_probability(term: GivenTerm, probability: float) -> GivenTerm:
     if not (checks.is_number(probability) and 0.0 < probability <= 1.0):
-        raise GraphError(f"the probability of the term {str(term)!r} must be above 0 and at most 1, got {probability!r}")
+        raise GraphError(
+            f"the probability of the term {str(term)!r} must be above 0 and at most 1, got {probability!r}"
+        )
     if term.factors[0].function == "curve":
         raise GraphError(f"{str(term)!r} is several columns, each in doubt, and has no probability; write it in a list")
     return replace(term, probability=float(probability))

@@ -210,8 +210,9 @@ def _check_certain(term: GivenTerm, spec: CurvedSpec) -> None:
     doubted = [name for name in term.variables if spec.causes[name] < 1.0]
     if term.probability == 1.0 and doubted:
         raise GraphError(
-            f"the term {str(term)!r} of {spec.child!r} is certain, and that {doubted[0]!r} acts on {spec.child!r} is not "
-            f"(probability {spec.causes[doubted[0]]:g}); make the edge certain, or give the term a probability below 1"
+            f"the term {str(term)!r} of {spec.child!r} is certain, and that {doubted[0]!r} acts on {spec.child!r} is "
+            f"not (probability {spec.causes[doubted[0]]:g}); make the edge certain, or give the term a probability "
+            "below 1"
         )
 
 
