@@ -52,6 +52,9 @@ CELLS = (
     Cell("normal", True, 300),
     Cell("count", False, 600),
     Cell("heavy tails", False, 300),
+    Cell("normal", False, 300),
+    Cell("count", True, 600),
+    Cell("heavy tails", True, 300),
 )
 FAMILIES: dict[str, Any] = {"count": {"y": "poisson"}, "heavy tails": {"y": "student"}}
 

@@ -83,7 +83,12 @@ def require(module: str, extra: str) -> object:
     try:
         return import_module(module)
     except ImportError as error:
-        top = module.partition(".")[0]
-        raise MissingExtraError(
-            f"this needs the package {top!r}, which is not installed; run: pip install 'alldags[{extra}]'"
-        ) from error
+        raise missing_extra(module, extra) from error
+
+
+def missing_extra(module: str, extra: str) -> MissingExtraError:
+    """Return the error that names the extra which installs `module`."""
+    top = module.partition(".")[0]
+    return MissingExtraError(
+        f"this needs the package {top!r}, which is not installed; run: pip install 'alldags[{extra}]'"
+    )

@@ -109,8 +109,8 @@ def fit(
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
-        children, with `Terms` or a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``. None or
-        ``"straight"``: straight lines only.
+        children, with `Terms`, a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``, or their
+        probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name

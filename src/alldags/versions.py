@@ -11,7 +11,7 @@ CORE = (
 )  # fmt: skip
 EXTRAS = (
     "matplotlib", "jinja2", "arviz-base", "xarray", "pyarrow", "polars", "scikit-learn", "pooch", "pandas",
-    "openpyxl", "pyreadstat", "dask", "distributed", "pyspark",
+    "openpyxl", "pyreadstat", "dask", "distributed", "pyspark", "causaldata",
 )  # fmt: skip
 
 

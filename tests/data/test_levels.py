@@ -71,6 +71,21 @@ def test_the_order_of_a_category_decides(numbers):
     assert answer(pd.DataFrame(numbers).assign(x=turned)).mean == pytest.approx(-answer(numbers).mean, rel=1e-9)
 
 
+def _as_parquet(frame, folder):
+    frame.to_parquet(folder / "study.parquet")
+    return folder / "study.parquet"
+
+
+@pytest.mark.parametrize("make", [lambda frame, _: frame, lambda frame, _: pl.from_pandas(frame), _as_parquet])
+def test_a_column_that_is_declared_a_category_may_have_numbers_for_levels(make, numbers, tmp_path):
+    declared = {"x": pd.Categorical(words(numbers["x"], "0", "1")), "z": pd.Categorical(["1", "2", "3"] * 100)}
+    spelled = {"x": words(numbers["x"]), "z": ["one", "three", "two"] * 100}
+    found = answer(make(pd.DataFrame(numbers | declared), tmp_path))
+    plain = answer(pd.DataFrame(numbers | spelled))
+    assert found.mean == pytest.approx(plain.mean, rel=1e-9)
+    assert any("z is a category with 3 levels ('1', the reference, '2', '3')" in note for note in found.notes)
+
+
 def test_a_yes_no_outcome_of_words_is_logistic_and_named(numbers):
     coded = numbers | {"y": (numbers["y"] > 0.5) * 1.0}
     plain, spoken = answer(coded), answer(coded | {"y": words(coded["y"], "alive", "dead")})

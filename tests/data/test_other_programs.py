@@ -146,6 +146,16 @@ def test_labelled_values_of_stata(tmp_path):
     assert source.moments(["smokes", "income"]).mean.tolist() == pytest.approx([2 / 3, 41 / 3])
 
 
+def test_labels_of_stata_that_are_numbers_in_writing_are_levels(tmp_path):
+    rng = np.random.default_rng(0)
+    levels = rng.integers(1, 4, 200)
+    table = pd.DataFrame({"school": pd.Categorical(levels.astype(str)), "score": levels + rng.standard_normal(200)})
+    table.to_stata(tmp_path / "t.dta", write_index=False)
+    graph = ad.CandidateGraph.from_edges({("school", "score"): 1.0})
+    effect = ad.fit(tmp_path / "t.dta", graph, terms=None, rng=0).effect("school", "score")
+    assert effect.contrast("1", "3").mean == pytest.approx(2.0, abs=0.5)
+
+
 # -- SQLite ------------------------------------------------------------------------------------------------------------
 
 

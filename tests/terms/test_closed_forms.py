@@ -131,6 +131,24 @@ def test_separate_arms_are_lins_estimator():
     assert effect.sd == pytest.approx(np.sqrt(fitted[0][1] + fitted[1][1]), rel=0.06)
 
 
+def test_certain_terms_are_least_squares_with_them():
+    """A square and a product that the data do not need stay in; half as probable, they nearly go."""
+    table = arms_table(150, seed=3)
+    u, v, t = table["u"], table["v"], table["t"]
+    table["y"] = u - 0.5 * v + t + np.random.default_rng(1).standard_normal(150)
+    prior = ad.Prior(slab_variance=1e8)
+
+    def asked(p):
+        terms = {"y": {"u^2": p, "t*v": p}}
+        return ad.fit(table, arms_graph(), prior=prior, terms=terms, families="normal", rng=0).effect("t", "y")
+
+    ones = np.ones(150)
+    long = np.linalg.lstsq(np.column_stack([ones, u, v, t, u**2, t * v]), table["y"], rcond=None)[0]
+    short = np.linalg.lstsq(np.column_stack([ones, u, v, t]), table["y"], rcond=None)[0]
+    assert asked(1.0).mean == pytest.approx(long[3] + long[5] * v.mean(), abs=1e-6)
+    assert asked(0.5).mean == pytest.approx(short[3], abs=1e-4)
+
+
 def test_noise_ratio_is_averaged():
     effect = ad.fit(arms_table(2000), arms_graph(), terms={"y": LINES}, families="normal", rng=0).effect("t", "y")
     fit = effect.workings.models.items[0].node("y").found.parts[0].fit

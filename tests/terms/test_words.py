@@ -50,6 +50,10 @@ def test_terms_are_read(text, shown, variables):
         ({"y": "x*w"}, "must be Terms"),
         ({"z": ad.Terms()}, "'z', which is not in the graph"),
         ({"w": ad.Terms()}, "has no possible cause"),
+        ({"y": {}}, "is empty"),
+        ({"y": {"x*w": 1.5}}, r"probability of the term 'x\*w' must be above 0 and at most 1, got 1.5"),
+        ({"y": {"x*w": "sure"}}, "must be above 0 and at most 1, got 'sure'"),
+        ({"y": {"curve(w)": 1.0}}, "'curve\\(w\\)' is several columns, each in doubt"),
         (["y"], "must be 'auto' or a mapping"),
     ],
 )
@@ -100,3 +104,10 @@ def test_straight_answers_are_refused_by_name():
     assert "linear" not in effect.sentence("methods").split(".")[0]
     with pytest.raises(ad.AlldagsError, match="nothing shows what 2 would do"):
         effect.contrast(0, 2)
+
+
+def test_a_certain_term_needs_certain_causes():
+    with pytest.raises(
+        ad.AlldagsError, match=r"'square\(w\)' of 'y' is certain, and that 'w' acts on 'y' is not .*0.5"
+    ):
+        ad.fit(table(), graph(), terms={"y": {"w^2": 1.0}}, rng=0).effect("x", "y")

@@ -69,13 +69,19 @@ class FrameSource:
         """Number of rows."""
         return len(self._frame)
 
+    def is_category(self, name: str) -> bool:
+        """Tell whether a column has levels, by its type."""
+        import narwhals.stable.v2 as nw
+
+        return self._frame.get_column(name).dtype in (nw.Categorical, nw.Enum)
+
     def levels(self, name: str) -> tuple[Any, ...]:
         """Return the levels of a column that has them in an order of its own; none if it has not."""
         import narwhals.stable.v2 as nw
 
         series = self._frame.get_column(name)
-        known = series.dtype in (nw.Categorical, nw.Enum)
-        return tuple(series.cat.get_categories().to_list()) if known else ()
+        as_they_came = self._frame.implementation.is_polars() and series.dtype == nw.Categorical
+        return tuple(series.cat.get_categories().to_list()) if self.is_category(name) and not as_they_came else ()
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = choose_names(self.columns, variables)

@@ -251,8 +251,7 @@ def _levels(source: CountedSource, name: str) -> Levels:
     """Read a column of words, and return its levels; an error if they are too many, or no words."""
     counts = _counted(source, name)
     total = sum(counts.values())
-    too_many = len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2))
-    if too_many or (_mostly_numbers(counts) and not _own_levels(source, name)):
+    if len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)) or _are_numbers(source, name, counts):
         _refuse(source, name)
         raise too_many_levels(name, list(counts), source.rows)
     if len(counts) < 2:
@@ -264,10 +263,17 @@ def _levels(source: CountedSource, name: str) -> Levels:
     return Levels(name, tuple(order), tuple(float(counts[label]) for label in order))
 
 
-def _mostly_numbers(counts: Iterable[Any]) -> bool:
+def _are_numbers(source: Source, name: str, counts: Iterable[Any]) -> bool:
     """Tell whether most different words are numbers in writing: then the others are faults, not levels."""
+    if _is_declared(source, name):
+        return False
     words = [label for label in counts if isinstance(label, str)]
     return sum(_is_written_number(word) for word in words) > len(words) / 2
+
+
+def _is_declared(source: Source, name: str) -> bool:
+    """Tell whether the table itself says that a column is a category, whatever its levels are called."""
+    return isinstance(source, StreamSource | FrameSource) and source.is_category(name)
 
 
 def _is_written_number(word: str) -> bool:

@@ -163,7 +163,7 @@ def _batch(frame: Any, labels: Mapping[str, Mapping[Any, str]]) -> Any:
         column = frame[name]
         if name in labels:
             texts = [None if value != value else labels[name].get(value, str(value)) for value in column.tolist()]  # noqa: PLR0124
-            arrays[name] = arrow.array(texts, type=arrow.string())
+            arrays[name] = arrow.array(texts, type=arrow.string()).dictionary_encode()
         else:
             arrays[name] = arrow.array(column, from_pandas=True)
     return arrow.RecordBatch.from_pydict(arrays)

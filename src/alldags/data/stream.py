@@ -143,6 +143,10 @@ class StreamSource:
         inner = dtype.value_type if types.is_dictionary(dtype) else dtype
         return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner))
 
+    def is_category(self, name: str) -> bool:
+        """Tell whether a column has levels, by its type."""
+        return bool(pyarrow("pyarrow.types").is_dictionary(self.stream.schema.field(name).type))
+
     def is_truth(self, name: str) -> bool:
         """Tell whether a column has truth values, by its type."""
         return bool(pyarrow("pyarrow.types").is_boolean(self.stream.schema.field(name).type))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from alldags.datasets.paper import PaperSample, paper_graph, paper_sample
     from alldags.datasets.public import LBIDD_SETS, TreatmentData, ihdp, lbidd
     from alldags.datasets.smoking import Example, example
+    from alldags.datasets.textbooks import causaldata
     from alldags.datasets.trials import Signalling, lalonde, sachs
 
 _HOME = {
@@ -21,6 +22,7 @@ _HOME = {
     "Signalling": "alldags.datasets.trials",
     "TreatmentData": "alldags.datasets.public",
     "acic": "alldags.datasets.challenge",
+    "causaldata": "alldags.datasets.textbooks",
     "example": "alldags.datasets.smoking",
     "ihdp": "alldags.datasets.public",
     "lalonde": "alldags.datasets.trials",
@@ -38,6 +40,7 @@ __all__ = [
     "Signalling",
     "TreatmentData",
     "acic",
+    "causaldata",
     "example",
     "ihdp",
     "lalonde",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from alldags import checks
@@ -78,9 +78,10 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class GivenTerm:
-    """A term that was written down: the product of its factors."""
+    """A term that was written down: the product of its factors, and its probability if that was said."""
 
     factors: tuple[Factor, ...]
+    probability: float | None = None
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -137,7 +138,8 @@ def read_terms(terms: Any, causes: Mapping[str, Collection[str]]) -> dict[str, C
     Parameters
     ----------
     terms
-        None, ``"auto"`` (every child may have curves), or a mapping from children to `Terms` or lists of texts.
+        None, ``"auto"`` (every child may have curves), or a mapping from children to `Terms`, lists of texts, or
+        mappings from texts to probabilities.
     causes
         Possible causes of each variable.
     """
@@ -158,9 +160,22 @@ def read_terms(terms: Any, causes: Mapping[str, Collection[str]]) -> dict[str, C
 def _child_terms(child: str, given: Any, causes: Collection[str]) -> ChildTerms:
     if isinstance(given, Terms):
         return given
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise GraphError(f"the terms of {child!r} must be Terms() or a list such as ['age*sex'], got {given!r}")
-    found = tuple(dict.fromkeys(parse_term(text, causes) for text in given))
-    if not found:
+    if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
+        raise GraphError(
+            f"the terms of {child!r} must be Terms(), a list such as ['age*sex'], or probabilities such as "
+            f"{{'age*sex': 1.0}}, got {given!r}"
+        )
+    if not given:
         raise GraphError(f"the list of terms of {child!r} is empty; leave {child!r} out of terms")
-    return found
+    found = [parse_term(text, causes) for text in given]
+    return tuple(dict.fromkeys(map(_with_probability, found, given.values()) if isinstance(given, Mapping) else found))
+
+
+def _with_probability(term: GivenTerm, probability: float) -> GivenTerm:
+    if not (checks.is_number(probability) and 0.0 < probability <= 1.0):
+        raise GraphError(
+            f"the probability of the term {str(term)!r} must be above 0 and at most 1, got {probability!r}"
+        )
+    if term.factors[0].function == "curve":
+        raise GraphError(f"{str(term)!r} is several columns, each in doubt, and has no probability; write it in a list")
+    return replace(term, probability=float(probability))

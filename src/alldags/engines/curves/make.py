@@ -14,7 +14,7 @@ from alldags.data.look import look_at_values
 from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
 from alldags.engines.curves.spec import CurvedSpec
-from alldags.errors import DataError
+from alldags.errors import DataError, GraphError
 from alldags.graph.terms import GivenTerm, Terms
 from alldags.typing import BoolArray, FloatArray, IntArray
 
@@ -192,6 +192,7 @@ def given_columns(spec: CurvedSpec, rows: RowValues) -> tuple[Column, ...]:
         if term.factors[0].function == "curve":
             found += bends_of(term.factors[0].variable, rows.values[term.factors[0].variable], Terms().curves)
             continue
+        _check_certain(term, spec)
         found.append(_written(term, rows))
     return tuple(found)
 
@@ -202,6 +203,16 @@ def _check_numbers(term: GivenTerm, spec: CurvedSpec) -> None:
         raise DataError(
             f"the term {str(term)!r} multiplies {named[0]!r}, which is a category; use a 0/1 column of one of its "
             "levels, or leave the term out"
+        )
+
+
+def _check_certain(term: GivenTerm, spec: CurvedSpec) -> None:
+    doubted = [name for name in term.variables if spec.causes[name] < 1.0]
+    if term.probability == 1.0 and doubted:
+        raise GraphError(
+            f"the term {str(term)!r} of {spec.child!r} is certain, and that {doubted[0]!r} acts on {spec.child!r} is "
+            f"not (probability {spec.causes[doubted[0]]:g}); make the edge certain, or give the term a probability "
+            "below 1"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
-from alldags.columns.products import OnArm, Times
+from alldags.columns.products import Given, OnArm, Times
 from alldags.engines.curves.screen import screened
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms, Terms
@@ -159,10 +159,12 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
 
 
 def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:
-    """Return the stated probability: a line's is its edge's, that of a term written down its least probable cause's.
+    """Return the stated probability: a line's is its edge's, that of a term its own or its least probable cause's.
 
-    Where a cause is certain its line is; whether it is bent is open.
+    Where a cause is certain its line is; whether it is bent is open, unless that was said.
     """
+    if isinstance(column, Given) and column.term.probability is not None:
+        return column.term.probability
     stated = [spec.causes[name] for name in column.variables if name in spec.causes]
     if isinstance(column, ITSELF):
         return stated[0]
