@@ -175,9 +175,9 @@ def test_without_a_checkout_the_command_says_where_the_experiments_are(tmp_path,
     if other:  # a package of the same name
         (tmp_path / "replication").mkdir()
         (tmp_path / "replication" / "__init__.py").touch()
-    code = "import sys; sys.path = [p for p in sys.path if p != sys.argv[1]]; del sys.argv[1]\n"
+    code = "import os, sys; sys.path = [p for p in sys.path if not os.path.exists(f'{p}/replication/command.py')]\n"
     code += "from alldags.__main__ import main; main()"
-    done = run(tmp_path, "-c", code, str(ROOT), "reproduce", *WORDS, path=tmp_path)
+    done = run(tmp_path, "-c", code, "reproduce", *WORDS, path=tmp_path)
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
     assert "not in the installed package; run them in a checkout of the repository: python -m replication" in said
