@@ -104,7 +104,7 @@ def ihdp(replication: int) -> Study:
 def acic(rng: np.random.Generator, setting: int, rows: int) -> Study:
     """Return a part of a setting of ACIC 2016 with new noise; the effect is that of these rows."""
     from alldags.datasets.challenge import acic as read
-    from alldags.experiments.semisynthetic import drop_constant
+    from replication.semisynthetic import drop_constant
 
     data = read(setting, rng=rng)
     return _public(drop_constant(data.take(np.sort(rng.permutation(data.n)[:rows]))))
@@ -171,7 +171,7 @@ class Outcome:
 
 @cache
 def _rivals() -> dict[str, Callable[..., object]]:
-    from alldags.experiments.rivals import RIVAL_FUNCTIONS
+    from replication.rivals import RIVAL_FUNCTIONS
 
     return dict(RIVAL_FUNCTIONS)
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 import alldags as ad
-from alldags.experiments.runner import load_results
 from faults.process import (
     Fault,
     Place,
@@ -23,6 +22,7 @@ from faults.process import (
     require_refusal,
     small_disk,
 )
+from replication.runner import load_results
 
 SMALL = ["reproduce", "small", "--sizes", "10", "20", "--methods", "k2", "full", "--seed", "3", "--n-jobs", "2"]
 QUESTION = ["effect", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk"]

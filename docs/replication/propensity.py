@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import alldags as ad
-from alldags.experiments.baselines import propensity, weighted_difference
-from alldags.experiments.summary import markdown, number, standard_error, with_error
+from replication.baselines import propensity, weighted_difference
+from replication.summary import markdown, number, standard_error, with_error
 
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 

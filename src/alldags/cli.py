@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
     from alldags.show.summary import EffectSummary
+    from replication.command import Report
 
 app = App(
     name="alldags",
@@ -621,6 +622,8 @@ def reproduce(
 ) -> None:
     """Run one of the paper's experiments or ACIC 2016, or go on with an interrupted run; write figures and tables.
 
+    From a checkout of the repository, where `python -m replication` does the same.
+
     Parameters
     ----------
     name
@@ -644,11 +647,23 @@ def reproduce(
     data
         Folder of public data; otherwise ALLDAGS_DATA, otherwise downloaded.
     """
-    from alldags.experiments.command import reproduce as run
-
-    report = run(name, replicates, sizes, out, n_jobs, quick, seed, methods=methods, first=first, data=data)
+    report = _replication()(name, replicates, sizes, out, n_jobs, quick, seed, methods=methods, first=first, data=data)
     print(report.text)
     print(f"\nwritten to {report.folder}", file=sys.stderr)
+
+
+def _replication() -> Callable[..., Report]:
+    """Return what runs the experiments: it is in the repository, not in the installed package."""
+    try:
+        from replication.command import reproduce
+    except ModuleNotFoundError as error:
+        if error.name not in ("replication", "replication.command"):  # or another package of this name
+            raise
+        raise AlldagsError(
+            "the experiments are not in the installed package; run them in a checkout of the repository: "
+            "python -m replication"
+        ) from error
+    return reproduce
 
 
 def _describe_version() -> None:

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 import alldags as ad
+import replication
 from alldags.notes import Note
 from alldags.show.table import text_table
 from alldags.wording import either, option
 
-SOURCE = Path(ad.__file__).parent
+ROOMS = [Path(package.__file__).parent for package in (ad, replication)]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_marks_in_the_names_of_columns_do_no_harm():
 OPTIONS = ("auxiliary", "cluster", "engine", "families", "imputations", "interventions", "missing")
 OPTIONS += ("randomized", "terms", "weight_kind", "weights")
 NOT_MARKED = re.compile(rf"(?<![\w.])({'|'.join(OPTIONS)})=(?!=)")
-CODE = ("app/answer.py", "recipes/origin.py", "experiments/command.py")  # what they write is Python
+CODE = ("app/answer.py", "recipes/origin.py", "replication/command.py")  # what they write is Python
 
 
 def messages(path):
@@ -91,7 +92,7 @@ def messages(path):
 
 def test_options_in_messages_are_marked():
     """A message that spells an option as Python does would be Python on the command line, too."""
-    paths = [path for path in SOURCE.rglob("*.py") if not path.as_posix().endswith(CODE)]
+    paths = [path for room in ROOMS for path in room.rglob("*.py") if not path.as_posix().endswith(CODE)]
     assert [(path.name, text) for path in paths for text in messages(path) if NOT_MARKED.search(text)] == []
 
 

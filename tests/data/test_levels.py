@@ -36,7 +36,7 @@ def test_two_words_are_zero_and_one_and_are_named_in_the_answer(make, numbers):
     plain = answer(numbers)
     spoken = answer(make(numbers | {"x": words(numbers["x"])}))
     assert (spoken.mean, spoken.sd) == (plain.mean, plain.sd)
-    assert "Changing x from 'no' to 'yes' changes y" in str(spoken).replace("\n", " ")
+    assert "Changing x from 'no' to 'yes' raises y" in str(spoken).replace("\n", " ")
     assert spoken.to.dict()["treatment_words"] == ["no", "yes"]
     assert "words as numbers: x is 0 for 'no' and 1 for 'yes'" in map(str, spoken.notes)
 
@@ -90,7 +90,7 @@ def test_a_yes_no_outcome_of_words_is_logistic_and_named(numbers):
     coded = numbers | {"y": (numbers["y"] > 0.5) * 1.0}
     plain, spoken = answer(coded), answer(coded | {"y": words(coded["y"], "alive", "dead")})
     assert (spoken.mean, spoken.measure) == (plain.mean, "risk")
-    assert "changes the risk that y is 'dead' by" in spoken.sentence()
+    assert "changes the probability that y is 'dead' by" in spoken.sentence()
     assert spoken.to.dict()["outcome_words"] == ["alive", "dead"]
     named = answer(coded | {"y": words(coded["y"]), "x": words(coded["x"])}, families={"y": "bernoulli"})
     assert "at 'no'" in str(named)

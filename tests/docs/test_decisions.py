@@ -23,7 +23,9 @@ def test_each_is_a_title_with_its_number_and_one_paragraph():
 
 def test_links_to_records_lead_somewhere():
     text = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts]
-    text += [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    text += [
+        path.read_text(encoding="utf-8") for room in ("src", "replication") for path in (ROOT / room).rglob("*.py")
+    ]
     named = {name for page in text for name in re.findall(r"decisions/(\d{4}-[\w-]+\.md)", page)}
     assert named
     assert named <= {path.name for path in RECORDS}

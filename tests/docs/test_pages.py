@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
+import replication
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,8 +77,8 @@ def test_files_of_the_readme_are_the_built_in_example():
 
 
 def modules():
-    """All modules of the package, compiled kernels included."""
-    found = pkgutil.walk_packages(ad.__path__, "alldags.")
+    """All modules of the package, compiled kernels included, and of the replication."""
+    found = [item for room in (ad, replication) for item in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
     return sorted(item.name for item in found if not item.name.endswith("__main__"))
 
 

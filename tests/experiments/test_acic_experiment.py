@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.experiments import acic, comparison, semisynthetic
-from alldags.experiments.baselines import Estimate
-from alldags.experiments.command import reproduce
-from alldags.experiments.runner import Result, Task, load_results
+from replication import acic, comparison, semisynthetic
+from replication.baselines import Estimate
+from replication.command import reproduce
+from replication.runner import Result, Task, load_results
 
 
 def test_a_replication_has_its_own_rows_and_noise(public_data):
@@ -131,7 +131,7 @@ def only_lin_and_the_second(call):
 
 
 def test_bart_that_is_not_installed_is_said(tmp_path, public_data, monkeypatch):
-    monkeypatch.setattr("alldags.experiments.command.bart_installed", lambda: False)
+    monkeypatch.setattr("replication.command.bart_installed", lambda: False)
     report = reproduce("acic", 1, [200], tmp_path, data=public_data, methods=["least_squares", "bart"])
     assert "BART was not run: the package bartz is not installed." in report.text
     assert {r.method for r in load_results(tmp_path)} == {"least_squares"}

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import alldags as ad
-from alldags.experiments import baselines
+from replication import baselines
 
 
 def confounded(rng, n, k=3, effect=2.0):

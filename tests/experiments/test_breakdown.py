@@ -11,10 +11,10 @@ import alldags as ad
 from alldags.engines import vb
 from alldags.engines.mixtures.node import node_arrays
 from alldags.errors import EngineError
-from alldags.experiments import semisynthetic
-from alldags.experiments.methods import child_rng
-from alldags.experiments.runner import Task
 from problems import PRIORS, random_node
+from replication import semisynthetic
+from replication.methods import child_rng
+from replication.runner import Task
 
 SET = "a3c4c668a3f84ba3ac42bf78c3ca35b1"
 

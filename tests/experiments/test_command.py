@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.experiments.command import reproduce
-from alldags.experiments.methods import make_engine
-from alldags.experiments.runner import load_results
+import replication
 from lines import fit
+from replication.command import reproduce
+from replication.methods import make_engine
+from replication.runner import load_results
 
 FAST = ["bayes", "k2", "full"]
 
@@ -56,7 +63,7 @@ def test_figure_files_are_reproducible(tmp_path):
 
 def test_bayes_optimal_wins_on_average(tmp_path, calibrate_scale):
     """Squared error is what it minimises, under the very prior the data come from."""
-    from alldags.experiments.summary import beaten, summarize
+    from replication.summary import beaten, summarize
 
     reproduce("small", replicates=150 * calibrate_scale, sizes=[10, 100], out=tmp_path, methods=FAST)
     rows = summarize(load_results(tmp_path))
@@ -94,7 +101,7 @@ def test_missing_data_is_known_before_the_work_begins(tmp_path):
 
 
 def test_every_method_has_an_engine_that_runs(rng):
-    from alldags.experiments.methods import ENGINE_METHODS
+    from replication.methods import ENGINE_METHODS
 
     sample = ad.datasets.paper_sample(ad.datasets.paper_graph(2, 2), 2000, 8)
     moments = ad.Moments.from_table(sample.table, names=sample.names)
@@ -136,3 +143,53 @@ def test_another_seed_needs_another_folder(tmp_path):
     reproduce("small", 1, [10], tmp_path, methods=["full"])
     with pytest.raises(ad.AlldagsError, match="results with seed = 0, now it is 1"):
         reproduce("small", 1, [10], tmp_path, seed=1, methods=["full"])
+
+
+# -- the two commands --------------------------------------------------------------------------------------------------
+
+ROOT = Path(replication.__file__).parents[1]
+WORDS = ["small", "--replicates", "2", "--sizes", "10", "--methods", "full", "--n-jobs", "1"]
+
+
+def run(folder, *words, path=ROOT):
+    places = [str(Path(ad.__file__).parents[1]), str(path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_both_commands_write_the_same_run(tmp_path):
+    for name, words in (("a", ["-m", "replication"]), ("b", ["-m", "alldags", "reproduce"])):
+        done = run(tmp_path, *words, *WORDS, "--out", name)
+        assert done.returncode == 0, done.stderr
+        assert f"written to {name}" in done.stderr
+        assert (tmp_path / name / "tables.md").read_text() in done.stdout
+    kept = [[replace(r, seconds=0.0) for r in load_results(tmp_path / name)] for name in "ab"]
+    assert repr(kept[0]) == repr(kept[1])
+    assert len(kept[0]) > 0
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_without_a_checkout_the_command_says_where_the_experiments_are(tmp_path, other):
+    if other:  # a package of the same name
+        (tmp_path / "replication").mkdir()
+        (tmp_path / "replication" / "__init__.py").touch()
+    code = "import os, sys; sys.path = [p for p in sys.path if not os.path.exists(f'{p}/replication/command.py')]\n"
+    code += "from alldags.__main__ import main; main()"
+    done = run(tmp_path, "-c", code, "reproduce", *WORDS, path=tmp_path)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert "not in the installed package; run them in a checkout of the repository: python -m replication" in said
+    assert "Traceback" not in said
+
+
+def test_the_wheel_leaves_the_experiments_out_and_the_archive_has_them():
+    from hatchling.builders.sdist import SdistBuilder
+    from hatchling.builders.wheel import WheelBuilder
+
+    packed = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    assert "alldags/cli.py" in packed
+    assert {name.partition("/")[0] for name in packed} == {"alldags"}
+    archived = {file.relative_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    assert {"replication/command.py", "src/alldags/cli.py"} <= archived

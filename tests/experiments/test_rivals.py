@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import alldags as ad
-from alldags.experiments import rivals
+from replication import rivals
 
 
 def bent(rng, n):

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import alldags as ad
-from alldags.experiments import runner
-from alldags.experiments.methods import child_rng
-from alldags.experiments.runner import Result, Task
-from alldags.experiments.synthetic import Synthetic
+from replication import runner
+from replication.methods import child_rng
+from replication.runner import Result, Task
+from replication.synthetic import Synthetic
 
 WORK = Synthetic(n1=2, n2=2, sizes=(10, 20), methods=("k2", "full"), seed=5)
 SETTINGS = {"seed": 5}
@@ -138,7 +138,7 @@ def test_the_same_numbers_on_a_dask_cluster(tmp_path):
 def _worker_imported_alldags():
     import sys
 
-    return "alldags.experiments.synthetic" in sys.modules
+    return "replication.synthetic" in sys.modules
 
 
 # -- damaged files, other processes ------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ RACE = """
 import sys, time
 from pathlib import Path
 from alldags.errors import AlldagsError
-from alldags.experiments import runner
-from alldags.experiments.runner import Result, Task
+from replication import runner
+from replication.runner import Result, Task
 
 def work(task):
     time.sleep(0.002)
@@ -224,7 +224,7 @@ def test_a_folder_is_free_again_after_a_kill(tmp_path):
 # -- kill -------------------------------------------------------------------------------------------------------------
 
 COMMAND = """
-from alldags.experiments.command import reproduce
+from replication.command import reproduce
 reproduce("small", replicates=100000, sizes=[10, 20], out={out!r}, n_jobs=2, methods=["k2", "full"], seed=3)
 """
 
@@ -242,7 +242,7 @@ def test_a_killed_run_resumes_without_redoing_or_losing_anything(tmp_path):
     assert not (folder / "results.csv").exists()  # it was really stopped in the middle
     assert len(kept) >= 3 * 10 * 2 * 2
 
-    from alldags.experiments.command import reproduce
+    from replication.command import reproduce
 
     common = {"sizes": [10, 20], "methods": ["k2", "full"], "seed": 3}
     reproduce("small", replicates=count + 7, out=folder, **common)

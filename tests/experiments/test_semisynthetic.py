@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from alldags.datasets.public import TreatmentData
-from alldags.experiments import semisynthetic
-from alldags.experiments.runner import Task
-from alldags.experiments.semisynthetic import SemiSynthetic
+from replication import semisynthetic
+from replication.runner import Task
+from replication.semisynthetic import SemiSynthetic
 
 
 def made_up(rng, n=200):

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from alldags.experiments import tables
-from alldags.experiments.runner import Result
-from alldags.experiments.summary import (
+from replication import tables
+from replication.runner import Result
+from replication.summary import (
     beaten,
     coverage_cell,
     difference_cell,

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from alldags.errors import require
-from alldags.experiments.baselines import (
+from alldags.typing import BoolArray, FloatArray
+from replication.baselines import (
     BASELINE_FUNCTIONS,
     NORMAL_QUANTILE,
     Baseline,
@@ -23,7 +24,6 @@ from alldags.experiments.baselines import (
     propensity,
     standardised,
 )
-from alldags.typing import BoolArray, FloatArray
 
 _FOLDS = 5
 _LEAST_BOOSTED = 0.025  # boosted propensities are kept this far from 0 and 1

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS, PRIORS, REFERENCE
-from alldags.experiments.runner import Result
 from alldags.typing import FloatArray
+from replication.methods import METHODS, PRIORS, REFERENCE
+from replication.runner import Result
 
 Key = tuple[str, int, str, str]
 

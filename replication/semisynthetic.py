@@ -20,12 +20,12 @@ import numpy as np
 from alldags.data.moments import Moments
 from alldags.datasets.public import OUTCOME, TREATMENT, TreatmentData, ihdp, lbidd
 from alldags.errors import EngineError
-from alldags.experiments.baselines import BASELINE_FUNCTIONS, Estimate
-from alldags.experiments.methods import PRIORS, REFERENCE, TERMS, BoundedBayes, child_rng, make_engine, with_mixture
-from alldags.experiments.runner import Result, Task
 from alldags.fitting import fit
 from alldags.graph.terms import Terms
 from alldags.typing import FloatArray, IntArray
+from replication.baselines import BASELINE_FUNCTIONS, Estimate
+from replication.methods import PRIORS, REFERENCE, TERMS, BoundedBayes, child_rng, make_engine, with_mixture
+from replication.runner import Result, Task
 
 IHDP_GROUP = "IHDP"
 _LEAST_ARM = 2  # rows of each arm in the smallest subsample; with fewer some methods are not defined

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS, PRIORS
-from alldags.experiments.runner import Result
-from alldags.experiments.summary import (
+from alldags.typing import FloatArray
+from replication.methods import METHODS, PRIORS
+from replication.runner import Result
+from replication.summary import (
     Summary,
     beaten,
     coverage_cell,
@@ -24,7 +25,6 @@ from alldags.experiments.summary import (
     wide_table,
     with_error,
 )
-from alldags.typing import FloatArray
 
 _DIFFERENCE = (
     "Paired difference of squared errors, method less Bayes optimal with the same prior (methods without a prior, and "

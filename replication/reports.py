@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alldags.datasets.public import LBIDD_SETS
-from alldags.experiments.acic import CHOICES, group_of
-from alldags.experiments.methods import TERMS
-from alldags.experiments.runner import Result
-from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, both_effects
-from alldags.experiments.summary import summarize
 from alldags.typing import FloatArray
+from replication.acic import CHOICES, group_of
+from replication.methods import TERMS
+from replication.runner import Result
+from replication.semisynthetic import IHDP_GROUP, SemiSynthetic, both_effects
+from replication.summary import summarize
 
 if TYPE_CHECKING:
-    from alldags.experiments.command import Plan
+    from replication.command import Plan
 
 PRIOR_TITLES = {"paper": "paper's prior", "default": "default prior"}
 LBIDD_CURVES = {
@@ -27,8 +27,8 @@ LBIDD_CURVES = {
 
 def synthetic_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     """Return the text of a synthetic experiment and draw its figure."""
-    from alldags.experiments.figures import synthetic_figure
-    from alldags.experiments.tables import curve_tables, paper_comparisons, time_table, verdict
+    from replication.figures import synthetic_figure
+    from replication.tables import curve_tables, paper_comparisons, time_table, verdict
 
     rows = summarize(results)
     titles = {group: group.replace("=", " = ") for group in dict.fromkeys(task.group for task in plan.tasks)}
@@ -40,8 +40,8 @@ def synthetic_report(plan: Plan, results: list[Result], folder: Path) -> tuple[s
 
 def ihdp_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     """Return the text of IHDP and draw its figures."""
-    from alldags.experiments.figures import box_figure, curves_figure, groups_figure
-    from alldags.experiments.tables import curve_tables, paper_comparisons, time_table, truth_table
+    from replication.figures import box_figure, curves_figure, groups_figure
+    from replication.tables import curve_tables, paper_comparisons, time_table, truth_table
 
     rows = summarize(results)
     largest = max(row.size for row in rows)
@@ -62,8 +62,8 @@ def ihdp_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, l
 
 def lbidd_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     """Return the text of LBIDD and draw its figure."""
-    from alldags.experiments.figures import curves_figure
-    from alldags.experiments.tables import curve_tables, paper_comparisons, set_tables, time_table
+    from replication.figures import curves_figure
+    from replication.tables import curve_tables, paper_comparisons, set_tables, time_table
 
     rows = summarize(results)
     largest = max(row.size for row in rows)
@@ -91,8 +91,8 @@ def _data_folder(plan: Plan) -> str | None:
 
 def acic_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, list[Path]]:
     """Return the text of ACIC 2016 and draw its figure."""
-    from alldags.experiments.comparison import LEGEND
-    from alldags.experiments.figures import groups_figure
+    from replication.comparison import LEGEND
+    from replication.figures import groups_figure
 
     groups = list(dict.fromkeys(task.group for task in plan.tasks))
     choices = [group_of(setting) for setting in CHOICES]
@@ -107,7 +107,7 @@ def acic_report(plan: Plan, results: list[Result], folder: Path) -> tuple[str, l
 
 
 def _by_size(results: Sequence[Result], title: str) -> list[str]:
-    from alldags.experiments.comparison import comparison_table
+    from replication.comparison import comparison_table
 
     parts = []
     for size in sorted({r.size for r in results}):
@@ -117,7 +117,7 @@ def _by_size(results: Sequence[Result], title: str) -> list[str]:
 
 def curves_section(results: Sequence[Result], of_means: FloatArray) -> str:
     """Return the comparison on the IHDP replications that curves were fitted to, or nothing."""
-    from alldags.experiments.comparison import LEGEND, comparison_table
+    from replication.comparison import LEGEND, comparison_table
 
     done = {r.replication for r in results if r.method == TERMS}
     against = [replace(r, truth=float(of_means[r.replication])) for r in results if r.replication in done]
@@ -131,7 +131,7 @@ def curves_section(results: Sequence[Result], of_means: FloatArray) -> str:
 
 def sets_section(results: Sequence[Result], size: int) -> str:
     """Return how each method fares over the LBIDD sets, or nothing without curves."""
-    from alldags.experiments.comparison import sets_table
+    from replication.comparison import sets_table
 
     full = [r for r in results if r.size == size and r.replication == 0]
     if not any(r.method == TERMS for r in full):

@@ -12,11 +12,11 @@ import numpy as np
 from alldags.datasets.challenge import ACIC_SETTINGS, acic
 from alldags.datasets.public import TreatmentData
 from alldags.errors import EngineError
-from alldags.experiments.baselines import Estimate
-from alldags.experiments.methods import REFERENCE, TERMS, child_rng
-from alldags.experiments.rivals import RIVAL_FUNCTIONS
-from alldags.experiments.runner import Result, Task
-from alldags.experiments.semisynthetic import bayes_estimate, curved_estimate, drop_constant, root_pehe
+from replication.baselines import Estimate
+from replication.methods import REFERENCE, TERMS, child_rng
+from replication.rivals import RIVAL_FUNCTIONS
+from replication.runner import Result, Task
+from replication.semisynthetic import bayes_estimate, curved_estimate, drop_constant, root_pehe
 
 COSTLY = ("bart",)
 CHOICES = (1, 2, 3)  # settings on which the columns and priors of curves were chosen

@@ -1,4 +1,4 @@
-"""``alldags reproduce``: run one of the paper's experiments, or go on with an interrupted run, and report."""
+"""``python -m replication``: run one of the paper's experiments, or go on with an interrupted run, and report."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from alldags import checks
 from alldags.datasets.challenge import ACIC_SETTINGS
 from alldags.datasets.public import ENVIRONMENT, ihdp_replications, lbidd_sets
 from alldags.errors import AlldagsError, did_you_mean
-from alldags.experiments.acic import CHOICES, Acic, group_of
-from alldags.experiments.acic import fetch as fetch_acic
-from alldags.experiments.methods import BASELINES, ENGINE_METHODS, METHODS, REFERENCE, RIVALS, TERMS, check_methods
-from alldags.experiments.reports import LBIDD_CURVES, acic_report, ihdp_report, lbidd_report, synthetic_report
-from alldags.experiments.rivals import bart_installed
-from alldags.experiments.runner import Result, Task, run_tasks, write_results
-from alldags.experiments.semisynthetic import IHDP_GROUP, SemiSynthetic, fetch
-from alldags.experiments.summary import summarize, to_csv
-from alldags.experiments.synthetic import Synthetic, group_name
 from alldags.files import write_text
+from replication.acic import CHOICES, Acic, group_of
+from replication.acic import fetch as fetch_acic
+from replication.methods import BASELINES, ENGINE_METHODS, METHODS, REFERENCE, RIVALS, TERMS, check_methods
+from replication.reports import LBIDD_CURVES, acic_report, ihdp_report, lbidd_report, synthetic_report
+from replication.rivals import bart_installed
+from replication.runner import Result, Task, run_tasks, write_results
+from replication.semisynthetic import IHDP_GROUP, SemiSynthetic, fetch
+from replication.summary import summarize, to_csv
+from replication.synthetic import Synthetic, group_name
 
 Name: TypeAlias = Literal["small", "large", "ihdp", "lbidd", "acic"]
 
@@ -124,7 +124,7 @@ def reproduce(
 
     Examples
     --------
-    >>> from alldags.experiments.command import reproduce
+    >>> from replication.command import reproduce
     >>> report = reproduce("small", replicates=100, n_jobs=2)  # doctest: +SKIP
     >>> print(report.text)  # doctest: +SKIP
     """

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alldags.experiments.methods import METHODS, REFERENCE, TERMS
-from alldags.experiments.runner import Result, Task
-from alldags.experiments.summary import interval_quality, markdown, number, standard_error, with_error
+from replication.methods import METHODS, REFERENCE, TERMS
+from replication.runner import Result, Task
+from replication.summary import interval_quality, markdown, number, standard_error, with_error
 
 HEAD = (
     *("method", "data sets", "mean squared error", "less that of curves", "median", "mean error"),

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from alldags.errors import require
-from alldags.experiments.methods import METHODS, REFERENCE
-from alldags.experiments.runner import Result
-from alldags.experiments.summary import Summary
 from alldags.files import replacing
+from replication.methods import METHODS, REFERENCE
+from replication.runner import Result
+from replication.summary import Summary
 
 Point = tuple[float, float]  # value and half-width of its error bar
 

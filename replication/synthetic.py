@@ -10,10 +10,10 @@ import numpy as np
 
 from alldags.data.moments import Moments
 from alldags.datasets.paper import paper_graph, paper_sample
-from alldags.experiments.methods import PRIORS, child_rng, make_engine, with_mixture
-from alldags.experiments.runner import Result, Task
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
+from replication.methods import PRIORS, child_rng, make_engine, with_mixture
+from replication.runner import Result, Task
 
 
 @dataclass(frozen=True, slots=True)
