@@ -84,7 +84,7 @@ def test_a_bent_confounder_is_adjusted_for_unless_lines_are_asked_for():
 @pytest.mark.parametrize(
     ("table", "graph", "options", "reason"),
     [
-        (lambda: ad.Moments.from_table(bent()), GRAPH, {}, "moments, which hold no rows,: curves are made from rows"),
+        (lambda: ad.Moments.from_table(bent()), GRAPH, {}, "moments, which hold no rows: curves are made from rows"),
         (bent, GRAPH, {"prior": ad.Prior.paper()}, "a prior without intercept: curves need an intercept"),
         (bent, GRAPH, {"engine": "exact"}, "engine='exact': this engine is for straight lines"),
         (bent, ad.CandidateGraph.unordered(["w", "t", "y"]), {}, "open directions .*: the form of a regression would"),

@@ -217,7 +217,7 @@ def reason_against(name: str, asked: Asked) -> str:
     for other in asked:
         meeting = MEETINGS.get(frozenset((name, other)))
         if meeting is not None:
-            return f"{_shown(CAPABILITIES[other], asked[other])}: {meeting.reason}"
+            return f"{_shown(CAPABILITIES[other], asked[other]).rstrip(',')}: {meeting.reason}"
     return ""
 
 

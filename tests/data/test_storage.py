@@ -122,6 +122,9 @@ def test_yes_no_outcomes_need_rows(tmp_path, tables):
     table["y"] = (table["x"] + rng.normal(size=200) > 0).astype(float)
     ad.Moments.from_table(table).save(tmp_path / "m.json")
     graph = ad.CandidateGraph.from_order(["x", "y"])
-    assert any("y may be yes/no: risks need the rows" in note for note in fit(tmp_path / "m.json", graph, rng=0).notes)
+    assert any(
+        "y may be yes/no: a logistic model needs the rows" in note
+        for note in fit(tmp_path / "m.json", graph, rng=0).notes
+    )
     with pytest.raises(DataError, match="moments, which hold no rows"):
         fit(tmp_path / "m.json", graph, families={"y": "bernoulli"})

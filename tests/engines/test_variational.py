@@ -325,8 +325,8 @@ def test_a_fit_warns_of_troubles_once_for_each_node(n_jobs):
         warnings.simplefilter("always")
         posterior.effect(study.treatment, study.outcome).mean  # noqa: B018
     assert posterior.effect(study.treatment, study.outcome).sd > 0  # warnings are errors here
-    messages = [str(one.message) for one in caught]
-    assert all(one.category is AlldagsWarning for one in caught)
+    messages = [str(one.message) for one in caught if one.category is AlldagsWarning]
+    assert all(issubclass(one.category, AlldagsWarning) for one in caught)
     assert any("of 'risk' did not converge in 2 rounds" in message for message in messages)
     assert len(messages) == len(set(messages))
     assert not any(NOT_USED in message for message in messages)

@@ -401,9 +401,11 @@ def test_the_command_line_takes_two_columns_joined_by_a_comma(tmp_path, capsys):
     asked += ["--treatment", "x", "--outcome", "y"]
     command([*asked, "--fixed-effects", "state,year", "--details"])
     assert "each level of 'state' (25) and 'year' (8)" in " ".join(capsys.readouterr().out.split())
+    command([*asked, "--fixed-effects", "state", "--details"])
+    assert "curves were not looked for, because of --fixed-effects" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(AlldagsError) as error:
-        command([*asked, "--fixed-effects", "state", "--terms", "auto"])
-    assert "--fixed-effects and terms do not go together" in error.value.on_command_line
+        command([*asked, "--fixed-effects", "state", "--missing", "impute"])
+    assert "--fixed-effects and --missing impute do not go together" in error.value.on_command_line
 
 
 # -- refused by name ---------------------------------------------------------------------------------------------------

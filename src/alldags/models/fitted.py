@@ -156,7 +156,7 @@ class FittedGraph:
 
     def _data_of(self, child: str) -> WorkingData:
         """Return the data of a straight node; normal ones are the same whatever the others are."""
-        return self.data if child in self.data.families else self.data.straight
+        return self.data.unbent if child in self.data.families else self.data.straight
 
     def _extended_key(
         self, child: str, certain: Sequence[str], added: Mapping[str, float], cleared: tuple[Cleared, ...]

@@ -179,6 +179,15 @@ class WorkingData:
         return replace(self, children={name: ChildModel(family) for name, family in self.heavy.items()})
 
     @cached_property
+    def unbent(self) -> WorkingData:
+        """The same data with straight predictors of all children, of whatever family."""
+        if not self.curved:
+            return self
+        return replace(
+            self, children={name: ChildModel(one.family) for name, one in self.children.items() if one.family}
+        )
+
+    @cached_property
     def everywhere(self) -> WorkingData:
         """The same data with curves in all children that may have them, whether or not an effect was asked for."""
         return replace(self, on_demand=False) if self.on_demand else self

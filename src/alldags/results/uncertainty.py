@@ -166,7 +166,7 @@ class Uncertainty:
         >>> dose = rng.normal(size=400)
         >>> table = {"dose": dose, "answer": dose + dose**2 * rng.normal(size=400)}
         >>> graph = ad.CandidateGraph.from_edges({("dose", "answer"): 1.0})
-        >>> effect = ad.fit(table, graph, rng=0).effect("dose", "answer")
+        >>> effect = ad.fit(table, graph, terms=None, rng=0).effect("dose", "answer")
         >>> check = effect.uncertainty.jackknife
         >>> check.factor > 1.5, effect.sd > 1.5 * check.sd
         (True, True)
