@@ -47,6 +47,9 @@ def fit_by_rows(
         assert same is None or isinstance(same, WeightedPosterior)
         engine = AskedEngine(change @ matrix, like=None if same is None else same.base)
         found = fit_rows(own, item.terms(spec.child), spec.prior, engine, stream, samples=False, like=same)
+        if same is not None and not found.diagnostics.is_reliable:  # not so much alike: from the beginning
+            fresh = AskedEngine(change @ matrix)
+            found = fit_rows(own, item.terms(spec.child), spec.prior, fresh, stream.spawn(1)[0], samples=False)
         parts.append(FamilyPart(item.name, found, matrix))
         logs.append(float(found.log_evidence or 0.0) + math.log(item.weight))
     total = float(np.logaddexp.reduce(logs))
