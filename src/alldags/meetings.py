@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from alldags.errors import AlldagsError, DataError, EngineError, PriorError
+from alldags.kinds import KINDS
 from alldags.text import some
 from alldags.wording import either, in_python, option
 
@@ -61,7 +62,6 @@ class Meeting:
 
 
 _LEVELS = "make 0/1 columns of the levels, with a gap in every one of them where the level is not known"
-_LINES = f"use {option('families', 'normal')}"
 _AUTO = f"use {option('engine', 'auto')}"
 _ORDERS = f"use {option('engine', 'auto', 'exact', 'mcmc')}"
 _MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
@@ -82,9 +82,7 @@ CAPABILITIES: dict[str, Capability] = {
     "moments": Capability("moments, which hold no rows,", "give the table itself"),
     # columns and families
     "categories": Capability("the categor{y} {names}", _LEVELS),
-    "bernoulli": Capability("the yes/no variable{s} {names}", _LINES),
-    "poisson": Capability("the count{s} {names}", _LINES),
-    "student": Capability("the heavy tails of {names}", "use normal noise"),
+    **{name: Capability(kind.words, kind.way_out) for name, kind in KINDS.items()},
     "curves": Capability("terms", "leave out terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
@@ -124,7 +122,7 @@ class _Row(NamedTuple):
     way_out: str = ""
 
 
-_NOT_NORMAL = ("bernoulli", "poisson", "student")
+_NOT_NORMAL = tuple(KINDS)
 _WEIGHTS = ("frequency weights", "sampling weights")
 _COPIES = ("imputation", "completed tables")
 _TABLE = CAPABILITIES["moments"].without

@@ -17,6 +17,7 @@ from alldags.answers.units import new_units
 from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
 from alldags.effects.quantity import Quantity
+from alldags.kinds import MEASURES
 from alldags.memory import check_memory
 from alldags.notes import Note
 
@@ -51,7 +52,7 @@ def intervention(effect: HeldEffect, x: float, size: int | None, notes: tuple[No
 def _average(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome over the rows when the treatment is set to `x`."""
     draws = effect.uncertainty.widened_level(effect.answer.level(x, size, effect.posterior.workings.stream()))
-    if effect.measure in ("risk", "rate"):
+    if effect.measure in MEASURES:
         return Quantity(draws, notes)
     return Quantity(draws, notes, (effect.answer.level_mean(x), float(draws.std(ddof=1)) if size > 1 else 0.0))
 

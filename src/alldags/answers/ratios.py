@@ -7,12 +7,13 @@ import numpy as np
 from alldags.answers.held import HeldEffect
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
+from alldags.kinds import MEASURES
 from alldags.typing import FloatArray
 
 
 def ratio(effect: HeldEffect) -> Quantity:
     """Return the ratio of the two mean outcomes, which must be risks or mean counts."""
-    if effect.measure not in ("risk", "rate"):
+    if effect.measure not in MEASURES:
         raise AlldagsError(
             f"a ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here; use the difference"
         )

@@ -16,6 +16,7 @@ from alldags.effects.sampled import sampled_orders
 from alldags.effects.total import TotalEffect
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING
+from alldags.kinds import MEASURES
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note, in_order
 from alldags.show.numbers import number, percent
@@ -341,7 +342,7 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     low, high = straight.interval(0.95)
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
-        said = f", as with {option('families', 'normal')}," if effect.measure in ("risk", "rate") else ""
+        said = f", as with {option('families', 'normal')}," if effect.measure in MEASURES else ""
         yield Note(f"straight lines{said} give {given}", "check")
         return
     yield Note(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
-from alldags.families.count import Poisson
+from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
@@ -26,14 +26,8 @@ from alldags.priors.noise import StudentNoise, UnknownNoise
 from alldags.priors.prior import Prior
 from alldags.wording import option
 
-FamilyName: TypeAlias = Literal["normal", "bernoulli", "poisson", "student"]
-Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, FamilyName | Family]
-_NAMES: dict[str, Family | None] = {
-    "normal": None,
-    "bernoulli": Bernoulli(),
-    "poisson": Poisson(),
-    "student": Student(),
-}
+Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
+_NORMAL = "normal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,13 +186,17 @@ def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family 
 
 
 def _family(name: str, family: Any) -> Family | None:
-    if isinstance(family, str) and family in _NAMES:
-        return _NAMES[family]
-    if isinstance(family, Bernoulli | Poisson | Student):
-        return family
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]()
+    if isinstance(family, str) and family == _NORMAL:
+        return None
+    if is_family(family):
+        return cast("Family", family)
+    names = (_NORMAL, *FAMILIES)
+    classes = [kind.__name__ for kind in FAMILIES.values()]
     raise DataError(
-        f"the family of {name!r} must be 'normal', 'bernoulli', 'poisson', 'student', Bernoulli(), "
-        f"Poisson(offset=...) or Student(df=...), got {family!r}{did_you_mean(str(family), _NAMES)}"
+        f"the family of {name!r} must be {', '.join(map(repr, names))} or one of alldags.{', alldags.'.join(classes)} "
+        f"with its settings, got {family!r}{did_you_mean(str(family), names)}"
     )
 
 

@@ -13,9 +13,7 @@ from alldags.data.cells import Cells
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
 from alldags.effects.jackknife import Jackknife, Kind
-from alldags.families.count import Poisson
-from alldags.families.student import Student
-from alldags.families.yes_no import Bernoulli
+from alldags.families.kinds import is_family
 from alldags.graph.others import check_odds
 from alldags.graph.terms import Terms
 from alldags.notes import SEVERITIES
@@ -37,7 +35,7 @@ def check_recipe(recipe: Recipe) -> None:
         _require(note.severity in SEVERITIES, "severities")
     variables = recipe.graphs[0].variables
     for name, family in recipe.families:
-        _require(name in variables and isinstance(family, Bernoulli | Poisson | Student), "families")
+        _require(name in variables and is_family(family), "families")
     _check_terms(recipe.terms, variables)
     _require(len(recipe.parts) > 0, "parts")
     for part in recipe.parts:

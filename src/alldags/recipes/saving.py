@@ -26,6 +26,7 @@ from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.seen import Seen, plain, restored
 from alldags.effects.jackknife import Jackknife
 from alldags.errors import AlldagsError, DataError
+from alldags.families.kinds import FAMILIES
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
 from alldags.notes import Note
@@ -40,9 +41,7 @@ _HOMES = {
     "alldags.priors.slabs": ("GPrior", "HyperG", "LearnedSlab", "ZellnerSiow"),
     "alldags.priors.edges": ("BetaBinomial", "EqualEdges"),
     "alldags.priors.mixtures": ("NEG", "Horseshoe", "Laplace", "StudentT"),
-    "alldags.families.yes_no": ("Bernoulli",),
-    "alldags.families.count": ("Poisson",),
-    "alldags.families.student": ("Student",),
+    "alldags.families.kinds": tuple(kind.__name__ for kind in FAMILIES.values()),
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }

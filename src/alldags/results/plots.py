@@ -16,6 +16,7 @@ from alldags.answers.treatment_values import treatment_values
 from alldags.data.look import look_at_values
 from alldags.data.source import open_source
 from alldags.errors import AlldagsError
+from alldags.kinds import MEASURES
 from alldags.nodes.onto import ParentsPosterior
 from alldags.wording import option
 
@@ -52,7 +53,7 @@ class EffectPlots:
 
         if "paths" in self.effect.answer.lacks:
             self.effect.paths(limit)  # says why not
-        if self.effect.measure in ("risk", "rate", "mean"):
+        if self.effect.measure in (*MEASURES, "mean"):
             raise AlldagsError(
                 f"the effect on {self.effect.outcome!r} is a difference of means, to which paths do not add up; "
                 "effect.paths() lists them on the scales of the regressions"

@@ -18,6 +18,7 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
+from alldags.kinds import MEASURES
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData
@@ -131,7 +132,7 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "contrast": contrast,
         "over": effect.over,
         **levels,
-        "risk_ratio": _ratio(effect.on("ratio"), level) if effect.measure in ("risk", "rate") else None,
+        "risk_ratio": _ratio(effect.on("ratio"), level) if effect.measure in MEASURES else None,
         "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
         "mean_straight_line": effect.checks.straight_line.mean,
@@ -144,7 +145,7 @@ def _is_closed(effect: Effect) -> bool:
 
 def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
     """Return the mean outcome under both values: of risks and counts the median over draws."""
-    if effect.measure in ("risk", "rate") or isinstance(effect.answer, PushedAnswer):
+    if effect.measure in MEASURES or isinstance(effect.answer, PushedAnswer):
         return effect.levels[0].median, effect.levels[1].median
     return None if contrast is None else (effect.answer.level_mean(contrast[0]), effect.answer.level_mean(contrast[1]))
 

@@ -17,6 +17,7 @@ from alldags.effects.direction import direction_variance
 from alldags.effects.jackknife import Jackknife, Stretch
 from alldags.effects.outcome import check_level
 from alldags.effects.sample import AtomicSample
+from alldags.kinds import MEASURES
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -191,10 +192,10 @@ class Uncertainty:
 
     def widened_level(self, draws: FloatArray) -> FloatArray:
         """Return the same of a mean outcome, shape (draws,); no risk leaves 0 to 1, and no mean count is negative."""
-        measure = self.effect.measure
-        if self.stretch is None or measure not in ("risk", "rate"):
+        measure = MEASURES.get(self.effect.measure)
+        if self.stretch is None or measure is None:
             return self.widened(draws)
-        return np.clip(self.widened(draws), 0.0, 1.0 if measure == "risk" else math.inf)
+        return np.clip(self.widened(draws), measure.low, measure.high)
 
     # -- how exact the numbers are -------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alldags.kinds import MEASURES
 from alldags.show.summary import EffectSummary
 
 
@@ -11,10 +12,15 @@ def measured(summary: EffectSummary) -> str:
         return summary.outcome
     if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
         return f"the probability that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
-    return f"the {_SCALES.get(summary.measure, summary.measure)} of {summary.outcome}"
+    scale = MEASURES[summary.measure].scale if summary.measure in MEASURES else summary.measure
+    return f"the {scale} of {summary.outcome}"
 
 
-_SCALES = {"risk": "probability", "rate": "mean"}
+def mean_word(summary: EffectSummary, other: str) -> str:
+    """Return what the mean outcome is called beside numbers; `other` where the outcome is an ordinary number."""
+    if summary.measure == "risk":
+        return chance(summary)
+    return MEASURES[summary.measure].mean if summary.measure in MEASURES else other
 
 
 def is_risk(summary: EffectSummary) -> bool:

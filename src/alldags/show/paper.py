@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alldags.kinds import KINDS, MEASURES
 from alldags.show.latex import pairs_latex
 from alldags.show.markdown import escape_markdown, table_markdown
 from alldags.show.numbers import amount, graph_count, no_effect
@@ -68,22 +69,18 @@ def _what(summary: EffectSummary, version: str) -> str:
 
 def _model(summary: EffectSummary) -> str:
     """Name the kind of model, with the regressions that are not linear."""
-    kinds = {"bernoulli": "logistic", "poisson": "Poisson"}
-    others = [f"a {kinds[item.family]} regression of {item.name}" for item in summary.not_normal]
+    others = [f"a {KINDS[item.family].regression} regression of {item.name}" for item in summary.not_normal]
     noise = [f"Student-t noise of {item.name} ({item.df:g} degrees of freedom)" for item in summary.heavy_tails]
     if not others and summary.measure == "mean":
         return "structural causal model whose regressions may bend and differ between rows"
     if not others:
         return f"linear structural causal model{' with ' * bool(noise)}{' and '.join(noise)}"
-    marginal = (
-        f", marginal over rows as a difference of {_DIFFERENCES.get(summary.measure, 'means')}"
-        if summary.levels
-        else ""
-    )
+    marginal = f", marginal over rows as a difference of {_means(summary.measure)}" if summary.levels else ""
     return f"structural causal model with {' and '.join([*others, *noise])}{marginal}"
 
 
-_DIFFERENCES = {"risk": "probabilities", "rate": "mean counts"}
+def _means(measure: str) -> str:
+    return MEASURES[measure].means if measure in MEASURES else "means"
 
 
 def _how(summary: EffectSummary, prior: str) -> str:
@@ -97,8 +94,7 @@ def _how(summary: EffectSummary, prior: str) -> str:
 
 def _without_noise(summary: EffectSummary) -> str:
     """Say what a prior relative to the noise means where a regression has none."""
-    scales = {"bernoulli": "log-odds", "poisson": "log rate"}
-    odd = [f"{item.name} ({scales[item.family]})" for item in summary.not_normal]
+    odd = [f"{item.name} ({KINDS[item.family].scale})" for item in summary.not_normal]
     if not odd:
         return ""
     many = len(odd) > 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from alldags.kinds import KINDS, MEASURES
 from alldags.show.measures import chance, measured
 from alldags.show.numbers import WORTH_SAYING, whole_percent
 from alldags.show.sensitivity import hidden_sentence
@@ -82,13 +83,13 @@ def _family_remark(summary: EffectSummary) -> str:
 
 
 def _family_words(summary: EffectSummary, item: NotNormal) -> str:
-    kind = f"yes/no ({item.events:,.0f} of {item.rows:,.0f})"
-    if item.family == "poisson":
-        kind = f"a count ({item.events:,.0f} in {item.rows:,.0f} rows)"
+    kind = KINDS[item.family].described.format(events=item.events, rows=item.rows)
     if item.name != summary.outcome:
         return f"{item.name} is {kind}: it is averaged over on the way."
-    effects = {"risk": f"differences of {chance(summary)}", "rate": "differences of its mean"}.get(summary.measure)
-    return f"{item.name} is {kind}: effects are {effects or f'on its {summary.measure}'}."
+    effects = f"on its {summary.measure}"
+    if summary.measure in MEASURES:
+        effects = f"differences of {chance(summary) if summary.measure == 'risk' else 'its mean'}"
+    return f"{item.name} is {kind}: effects are {effects}."
 
 
 def _heavy_remark(summary: EffectSummary) -> str:

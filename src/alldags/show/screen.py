@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from alldags.notes import SEVERITIES, Note
 from alldags.show.hidden import hidden_short
-from alldags.show.measures import chance, measured
+from alldags.show.measures import mean_word, measured
 from alldags.show.numbers import amount, graph_count, no_effect, number, percent, whole_percent
 from alldags.show.summary import EffectSummary, LeastSquares
 from alldags.show.words import Row, interval_name, raising, value_word
@@ -290,7 +290,7 @@ def _levels(summary: EffectSummary) -> list[Row]:
     """Give the mean outcome under both values of the treatment."""
     if summary.levels is None:
         return []
-    name = {"risk": chance(summary), "rate": "mean count"}.get(summary.measure, "mean outcome")
+    name = mean_word(summary, "mean outcome")
     at = ["as it is", "one unit up"]
     if summary.contrast is not None:
         at = [f"at {value_word(summary, value)}" for value in summary.contrast]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from textwrap import fill, wrap
 from typing import TypeAlias
 
-from alldags.show.measures import chance, is_risk, measured
+from alldags.show.measures import is_risk, mean_word, measured
 from alldags.show.numbers import (
     WORTH_SAYING,
     amount,
@@ -294,7 +294,7 @@ def _risk_rows(summary: EffectSummary) -> list[Row]:
     at = ("as observed", "one unit up")
     if summary.contrast is not None:
         at = tuple(f"at {value_word(summary, x)}" for x in summary.contrast)  # type: ignore[assignment]
-    name = {"risk": chance(summary), "rate": "mean count"}.get(summary.measure, "mean")
+    name = mean_word(summary, "mean")
     found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
     ratio_name = (
         ("risk ratio" if is_risk(summary) else "ratio of probabilities") if summary.measure == "risk" else "ratio"

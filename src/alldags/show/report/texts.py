@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from alldags.kinds import KINDS
 from alldags.show.numbers import amount, percent, whole_percent
 from alldags.show.paper import PAPER, software
 from alldags.show.report.record import EdgeFacts, Report
@@ -104,8 +105,7 @@ def _flip(edge: EdgeFacts) -> str:
 
 def shape_words(summary: EffectSummary) -> str:
     """Say what is assumed of the form of the regressions."""
-    scales = {"bernoulli": "log-odds", "poisson": "log rate"}
-    odd = [f"the {scales[item.family]} of {item.name}" for item in summary.not_normal]
+    odd = [f"the {KINDS[item.family].scale} of {item.name}" for item in summary.not_normal]
     if not odd and summary.measure == "mean":
         return "effects bend, and differ between rows, no more than the terms that were looked for, with even noise"
     if not odd and summary.heavy_tails:

@@ -1,0 +1,15 @@
+"""All families by name."""
+
+from __future__ import annotations
+
+from alldags.families.base import Family
+from alldags.families.count import Poisson
+from alldags.families.student import Student
+from alldags.families.yes_no import Bernoulli
+
+FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Bernoulli, Poisson, Student)}
+
+
+def is_family(value: object) -> bool:
+    """Tell whether something is a family with its settings."""
+    return isinstance(value, tuple(FAMILIES.values()))

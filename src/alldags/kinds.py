@@ -1,0 +1,74 @@
+"""What families of regressions, and what their effects are differences of, are called: one row each.
+
+A new family is a file in `alldags.families`, its class in `alldags.families.kinds`, and a row here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from alldags.wording import option
+
+_LINES = f"use {option('families', 'normal')}"
+
+
+class Kind(NamedTuple):
+    """How a family is spoken of.
+
+    Parameters
+    ----------
+    words
+        What a refusal calls its variables; ``{names}`` are their names, ``{s}`` ends a plural.
+    way_out
+        What to do without it.
+    scale
+        What its predictor is.
+    regression
+        What its regression is called.
+    described
+        What a variable is; ``{events}`` is the sum of its values, ``{rows}`` their number.
+    """
+
+    words: str
+    way_out: str
+    scale: str
+    regression: str
+    described: str
+
+
+class Measure(NamedTuple):
+    """What effects on a mean that is no line in its causes are differences of.
+
+    Parameters
+    ----------
+    mean
+        The mean, beside numbers.
+    means
+        Means, in a sentence for a paper.
+    scale
+        What of an outcome changes.
+    low, high
+        Between which the mean is.
+    """
+
+    mean: str
+    means: str
+    scale: str
+    low: float
+    high: float
+
+
+KINDS: dict[str, Kind] = {
+    "bernoulli": Kind(
+        "the yes/no variable{s} {names}", _LINES, "log-odds", "logistic", "yes/no ({events:,.0f} of {rows:,.0f})"
+    ),
+    "poisson": Kind(
+        "the count{s} {names}", _LINES, "log rate", "Poisson", "a count ({events:,.0f} in {rows:,.0f} rows)"
+    ),
+    "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
+}
+MEASURES: dict[str, Measure] = {
+    "risk": Measure("probability", "probabilities", "probability", 0.0, 1.0),
+    "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
+}
