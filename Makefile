@@ -18,7 +18,7 @@ OLDEST_PYTHON ?= $(call first_of,python3.11 $(wildcard $(KEPT)/3.11*/bin/python)
 first_of = $(shell for name in $(1); do $$name -c '$(SUITABLE)' 2>/dev/null && echo $$name && break; done)
 PYTEST := -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs dist calibrate check clean
+.PHONY: demo test quick test-newest test-oldest test-browser test-spark test-postgres cover fuzz faults bench docs dist calibrate check clean
 
 $(VENV)/.pip: constraints.txt
 	@'$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
@@ -84,6 +84,11 @@ check: $(VENV)/.dev
 
 test: check
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
+
+# One room's fast tests in seconds: make quick ROOM=answers. What is left out stands in tests/slow.txt.
+ROOM :=
+quick: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quick tests/$(ROOM)
 
 test-newest: $(NEWEST)/.dev
 	NUMBA_CACHE_DIR=$(CURDIR)/$(NEWEST)/numba OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(PYTEST)

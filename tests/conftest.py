@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow_tests import function, read_list
 
 
 def pytest_configure() -> None:
@@ -18,6 +19,15 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--calibrate", action="store_true", help="run calibration tests with many more replications")
+    parser.addoption("--quick", action="store_true", help="leave out what tests/slow.txt lists")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out slow tests, if that is asked for: one room's others take less than ten seconds."""
+    if config.getoption("--quick"):
+        left_out = read_list()
+        config.hook.pytest_deselected(items=[item for item in items if function(item.nodeid) in left_out])
+        items[:] = [item for item in items if function(item.nodeid) not in left_out]
 
 
 @pytest.fixture(scope="session")
