@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.columns.base import Column, RowValues, matrix_of
+from alldags.columns.bends import bends_at
 from alldags.columns.line import Line
 from alldags.columns.products import Times
-from alldags.engines.curves.make import bends_of
 from alldags.engines.curves.moments import arm_moments
 from alldags.nodes.rows import CountedRows
 from alldags.typing import FloatArray
@@ -89,7 +89,7 @@ def _uneven(sample: RowValues, child: str, lines: tuple[Column, ...], added: tup
 
 def _candidates(sample: RowValues, causes: tuple[str, ...], treatment: str) -> tuple[Column, ...]:
     lines: list[Column] = [Line(name) for name in causes]
-    bends = [bend for name in causes for bend in bends_of(name, sample.values[name], _KNOTS)]
+    bends = [bend for name in causes for bend in bends_at(name, sample.values[name], _KNOTS)]
     center = float(sample.values[treatment].mean()) if treatment in causes else 0.0
     others = [Line(name) for name in causes if name != treatment] if treatment in causes else []
     products = [Times(line, treatment, center) for line in others]

@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from alldags.columns.base import Column, Columns, RowValues
-from alldags.columns.bends import Bend
 from alldags.typing import FloatArray, IntArray
 
 _WIDE = 2.5  # standard deviations beyond which a factor of a product is held
@@ -74,12 +73,6 @@ def product_of(first: Column, second: Column, rows: RowValues) -> Product:
     values = [column.values(rows) for column in (first, second)]
     center, scale = ([float(f(v)) for v in values] for f in (np.mean, np.std))
     return Product(first, second, (center[0], center[1]), (scale[0] or 1.0, scale[1] or 1.0))
-
-
-def bends_at(name: str, values: FloatArray, knots: int) -> list[Column]:
-    """Return bends at inner quantiles of a variable."""
-    places = np.unique(np.quantile(values, np.linspace(0.0, 1.0, knots + 2)[1:-1]))
-    return [Bend(name, float(knot)) for knot in places if values.min() < knot < values.max()]
 
 
 class Design:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from alldags.columns.base import Column, RowValues
+from alldags.columns.bends import bends_at
 from alldags.columns.line import Line
-from alldags.columns.products import Given
+from alldags.columns.written import CURVE, written_columns
 from alldags.graph.terms import ChildTerms, GivenTerm, Terms
-from alldags.imputation.columns import IsLevel, bends_at, product_of
+from alldags.imputation.columns import IsLevel, product_of
 from alldags.imputation.variables import Variable
 
 _KNOTS = (3, 2, 1)  # of a variable that may bend: as many as there is room for
@@ -55,7 +56,7 @@ def _bending(terms: Mapping[str, ChildTerms], causes: Mapping[str, Sequence[str]
         if isinstance(one, Terms):
             found += causes[child] if one.curves or one.index or one.products else []
         else:
-            found += [term.factors[0].variable for term in one if term.factors[0].function == "curve"]
+            found += [term.factors[0].variable for term in one if term.factors[0].function == CURVE]
     return list(dict.fromkeys(found))
 
 
@@ -95,8 +96,8 @@ def _written(terms: Sequence[GivenTerm], known: Mapping[str, Variable]) -> list[
         categories = [name for name in term.variables if known[name].is_category]
         if categories:
             found += _with_levels(term, categories, known)
-        elif len(term.factors) > 1 or term.factors[0].function not in ("", "curve"):
-            found.append(Given(term))
+        elif term.factors[0].function != CURVE:
+            found += written_columns(term, _seen([known[name] for name in term.variables]))
     return found
 
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from alldags.columns.base import Column, RowValues
-from alldags.columns.bends import Bend
+from alldags.columns.bends import bends_at
 from alldags.columns.line import Line
-from alldags.columns.products import Clipped, Given, OnArm, Times
+from alldags.columns.products import Clipped, OnArm, Times
+from alldags.columns.written import CURVE, written_columns
 from alldags.data.look import look_at_values
 from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
@@ -46,7 +47,7 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     if arms is not None:
         return (OnArm(mover, float(arms.mean())), *base)
     values = sample.values[mover]
-    own: tuple[Column, ...] = (Line(mover), *bends_of(mover, values, spec.terms.curves))
+    own: tuple[Column, ...] = (Line(mover), *bends_at(mover, values, spec.terms.curves))
     if spec.terms.modification == "none":
         return (*base, *own)
     center, bending = float(values.mean()), spec.bending(sample)
@@ -72,7 +73,7 @@ def base_columns(spec: CurvedSpec, causes: Sequence[str], treatment: str | None,
     numbers = [name for name in spec.numbers(causes) if name in bending]
     before = [name for name in causes if name in bending and name not in spec.after and name != spec.treatment]
     straight = [column for name in causes for column in spec.straight(name)]
-    bends = [bend for name in numbers for bend in bends_of(name, rows.values[name], terms.curves)]
+    bends = [bend for name in numbers for bend in bends_at(name, rows.values[name], terms.curves)]
     arms = _arms(treatment, rows)
     products = _products(terms.products, numbers, spec.child, arms, rows) if terms.products and numbers else []
     return (*straight, *bends, *products, *_learned(spec, treatment, before, arms, rows))
@@ -138,14 +139,6 @@ def _arms(treatment: str | None, rows: RowValues) -> list[BoolArray]:
     return [np.asarray(values == end) for end in (values.min(), values.max())]
 
 
-def bends_of(name: str, values: FloatArray, knots: int) -> list[Column]:
-    """Return bends at inner quantiles of a variable; none if it has two values."""
-    if knots == 0 or not look_at_values(values).can_bend:
-        return []
-    places = np.unique(np.quantile(values, np.linspace(0.0, 1.0, knots + 2)[1:-1]))
-    return [Bend(name, float(knot)) for knot in places if values.min() < knot < values.max()]
-
-
 def _products(
     count: int, causes: Sequence[str], child: str, arms: Sequence[BoolArray], rows: RowValues
 ) -> list[Column]:
@@ -187,13 +180,11 @@ def given_columns(spec: CurvedSpec, rows: RowValues) -> tuple[Column, ...]:
         _check_numbers(term, spec)
         if not spec.causes.keys() >= set(term.variables):
             continue  # no possible cause in this graph
-        if len(term.factors) == 1 and not term.factors[0].function:
-            continue
-        if term.factors[0].function == "curve":
-            found += bends_of(term.factors[0].variable, rows.values[term.factors[0].variable], Terms().curves)
-            continue
-        _check_certain(term, spec)
-        found.append(_written(term, rows))
+        columns = written_columns(term, rows)
+        if columns and term.factors[0].function != CURVE:
+            _check_certain(term, spec)
+            _check_finite(columns, rows)
+        found += columns
     return tuple(found)
 
 
@@ -216,12 +207,11 @@ def _check_certain(term: GivenTerm, spec: CurvedSpec) -> None:
         )
 
 
-def _written(term: GivenTerm, rows: RowValues) -> Column:
-    column = Given(term)
-    with np.errstate(all="ignore"):
-        values = column.values(rows)
-    if not np.isfinite(values).all():
-        place = int(np.flatnonzero(~np.isfinite(values))[0])
-        shown = ", ".join(f"{name} = {rows.values[name][place]:g}" for name in column.variables)
-        raise DataError(f"the term {column.name!r} is not a finite number where {shown}; leave it out or shift it")
-    return column
+def _check_finite(columns: Sequence[Column], rows: RowValues) -> None:
+    for column in columns:
+        with np.errstate(all="ignore"):
+            values = column.values(rows)
+        if not np.isfinite(values).all():
+            place = int(np.flatnonzero(~np.isfinite(values))[0])
+            shown = ", ".join(f"{name} = {rows.values[name][place]:g}" for name in column.variables)
+            raise DataError(f"the term {column.name!r} is not a finite number where {shown}; leave it out or shift it")
