@@ -9,7 +9,9 @@ from typing import get_args
 import numpy as np
 
 from alldags import checks
+from alldags.data.batches import RowTable
 from alldags.data.cells import Cells
+from alldags.data.profile import Profile
 from alldags.data.rows import RowGroup, RowGroups
 from alldags.data.storage import check_scatter
 from alldags.effects.jackknife import Jackknife, Kind
@@ -19,6 +21,8 @@ from alldags.graph.terms import Terms
 from alldags.notes import SEVERITIES
 from alldags.priors.prior import Prior
 from alldags.recipes.recipe import Recipe
+
+_LARGEST = 1e140  # of which sums of squares are finite
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -44,8 +48,30 @@ def check_recipe(recipe: Recipe) -> None:
     needs_rows = bool(recipe.families) or recipe.terms is not None
     _require(not needs_rows or recipe.rows is not None, "rows")
     _require(recipe.rows is None or len(recipe.copies) == len(recipe.parts) - 1, "copies")
-    for copy in recipe.copies:
-        _require(copy.columns.rows == len(copy.column(copy.columns.names[0])), "copies")
+    for table in (*recipe.copies, *([] if recipe.rows is None else [recipe.rows])):
+        _check_rows(table, recipe)
+    if recipe.seen is not None and recipe.seen.moments.profile is not None:
+        _check_profile(recipe.seen.moments.profile, len(recipe.seen.moments.names))
+
+
+def _check_rows(table: RowTable, recipe: Recipe) -> None:
+    """Refuse rows that lack a column, have columns of another length, or numbers whose squares overflow."""
+    offsets = [family.offset for _, family in recipe.families if family.offset is not None]
+    needed = {*recipe.parts[0].groups[0].moments.names, *offsets}
+    _require(needed.issubset(table.columns.names), "rows")
+    for name in table.columns.names:
+        values = table.column(name)
+        _require(values.dtype == np.float64 and values.shape == (table.columns.rows,), "rows")
+        _require(not bool((np.abs(values) > _LARGEST).any()), "rows")
+
+
+def _check_profile(profile: Profile, size: int) -> None:
+    for numbers in (profile.ends, profile.counts, profile.rest):
+        _require(numbers.dtype == np.float64 and numbers.shape == (2, size), "profile")
+        _require(not bool((np.abs(numbers[np.isfinite(numbers)]) > _LARGEST).any()), "profile")
+    _require(bool(np.isfinite(profile.counts).all()), "profile")
+    for flags in (profile.whole, profile.rising):
+        _require(flags.dtype == np.bool_ and flags.shape == (size,), "profile")
 
 
 def _check_jackknife(key: object, check: Jackknife) -> None:
