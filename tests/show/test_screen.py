@@ -15,7 +15,7 @@ from alldags.errors import AlldagsWarning
 from alldags.notes import SEVERITIES, Note
 from alldags.show.hidden import hidden_short
 from alldags.show.screen import MOST_LINES, screen_text
-from alldags.show.sensitivity import SensitivitySummary
+from alldags.show.sensitivity import SensitivitySummary, hidden_sentence
 from alldags.show.summary import Adjustment, GivenEffect
 from lines import fit
 from results.test_effect_contract import STUDIES, fitted, study, table
@@ -192,6 +192,14 @@ def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, sa
     )  # fmt: skip
     text = hidden_short(replace(PLAIN, hidden=found))
     assert text == f"To reach zero, a hidden cause must explain 31% of risk and {said} smoking."
+
+
+def test_a_covariate_that_leaves_nothing_is_no_benchmark():
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31, covariate="age",
+        covariate_treatment=0.9999, covariate_outcome=0.3, treatment_scale="inverse odds",
+    )  # fmt: skip
+    assert "age, is so strong that a hidden cause like it would leave nothing to estimate" in hidden_sentence(found)
 
 
 def test_a_yes_no_outcome_has_a_probability_unless_it_is_called_a_risk():

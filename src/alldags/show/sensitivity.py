@@ -11,6 +11,8 @@ _WIDTH = 78
 TreatmentScale: TypeAlias = Literal["what is left", "inverse odds", "weights"]
 """What the treatment's share is a share of."""
 
+_WHOLE = 0.99  # of a share: a cause that explains more is no benchmark
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitivitySummary:
@@ -102,6 +104,11 @@ def _acts(summary: SensitivitySummary, share: float, s: str = "") -> str:
 def _compared(summary: SensitivitySummary) -> str:
     if summary.covariate is None or summary.covariate_treatment is None or summary.covariate_outcome is None:
         return ""
+    if max(summary.covariate_treatment, summary.covariate_outcome) > _WHOLE:
+        return (
+            f"; the strongest measured covariate, {summary.covariate}, is so strong that a hidden cause like it would "
+            "leave nothing to estimate"
+        )
     first, second = whole_share(summary.covariate_treatment), whole_share(summary.covariate_outcome)
     explains = f"explains {first} and {second}"
     if summary.treatment_scale != "what is left":
