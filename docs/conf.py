@@ -52,6 +52,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_output",
@@ -88,7 +89,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
-html_title = "alldags"
+html_title = f"alldags {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
