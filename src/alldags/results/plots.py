@@ -87,8 +87,7 @@ class EffectPlots:
             raise AlldagsError(self.effect.answer.lacks["plots.rows"])
         if not isinstance(covariate, str):
             raise AlldagsError(f"plots.rows takes the name of a covariate, then rows; got {type(covariate).__name__}")
-        rows = fitted_rows(self.effect) if rows is None else rows
-        values = open_source(rows).numbers([covariate])
+        values = open_source(fitted_rows(self.effect) if rows is None else rows).numbers([covariate])
         x = np.asarray(values.read(0, values.rows)[0], dtype=float)
         return plot_by_covariate(x, self.effect.by(rows), covariate, self.effect.treatment, self.effect.outcome, ax)
 
