@@ -102,16 +102,18 @@ class Contrasts:
 
     def text(self, *, command: bool = False) -> str:
         """Return what each level does compared with the first, on one screen; `command` speaks as the command line."""
+        return laid_out(self.screen(command=command))
+
+    def screen(self, *, command: bool = False) -> Screen:
+        """Return the parts of `text`."""
         summary = with_short_names(self.summary)
-        return laid_out(
-            Screen(
-                sentence=self._sentence,
-                rows=tuple(self._rows(summary)),
-                under=(short_name(f"{self._best()}", line_width()), *adjusted_line(summary)),
-                warnings=warnings(summary.notes, command=command),
-                hidden="",
-                more=(wording.on_command_line if command else wording.in_python)(_MORE),
-            )
+        return Screen(
+            sentence=self._sentence,
+            rows=tuple(self._rows(summary)),
+            under=(short_name(f"{self._best()}", line_width()), *adjusted_line(summary)),
+            warnings=warnings(summary.notes, command=command),
+            hidden="",
+            more=(wording.on_command_line if command else wording.in_python)(_MORE),
         )
 
     def _rows(self, summary: EffectSummary) -> list[Row]:
