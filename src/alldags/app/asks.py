@@ -48,9 +48,13 @@ def _odd(columns: Sequence[Column]) -> Iterable[Ask]:
     if columns:
         yield {
             "text": f"{_columns(len(columns))} left out. Is that right?",
-            "items": [one.trouble or f"column {one.name!r} looks like a row number" for one in columns],
+            "items": [one.trouble or _counts_rows(one.name) for one in columns],
             "choices": [["Yes, go on without", {"left": [one.name for one in columns]}]],
         }
+
+
+def _counts_rows(name: str) -> str:
+    return f"column {name!r} looks like a row number or an identifier; to use it, place it below"
 
 
 def _columns(count: int) -> str:

@@ -68,14 +68,19 @@ def _print(text: str) -> None:
 
 def _warm_up(tell: Callable[[str], None]) -> None:
     """Ask small questions of each kind, so that whoever asks one on the page need not wait for the compiler."""
-    rng = np.random.default_rng(0)
-    x, y, z = rng.normal(size=(3, 50))
+    x, y, z = np.random.default_rng(0).normal(size=(3, 60))
     start = time.perf_counter()
     graph = CandidateGraph.from_tiers([["x"], ["y"], ["z"]], 0.5)
-    for last in (z + x, (z + x > 0).astype(float)):  # a number, and yes/no
-        drawing(fit({"x": x, "y": y + x, "z": last}, graph, rng=0).effect("y", "z"))
+    table = {"x": x, "y": y + x, "z": z + x}
+    words, holes = np.resize(["a", "b", "c"], 60), np.where(x > 1.5, np.nan, y)
+    for other in (
+        {},
+        {"z": (table["z"] > 0).astype(float)},
+        {"x": words, "y": holes},
+    ):  # numbers, yes/no, words and gaps
+        drawing(fit({**table, **other}, graph, missing="impute", rng=0).effect("y", "z"))
     tell(f"warmed up ({time.perf_counter() - start:.0f} s); open directions follow")
     for forward in (0.25, 0.2):  # as probable as the other direction, and less
         opened = CandidateGraph.from_tiers([["x"], ["y", "z"]], 0.5).with_pair("y", "z", forward, 0.25)
-        drawing(fit({"x": x, "y": y, "z": z}, opened, rng=0).effect("y", "z"))
+        drawing(fit(table, opened, rng=0).effect("y", "z"))
     tell(f"all warmed up ({time.perf_counter() - start:.0f} s)")

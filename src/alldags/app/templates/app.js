@@ -5,7 +5,7 @@
     pairs: new Map(data.question.pairs.map(([a, b, f, r]) => [key(a, b), [f, r]])) };
   const find = (id) => document.getElementById(id);
   const QUIET = 120; // milliseconds without a change before a question is asked, or the graph drawn
-  let asked = 0, timer = 0, since = 0, clock = 0, running = new AbortController(), focus = null, follow = false;
+  let asked = 0, timer = 0, since = 0, clock = 0, running = new AbortController(), focus = null, follow = false, drawn = "";
 
   function key(cause, effect) { return JSON.stringify([cause, effect]); }
   const percent = (value) => Math.round(100 * value) + "%";
@@ -185,11 +185,16 @@
     find("numbers").replaceChildren(...reply.numbers.map(row));
     find("remarks").replaceChildren(...[...reply.remarks, ...reply.notes.map((note) => "Note: " + note + ".")].map((text) => make("p", text)));
     find("python").textContent = reply.python;
+    const about = JSON.stringify([state.tiers, state.treatment, state.outcome]);
+    if (about !== drawn) picture("graph-picture", "");
+    drawn = about;
+    find("graph-picture").classList.add("stale");
     settle(reply.rows.length ? reply.rows[0].join(" ") : reply.sentence, "#answer-title");
   }
 
   function showGraph(reply) {
     picture("graph-picture", reply.graph);
+    find("graph-picture").classList.remove("stale");
     find("folded").textContent = reply.folded ? reply.folded + " more edges, on which the effect rests least, are not drawn." : "";
     for (const arrow of document.querySelectorAll("g.edge[tabindex]")) {
       const tell = () => { find("edge-facts").textContent = arrow.getAttribute("aria-label"); };
@@ -219,13 +224,15 @@
     take(name);
     if (to < 0) state.left.push(name);
     else { while (state.tiers.length <= to) state.tiers.push([]); state.tiers[to].push(name); }
-    focus = name;
     changed();
   }
 
   function step(name, by) {
     const at = tierOf(name);
-    if (by > 0) move(name, at + 1);
+    if (at < 0 && by > 0) { // before the treatment
+      if (tierOf(state.treatment) === 0) state.tiers.unshift([]);
+      move(name, 0);
+    } else if (by > 0) move(name, at + 1);
     else if (at > 0) move(name, at - 1);
     else if (at === 0 && state.tiers[0].length > 1) { state.tiers.unshift([]); move(name, 0); }
     else if (at === 0) move(name, -1);
@@ -254,13 +261,23 @@
     const at = tierOf(name);
     made.setAttribute("aria-label", name + ", " + (at < 0 ? "left out" : "column " + (at + 1) + " of " + state.tiers.length) + "; arrow keys move it");
     made.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/plain", name));
+    made.addEventListener("focus", () => { state.chosen = name; drawMover(); });
     made.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, Delete: 0 }[event.key];
       if (by === undefined) return;
       event.preventDefault();
+      focus = name;
       if (by) step(name, by); else move(name, -1);
     });
     return made;
+  }
+
+  // for fingers, which neither drag nor have arrow keys
+  function drawMover() {
+    const at = tierOf(state.chosen);
+    find("mover").hidden = !state.chosen;
+    put(find("chosen"), state.chosen ? state.chosen + ":" : "");
+    for (const button of document.querySelectorAll("button[data-by]")) button.disabled = at < 0 && button.dataset.by !== "1";
   }
 
   function column(title, names, at) {
@@ -306,6 +323,7 @@
     find("family").value = state.family;
     find("probability").value = state.probability;
     find("probability-value").textContent = percent(state.probability);
+    drawMover();
     drawEdge();
   }
 
@@ -381,6 +399,9 @@
   find("edge-out").addEventListener("click", () => setEdge(0));
   find("edge-certain").addEventListener("click", () => setEdge(1));
   find("edge-usual").addEventListener("click", () => setEdge(null));
+  for (const button of document.querySelectorAll("button[data-by]")) {
+    button.addEventListener("click", () => { if (button.dataset.by === "0") move(state.chosen, -1); else step(state.chosen, Number(button.dataset.by)); });
+  }
   find("add-tier").addEventListener("click", () => { const fresh = []; fresh.kept = true; state.tiers.push(fresh); draw(); });
 
   // -- keeping
