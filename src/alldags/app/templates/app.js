@@ -135,6 +135,7 @@
       const made = document.createElement("div"), items = document.createElement("ul"), buttons = document.createElement("p");
       made.className = "ask";
       buttons.className = "buttons";
+      items.tabIndex = 0; // it may have to be scrolled
       items.append(...(one.items || []).map((text) => make("li", text)));
       buttons.append(...one.choices.map(([label, does]) => {
         const button = make("button", label);
