@@ -27,6 +27,7 @@ from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.io import parse_graph
+from alldags.interrupts import GivenUp, checkpoint, given_up_if
 from alldags.show.screen import screen
 from show.test_report import HOSTILE, Page
 
@@ -277,14 +278,15 @@ def test_gaps_of_what_acts_on_something_else_are_no_rows_to_leave_out(trial_csv)
 # -- overtaking --------------------------------------------------------------------------------------------------------
 
 
-def test_a_newer_question_overtakes_those_that_wait(study, monkeypatch):
-    going, waiting = threading.Event(), threading.Event()
-    made = []
+def test_a_newer_question_overtakes_the_one_that_is_computed_and_those_that_wait(study, monkeypatch):
+    going, made = threading.Event(), []
 
     def slow(_, question):
         made.append(question["probability"])
-        going.set()
-        waiting.wait(30)
+        for _ in range(3000 if len(made) == 1 else 0):
+            going.set()
+            time.sleep(0.01)
+            checkpoint()
         return ad.fit(STUDY.table, STUDY.graph, terms=None, rng=0).effect("smoking", "risk")
 
     monkeypatch.setattr(server_module, "effect_of", slow)
@@ -294,19 +296,37 @@ def test_a_newer_question_overtakes_those_that_wait(study, monkeypatch):
         def send(probability):
             replies[probability] = server.answer({**study.question, "probability": probability})
 
-        threads = [threading.Thread(target=send, args=(p,)) for p in (0.1, 0.2, 0.3)]
-        threads[0].start()
+        first, second = (threading.Thread(target=send, args=(p,)) for p in (0.1, 0.2))
+        first.start()
         going.wait(30)
-        for thread, number in zip(threads[1:], (2, 3), strict=True):
-            thread.start()
-            while server._newest < number:
-                time.sleep(0.01)
-        waiting.set()
-        for thread in threads:
-            thread.join()
-    assert made == [0.1, 0.3]
-    assert replies[0.1] == replies[0.2] == {"overtaken": True}
-    assert replies[0.3]["sentence"].startswith("Raising smoking by one unit raises risk by 0.89")
+        start = time.perf_counter()
+        second.start()
+        first.join()
+        second.join()
+    assert made == [0.1, 0.2]
+    assert replies[0.1] == {"overtaken": True}
+    assert replies[0.2]["sentence"].startswith("Raising smoking by one unit raises risk by 0.89")
+    assert time.perf_counter() - start < 20  # half a minute, were the first not given up
+
+
+@pytest.mark.parametrize("missing", ["raise", "impute"])
+def test_work_that_nobody_waits_for_is_given_up_at_its_next_step(missing):
+    holes = {"age": np.where(np.arange(500) < 50, np.nan, STUDY.table["age"])} if missing == "impute" else {}
+    asked = []
+    with given_up_if(lambda: asked.append(1) or len(asked) > 2), pytest.raises(GivenUp):
+        ad.fit({**STUDY.table, **holes}, STUDY.graph, missing=missing, rng=0).effect("smoking", "risk").summary()
+    assert len(asked) == 3
+
+
+def test_a_fault_of_ours_is_said_on_the_page_and_shown_in_the_terminal(server, study, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(server_module, "effect_of", broken)
+    status, _, body = ask(server, question={**study.question, "probability": 0.123})
+    assert status == 200
+    assert "the computation failed (ZeroDivisionError: by nothing)" in json.loads(body)["error"]
+    assert "Traceback" in capsys.readouterr().err
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

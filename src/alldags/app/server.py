@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from alldags.app.answer import drawing, effect_of, graph_file, in_words, open_as
 from alldags.app.page import Page, page
 from alldags.app.study import Study
 from alldags.errors import AlldagsError
+from alldags.interrupts import GivenUp, checkpoint, given_up_if
 from alldags.results.effect import Effect
 
 LOOPBACK = "127.0.0.1"
@@ -65,25 +67,28 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer in words or what has to be asked first; or that a newer question came meanwhile."""
+        """Return the answer in words, or what has to be asked first."""
         self._newest += 1
-        number = self._newest
-        with self.busy:
-            if number != self._newest:
-                return {"overtaken": True}
-            found = open_asks(self.study, question)
-            if found:
-                return {"asks": found}
-            effect = self._effect(question)
-            if number != self._newest:
-                return {"overtaken": True}
-            return in_words(self.study, question, effect)
+        return self._unless_overtaken(lambda: self._words(question))
+
+    def _words(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        found = open_asks(self.study, question)
+        return {"asks": found} if found else in_words(self.study, question, self._effect(question))
 
     def drawing(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the drawn graph of a question, unless a newer one came meanwhile."""
+        """Return the drawn graph of a question."""
+        return self._unless_overtaken(lambda: drawing(self._effect(question)))
+
+    def _unless_overtaken(self, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what is made, unless a newer question comes: then it is given up, or not begun."""
         number = self._newest
-        with self.busy:
-            return drawing(self._effect(question)) if number == self._newest else {"overtaken": True}
+        with self.busy, given_up_if(lambda: number != self._newest):
+            try:
+                checkpoint()
+                return make()
+            except GivenUp:
+                self._last = None  # it may be half computed
+                return {"overtaken": True}
 
     def report(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return a report as a file."""
@@ -167,6 +172,9 @@ class Handler(BaseHTTPRequestHandler):
             reply = make(parsed(body))
         except AlldagsError as error:
             reply = {"error": str(error)}
+        except Exception as error:  # a fault of ours: the page says so, the terminal where
+            traceback.print_exc()
+            reply = {"error": f"the computation failed ({type(error).__name__}: {error}); the terminal says where"}
         self._send(HTTPStatus.OK, "application/json", json.dumps(reply))
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:

@@ -187,7 +187,7 @@
     find("remarks").replaceChildren(...[...reply.remarks, ...reply.notes.map((note) => "Note: " + note + ".")].map((text) => make("p", text)));
     find("python").textContent = reply.python;
     const about = JSON.stringify([state.tiers, state.treatment, state.outcome]);
-    if (about !== drawn) picture("graph-picture", "");
+    if (about !== drawn) { picture("graph-picture", ""); find("folded").textContent = "Drawing …"; }
     drawn = about;
     find("graph-picture").classList.add("stale");
     settle(reply.rows.length ? reply.rows[0].join(" ") : reply.sentence, "#answer-title");
