@@ -154,8 +154,14 @@ def question() -> dict[str, object]:
         "probability": 0.5,
         "edges": [["age", "risk", 0.9]],
         "pairs": [["age", "stress", 0.2, 0.3]],
+        "direct": 1.0,
         "treatment": "dose",
         "outcome": "risk",
+        "family": None,
+        "contrast": None,
+        "left": [],
+        "rows": [],
+        "missing": None,
     }
 
 

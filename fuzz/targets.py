@@ -158,16 +158,15 @@ def _page_question(rng: Random) -> Case:
 def _study() -> Study:
     from alldags.app.study import Study
 
-    return Study("data.csv", ad.Moments.from_table(seeds.table()), seeds.question(), ())
+    return Study(Path("data.csv"), seeds.table(), seeds.question())
 
 
 def _ask_page(case: Case, _: Path) -> None:
-    from alldags.app.answer import answer, export, parsed
+    from alldags.app.answer import answer, graph_file, parsed
 
     question = parsed(case.content)
     answer(_study(), question)
-    for kind in ("graph", "python"):
-        export(_study(), question, kind)
+    graph_file(question)
 
 
 # -- command lines -----------------------------------------------------------------------------------------------------

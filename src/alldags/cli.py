@@ -580,7 +580,7 @@ def local_page(
     outcome: str | None = None,
     port: int = 0,
     browser: bool = True,
-    missing: Literal["columns", "drop"] = "columns",
+    missing: Literal["ask", "drop", "impute"] = "ask",
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -591,19 +591,20 @@ def local_page(
     graph
         Candidate graph to begin with: .toml .csv .dot .gml .json .dagitty .txt
     treatment
-        Name of the cause; by default the last but one column.
+        Name of the cause; otherwise it is chosen on the page.
     outcome
-        Name of the effect; by default the last column.
+        Name of the effect; otherwise it is chosen on the page.
     port
         Where to listen on this computer; 0 for any free port.
     browser
         Open a browser.
     missing
-        Gaps: leave out the columns that have some, or drop the rows.
+        Missing values: ask on the page where there are any, drop the rows, or impute.
     """
     from alldags.app.run import run
 
-    run(data, graph, treatment, outcome, port=port, browser=browser, drop_missing=missing == "drop")
+    chosen = None if missing == "ask" else missing
+    run(data, graph, treatment, outcome, port=port, browser=browser, missing=chosen)
 
 
 @app.command

@@ -6,6 +6,8 @@ when it looks for pandas): so a thread of its own waits for the signal, too, and
 seconds later, it ends it. And where compiled code calls Python, exceptions cannot be raised (numba's compiler does, and
 then misses what it was to compile): there the program ends at once, and whatever else an interrupt leads to counts as
 one. Files are written complete or not at all, so that nothing is damaged by that.
+
+Work whose answer nobody waits for any more can be given up: long loops ask between their steps (`checkpoint`).
 """
 
 from __future__ import annotations
@@ -17,12 +19,47 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 PATIENCE = 2.0  # seconds from the signal to the end
 _HEARD = 0.05  # seconds until the thread has heard of a signal that was already here
 INTERRUPTED = 130  # exit code, as shells give it
+
+_is_needless: ContextVar[Callable[[], bool] | None] = ContextVar("is_needless", default=None)
+
+
+class GivenUp(Exception):  # noqa: N818  - not an error
+    """Nobody waits for the answer any more."""
+
+
+@contextmanager
+def given_up_if(is_needless: Callable[[], bool]) -> Iterator[None]:
+    """Inside, and in this thread, `checkpoint` raises `GivenUp` once the work is said to be needless.
+
+    Examples
+    --------
+    >>> from alldags.interrupts import GivenUp, checkpoint, given_up_if
+    >>> try:
+    ...     with given_up_if(lambda: True):
+    ...         checkpoint()
+    ... except GivenUp:
+    ...     print("given up")
+    given up
+    """
+    token = _is_needless.set(is_needless)
+    try:
+        yield
+    finally:
+        _is_needless.reset(token)
+
+
+def checkpoint() -> None:
+    """Raise `GivenUp` if nobody waits for what is computed; called between the steps of what may take long."""
+    is_needless = _is_needless.get()
+    if is_needless is not None and is_needless():
+        raise GivenUp
 
 
 @contextmanager

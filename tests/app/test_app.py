@@ -1,4 +1,4 @@
-"""The local page's server: what it answers, and whom."""
+"""The local page's server: what it asks, what it answers, and whom."""
 
 from __future__ import annotations
 
@@ -14,30 +14,39 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.app.answer import answer, export, graph_of, python_lines
-from alldags.app.run import _warm_up_directions
+from alldags.app import server as server_module
+from alldags.app.answer import answer, graph_of, python_lines
+from alldags.app.run import _warm_up
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
 from alldags.errors import AlldagsError, DataError, GraphError
 from alldags.graph.io import parse_graph
-from lines import fit
-from show.everything import everything
+from alldags.interrupts import GivenUp, checkpoint, given_up_if
+from alldags.show.screen import screen
 from show.test_report import HOSTILE, Page
 
 STUDY = ad.datasets.example()
 
 
+def write_csv(path, columns):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("app")
-    with open(folder / "study.csv", "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*STUDY.table, "comment"])
-        writer.writerows([*map(repr, map(float, row)), "fine"] for row in zip(*STUDY.table.values(), strict=True))
+    numbers = {name: list(map(repr, map(float, column))) for name, column in STUDY.table.items()}
+    write_csv(folder / "study.csv", {**numbers, "comment": ["fine"] * 500})
     ad.write_graph(STUDY.graph, folder / "graph.toml")
     return folder
 
@@ -45,6 +54,33 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def study(folder):
     return open_study(folder / "study.csv", folder / "graph.toml", "smoking", "risk")
+
+
+def trial(n=300):
+    """Rows of a trial with everything in them: words, gaps, an identifier, one value, dates; as text."""
+    rng = np.random.default_rng(3)
+    age, arm = rng.normal(50, 10, n).round(2), rng.choice(["control", "low", "high"], n)
+    site, smoker = rng.choice(["north", "south", "west"], n), rng.choice(["no", "yes"], n)
+    score = (0.05 * age + 1.5 * (arm == "high") + 0.02 * (age - 50) ** 2 + rng.normal(size=n)).round(3)
+    ill = (rng.random(n) < 1 / (1 + np.exp(1 - (arm == "high")))).astype(int)
+    visits = rng.poisson(np.exp(0.4 * (arm == "high")))
+    return {
+        "patient_id": range(1000, 1000 + n),
+        "age": ["" if i % 25 == 0 else value for i, value in enumerate(age)],
+        "site": ["" if i % 40 == 1 else value for i, value in enumerate(site)],
+        "smoker": smoker,
+        "arm": arm,
+        "score": ["" if i % 30 == 7 else value for i, value in enumerate(score)],
+        "ill": ill,
+        "visits": visits,
+        "country": ["FR"] * n,
+        "seen": [f"2020-01-{1 + i % 28:02}" for i in range(n)],
+    }
+
+
+@pytest.fixture(scope="module")
+def trial_csv(tmp_path_factory):
+    return write_csv(tmp_path_factory.mktemp("trial") / "trial.csv", trial())
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +110,20 @@ def ask(server, path="answer", question=None, method="POST", token=None, **heade
 
 def test_the_graph_file_is_the_first_question(study):
     assert graph_of(study.question).edges == dict(STUDY.graph.edges)
-    assert study.left_out == ("comment",)
+    assert study.question["left"] == ["comment"]  # the graph says so
 
 
-def test_answer_is_the_library_s(server, study):
+def test_the_answer_is_what_print_shows(server, study):
     status, _, body = ask(server, question=dict(study.question))
     reply = json.loads(body)
-    effect = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    effect = ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    parts = screen(effect.summary())
     assert status == 200
-    assert reply["mean"] == pytest.approx(effect.mean, abs=1e-9)
-    assert reply["sentence"] == everything(effect).split("\n\n")[0].replace("\n", " ")
+    assert reply["mean"] == pytest.approx(effect.mean, rel=1e-12)
+    assert reply["sentence"] == str(effect).split("\n\n")[0].replace("\n", " ")
+    assert reply["rows"] == [list(row) for row in parts.rows]
+    assert reply["warnings"] == list(parts.warnings)
+    assert reply["under"] == [*parts.under, parts.hidden]
     drawn = json.loads(ask(server, "drawing", dict(study.question))[2])
     assert len([e for e in Page(drawn["graph"]).all("g") if "data-cause" in e.attributes]) == len(STUDY.graph.edges)
 
@@ -92,25 +132,204 @@ def test_a_changed_edge_changes_the_answer(server, study):
     moved = {**study.question, "edges": [*study.question["edges"], ["smoking", "risk", 0.02]]}
     reply = json.loads(ask(server, question=moved)[2])
     graph = STUDY.graph.with_edge("smoking", "risk", 0.02)
-    assert reply["mean"] == pytest.approx(fit(STUDY.table, graph).effect("smoking", "risk").mean, abs=1e-9)
+    assert reply["mean"] == pytest.approx(ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk").mean, rel=1e-12)
+
+
+AGREED = {"left": ["patient_id", "smoker", "ill", "visits", "score", "country", "seen", "age", "site"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "lines"),
+    [
+        ({"tiers": [["smoker"], ["visits"], ["ill"]], "treatment": "visits", "outcome": "ill"}, "ad.effect("),
+        ({"tiers": [["age", "site"], ["smoker"], ["ill"]], "missing": "impute"}, "missing='impute'"),
+        ({"tiers": [["age", "site"], ["smoker"], ["ill"]], "missing": "drop"}, "missing='drop'"),
+        ({"tiers": [["smoker"], ["score"]], "outcome": "score", "rows": ["score"]}, "outcome='score'"),
+        ({"tiers": [["smoker"], ["ill"], ["visits"]], "outcome": "visits", "family": "poisson"}, "mediators="),
+        ({"tiers": [["smoker"], ["arm"], ["ill"]], "treatment": "arm"}, "treatment='arm'"),
+        ({"tiers": [["smoker"], ["arm"], ["ill"]], "treatment": "arm", "contrast": ["low", "high"]}, ".contrast('low'"),
+        ({"tiers": [["smoker"], ["ill"]], "direct": 0.3}, "probability=0.3"),
+        ({"tiers": [["smoker"], ["ill"]], "edges": [["smoker", "ill", 0.3]]}, "probability=0.3"),
+        ({"tiers": [["arm"], ["smoker"], ["visits"], ["ill"]], "edges": [["arm", "ill", 0]]}, "ad.fit("),
+        ({"tiers": [["visits"], ["smoker"], ["ill"]], "direct": None}, "probability=0.5"),
+        ({"tiers": [["visits"], ["smoker"], ["ill"]], "probability": 0.2}, "from_tiers("),
+        ({"tiers": [["smoker"], ["ill"], ["visits"]]}, "from_tiers("),
+        ({"tiers": [["age", "visits"], ["score"]], "pairs": [["age", "visits", 0.2, 0.3]], "missing": "drop",
+          "treatment": "visits", "outcome": "score"}, "with_pair("),
+    ],
+)  # fmt: skip
+def test_the_python_lines_give_the_same_answer(trial_csv, monkeypatch, capsys, said, lines):
+    question = {"edges": [], "pairs": [], "probability": 0.5, "direct": 1.0, "treatment": "smoker", "outcome": "ill"}
+    question = {**question, **AGREED, "left": [*AGREED["left"], "arm"], **said}
+    monkeypatch.chdir(trial_csv.parent)
+    found = answer(open_study(Path(trial_csv.name)), question)
+    assert lines in found["python"]
+    names: dict[str, object] = {}
+    exec(found["python"], names)
+    effect = names["effect"]
+    printed = effect.contrasts().screen() if "mean" not in found else screen(effect.summary())
+    assert "mean" not in found or found["mean"] == effect.mean  # to the last bit
+    assert (found["sentence"], found["rows"]) == (printed.sentence, [list(row) for row in printed.rows])
+    assert found["warnings"] == list(printed.warnings)
+    assert " ".join(capsys.readouterr().out.split()).startswith(found["sentence"])
+
+
+def test_an_answer_costs_little_more_than_the_question_itself(study):
+    """Words and two pictures must not make a page slow on which the library alone would be quick."""
+    question = dict(study.question)
+    page = least_time(lambda: answer(study, question))
+    alone = least_time(lambda: str(ad.fit(study.table, STUDY.graph, rng=0).effect("smoking", "risk")))
+    assert page < 4 * alone
 
 
 def least_time(work):
     """Return the least processor time of a few runs, in seconds."""
     spent = []
-    for _ in range(5):
+    for _ in range(3):
         start = time.thread_time()
         work()
         spent.append(time.thread_time() - start)
     return min(spent)
 
 
-def test_an_answer_costs_little_more_than_the_question_itself(study):
-    """Words and two pictures must not make a page slow on which the library alone would be quick."""
-    moments, question = study.moments, dict(study.question)
-    page = least_time(lambda: answer(study, question))
-    alone = least_time(lambda: str(fit(moments, STUDY.graph, rng=0).effect("smoking", "risk")))
-    assert page < 4 * alone
+# -- what is asked first -----------------------------------------------------------------------------------------------
+
+
+def asked(study, **said):
+    """Return what is asked before a question is answered: the texts, and the choices by their labels."""
+    question = {**study.question, "treatment": "arm", "outcome": "score", "tiers": [["arm"], ["score"]], **said}
+    found = answer(study, question).get("asks", [])
+    return [one["text"] for one in found], {label: does for one in found for label, does in one["choices"]}
+
+
+def test_nothing_is_answered_before_treatment_and_outcome_are_chosen(trial_csv):
+    study = open_study(trial_csv)
+    assert (study.question["treatment"], study.question["outcome"], study.question["tiers"]) == (None, None, [])
+    for role, other in (("treatment", "outcome"), ("outcome", "treatment")):
+        with pytest.raises(AlldagsError, match=f"choose a {role} first"):
+            answer(study, {**study.question, "tiers": [["arm"], ["score"]], other: "score"})
+
+
+def test_columns_without_use_are_left_out_only_when_that_was_agreed_to(trial_csv):
+    study = open_study(trial_csv)
+    texts, choices = asked(study)
+    assert texts[0] == "3 columns are left out. Is that right?"
+    assert choices["Yes, go on without"] == {"left": ["patient_id", "country", "seen"]}
+    found = answer(study, {**study.question, "treatment": "arm", "outcome": "score", "tiers": [["arm"], ["score"]]})
+    items = found["asks"][0]["items"]
+    assert "looks like a row number or an identifier" in items[0]
+    assert "'FR' in every row" in items[1]
+    assert "has dates or times" in items[2]
+    assert "3 columns" not in "".join(asked(study, left=["patient_id", "country", "seen"])[0])
+
+
+def test_columns_without_a_place_are_asked_about(trial_csv):
+    study = open_study(trial_csv)
+    left = ["patient_id", "country", "seen"]
+    texts, choices = asked(study, left=left)
+    assert texts[0].startswith("Where do age, site, smoker, ill, visits belong?")
+    names = ["age", "site", "smoker", "ill", "visits"]
+    assert choices["All may act on arm and score: adjust for them all"] == {"before": names}
+    assert choices["Leave them all out"] == {"left": names}
+    texts, choices = asked(study, left=[*left, *names[1:]])
+    assert texts[0].startswith("Where does age belong?")
+    assert choices["It may act on arm and score: adjust for it"] == {"before": ["age"]}
+
+
+def test_rows_without_the_outcome_are_left_out_only_when_that_was_agreed_to(trial_csv):
+    study = open_study(trial_csv)
+    left = [one.name for one in study.columns if one.name not in ("arm", "score")]
+    texts, choices = asked(study, left=left)
+    assert texts[0].startswith("10 of 300 rows have no score")
+    assert choices == {"Leave these rows out": {"rows": ["score"]}}
+    assert asked(study, left=left, rows=["score"])[0] == []
+    assert asked(study, left=left, missing="drop")[0] == []  # as was said on the command line
+    found = answer(study, {**study.question, "treatment": "arm", "outcome": "score", "tiers": [["arm"], ["score"]],
+                           "left": left, "rows": ["score"]})  # fmt: skip
+    assert "of 300 rows, those without 'score' (10) were left out" in found["warnings"][0]
+
+
+def test_what_is_done_about_other_gaps_is_asked(trial_csv):
+    study = open_study(trial_csv)
+    tiers, used = [["age", "site"], ["arm"], ["score"]], ("age", "site", "arm", "score")
+    left = [one.name for one in study.columns if one.name not in used]
+    texts, choices = asked(study, tiers=tiers, left=left, rows=["score"])
+    assert texts == [
+        "Values are missing in age (12), site (8). What is to be done about them? Columns can be left out, too."
+    ]
+    incomplete = sum("" in row for row in zip(*(map(str, trial()[name]) for name in used), strict=True))
+    assert choices == {
+        "Fill them in several times, and average": {"missing": "impute"},
+        f"Leave out all {incomplete} rows with a gap, of 300": {"missing": "drop"},
+    }
+    for missing in ("impute", "drop"):
+        assert asked(study, tiers=tiers, left=left, rows=["score"], missing=missing)[0] == []
+    assert open_study(trial_csv, missing="drop").question["missing"] == "drop"
+
+
+def test_gaps_of_what_acts_on_something_else_are_no_rows_to_leave_out(trial_csv):
+    study = open_study(trial_csv)
+    left = [one.name for one in study.columns if one.name not in ("arm", "score", "visits")]
+    texts, _ = asked(study, tiers=[["arm"], ["score"], ["visits"]], left=left)
+    assert len(texts) == 1
+    assert texts[0].startswith("Values are missing in score (10)")
+
+
+# -- overtaking --------------------------------------------------------------------------------------------------------
+
+
+def test_a_newer_question_overtakes_the_one_that_is_computed_and_those_that_wait(study, monkeypatch):
+    going, made = threading.Event(), []
+
+    def slow(_, question):
+        made.append(question["probability"])
+        for _ in range(3000 if len(made) == 1 else 0):
+            going.set()
+            time.sleep(0.01)
+            checkpoint()
+        return ad.fit(STUDY.table, STUDY.graph, terms=None, rng=0).effect("smoking", "risk")
+
+    monkeypatch.setattr(server_module, "effect_of", slow)
+    replies: dict[float, dict[str, object]] = {}
+    with Server(study) as server:
+
+        def send(probability):
+            replies[probability] = server.answer({**study.question, "probability": probability})
+
+        first, second = (threading.Thread(target=send, args=(p,)) for p in (0.1, 0.2))
+        first.start()
+        going.wait(30)
+        start = time.perf_counter()
+        second.start()
+        first.join()
+        second.join()
+    assert made == [0.1, 0.2]
+    assert replies[0.1] == {"overtaken": True}
+    assert replies[0.2]["sentence"].startswith("Raising smoking by one unit raises risk by 0.89")
+    assert time.perf_counter() - start < 20  # half a minute, were the first not given up
+
+
+@pytest.mark.parametrize("missing", ["raise", "impute"])
+def test_work_that_nobody_waits_for_is_given_up_at_its_next_step(missing):
+    holes = {"age": np.where(np.arange(500) < 50, np.nan, STUDY.table["age"])} if missing == "impute" else {}
+    asked = []
+    with given_up_if(lambda: asked.append(1) or len(asked) > 2), pytest.raises(GivenUp):
+        ad.fit({**STUDY.table, **holes}, STUDY.graph, missing=missing, rng=0).effect("smoking", "risk").summary()
+    assert len(asked) == 3
+
+
+def test_a_fault_of_ours_is_said_on_the_page_and_shown_in_the_terminal(server, study, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(server_module, "effect_of", broken)
+    status, _, body = ask(server, question={**study.question, "probability": 0.123})
+    assert status == 200
+    assert "the computation failed (ZeroDivisionError: by nothing)" in json.loads(body)["error"]
+    assert "Traceback" in capsys.readouterr().err
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,6 +345,11 @@ def test_an_answer_costs_little_more_than_the_question_itself(study):
         ({"edges": [["smoking", "risk"]]}, r"edges must be a list of [cause, effect, probability]"),
         ({"outcome": "smoking"}, "treatment and outcome are both 'smoking'"),
         ({"treatment": "smokin"}, "did you mean 'smoking'"),
+        ({"treatment": 7}, "choose a treatment first, got 7"),
+        ({"tiers": [["comment"], ["smoking"], ["risk"]], "edges": []}, "column 'comment' is 'fine' in every row"),
+        ({"contrast": ["a"]}, "contrast must be a list of two levels, got ['a']"),
+        ({"missing": "guess"}, "missing must be one of ('raise', 'drop', 'impute')"),
+        ({"family": "gamma"}, "the family of 'risk' must be"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(server, study, change, message):
@@ -142,20 +366,14 @@ def test_a_body_that_is_no_question(server, body):
     connection.close()
 
 
-def test_exports(server, study, folder, monkeypatch, capsys):
+def test_exports(server, study):
     question = dict(study.question)
     graph = json.loads(ask(server, "export/graph", question)[2])
     assert graph["name"] == "graph.toml"
     assert parse_graph(graph["text"], "toml").edges == dict(STUDY.graph.edges)
-    python = json.loads(ask(server, "export/python", question)[2])
-    monkeypatch.chdir(folder)
-    names: dict[str, object] = {}
-    exec(python["text"], names)
-    capsys.readouterr()
-    effect = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
-    assert names["effect"].mean == pytest.approx(effect.mean, abs=1e-9)
     report = json.loads(ask(server, "export/report", question)[2])
     assert Page(report["text"]).all("h1")[0].text == "Effect of smoking on risk"
+    assert python_lines(question, str(study.path)) in [e.text for e in Page(report["text"]).all("pre")]
     assert ask(server, "export/secrets", question)[0] == 404
 
 
@@ -212,12 +430,10 @@ def test_policy_allows_the_page_s_own_script_and_style_and_nothing_else(server):
 # -- beginnings ------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_graph(folder):
-    question = open_study(folder / "study.csv").question
-    assert question["tiers"][1:] == [["exercise"], ["risk"]]
-    assert set(question["tiers"][0]) == {"age", "sex", "income", "smoking", "tar"}
-    assert (question["treatment"], question["outcome"]) == ("exercise", "risk")
-    assert first_question(("x", "y"), None, "y", None)["outcome"] == "x"
+def test_without_a_graph_nothing_is_guessed(folder):
+    question = open_study(folder / "study.csv", None, "smoking", "risk").question
+    assert (question["tiers"], question["left"], question["direct"]) == ([["smoking"], ["risk"]], [], 1.0)
+    assert first_question(("x", "y"), None, "y", None)["outcome"] is None
 
 
 def test_hostile_names_stay_text(tmp_path):
@@ -228,7 +444,7 @@ def test_hostile_names_stay_text(tmp_path):
         page = Page(server.page.html)
     assert len(page.all("script")) == 2
     assert len(page.all("style")) == 1
-    assert page.data()["question"]["treatment"] == HOSTILE
+    assert page.data()["columns"] == [HOSTILE, "</style>"]
 
 
 def test_open_directions_come_from_the_graph_and_go_into_it(tmp_path, folder):
@@ -237,12 +453,11 @@ def test_open_directions_come_from_the_graph_and_go_into_it(tmp_path, folder):
     study = open_study(folder / "study.csv", tmp_path / "open.toml", "smoking", "risk")
     assert study.question["pairs"] == [["smoking", "tar", 0.3, 0.3]]
     assert graph_of(study.question) == graph
-    expected = fit(STUDY.table, graph, families="normal", rng=0).effect("smoking", "risk")
+    expected = ad.fit(STUDY.table, graph, rng=0).effect("smoking", "risk")
     assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, rel=1e-9)
     names = {}
     exec(python_lines(study.question, "study.csv").split("posterior")[0], names)
     assert names["graph"] == graph
-    assert ad.parse_graph(export(study, study.question, "graph")[1], "toml") == graph
 
 
 @pytest.mark.parametrize(
@@ -263,13 +478,18 @@ def test_mistakes_at_the_beginning(tmp_path, folder):
     path = tmp_path / "one.csv"
     path.write_text("x,word\n1,a\n2,b\n3,c\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"'one.csv' has 1 columns of numbers, or two words, without gaps; a page needs two"
+        DataError, match=r"'one.csv' has 1 columns that can be used; a page needs two: column 'word' is text"
     ):
         open_study(path)
     ad.write_graph(ad.CandidateGraph.from_order(["smokin", "risk"]), tmp_path / "graph.toml")
     with pytest.raises(
         DataError,
-        match="'smokin' of the graph is no column of numbers without gaps, nor of two words; did you mean 'smoking'",
+        match="'smokin' of the graph is no column of the table; did you mean 'smoking'",
+    ):
+        open_study(folder / "study.csv", tmp_path / "graph.toml")
+    ad.write_graph(ad.CandidateGraph.from_order(["comment", "risk"]), tmp_path / "graph.toml")
+    with pytest.raises(
+        DataError, match="'comment' of the graph cannot be used: column 'comment' is 'fine' in every row"
     ):
         open_study(folder / "study.csv", tmp_path / "graph.toml")
     ad.write_graph(
@@ -305,27 +525,8 @@ def test_command_serves_until_interrupted(folder):
         process.send_signal(signal.SIGINT)
         assert "Traceback" not in process.stderr.read()
     assert process.returncode == 130
-    assert "read study.csv: 500 rows, 7 columns" in told
+    assert "read study.csv: 500 rows, 8 columns" in told
     assert max(map(len, told.splitlines())) <= 80
-    told = " ".join(told.split())
-    assert "left out, no numbers or with gaps: comment; --missing drop leaves out rows with gaps instead" in told
-    assert "warming up: the first answer takes longest" in told
-
-
-def test_words_and_yes_no_columns(tmp_path):
-    path = tmp_path / "words.csv"
-    rows = ["x,site,smoker,ill"]
-    rows += [f"{i % 7},{'abc'[i % 3]},{'yes' if i % 2 else 'no'},{int(i % 5 == 0)}" for i in range(60)]
-    path.write_text("\n".join(rows), encoding="utf-8")
-    study = open_study(path, None, "smoker", "ill")
-    assert study.left_out == ("site",)
-    assert study.words == {"smoker": ("no", "yes")}
-    found = answer(study, study.question)
-    assert found["sentence"].startswith("Changing smoker from 'no' to 'yes' changes ill by")
-    assert any("ill is 0 or 1, and straight lines were put through it" in note for note in found["notes"])
-    table = ad.read_table(path)
-    expected = fit(table, graph_of(study.question), families="normal", rng=0).effect("smoker", "ill")
-    assert answer(study, study.question)["mean"] == pytest.approx(expected.mean, abs=1e-12)
 
 
 def test_the_drawing_belongs_to_the_question(server, study):
@@ -336,21 +537,8 @@ def test_the_drawing_belongs_to_the_question(server, study):
         assert (words["sentence"], drawn["graph"]) == (whole["sentence"], whole["graph"])
 
 
-def test_open_directions_are_warmed_up_without_being_asked_for():
+def test_answers_of_each_kind_are_warmed_up_without_being_asked_for():
     told = []
-    _warm_up_directions(told.append)
-    assert re.fullmatch(r"open directions are warmed up, too \(\d+ s\)", told[0])
-
-
-def test_rows_with_gaps_can_be_left_out_instead_of_columns(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "gaps.csv"
-    rows = [f"{i % 7},{'' if i < 3 else i % 5},{(i * i) % 11}" for i in range(40)]
-    path.write_text("\n".join(["x,m,y", *rows]), encoding="utf-8")
-    assert open_study(path).left_out == ("m",)
-    study = open_study(path, drop_missing=True)
-    assert (study.left_out, study.dropped, study.moments.n) == ((), 3, 37)
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(export(study, study.question, "python")[1], names)
-    capsys.readouterr()
-    assert names["effect"].mean == pytest.approx(answer(study, study.question)["mean"], abs=1e-12)
+    _warm_up(told.append)
+    assert re.fullmatch(r"warmed up \(\d+ s\); open directions follow", told[0])
+    assert re.fullmatch(r"all warmed up \(\d+ s\)", told[1])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -13,27 +16,43 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import alldags as ad
 from alldags.app.answer import answer
 from alldags.app.server import Server
-from alldags.app.study import Study, first_question
+from alldags.app.study import Study, first_question, open_study
+from app.test_app import trial, write_csv
 from browser.conftest import axe, colours, overflow, reached_by_tab, resize
+from show.test_report import HOSTILE
 
 STUDY = ad.datasets.example()
 
 
-@pytest.fixture(scope="module")
-def server():
-    study = Study(
-        "study.csv",
-        ad.Moments.from_table(STUDY.table),
-        first_question(tuple(STUDY.table), STUDY.graph, "smoking", "risk"),
-        (),
-    )
-    answer(study, study.question)
+@contextmanager
+def served(study):
     with Server(study) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server():
+    question = first_question(tuple(STUDY.table), STUDY.graph, "smoking", "risk")
+    study = Study(Path("study.csv"), STUDY.table, question)
+    answer(study, study.question)
+    with served(study) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def trial_server(tmp_path_factory):
+    """A table with words, gaps, an identifier, one value and dates, about which nothing was said."""
+    columns = {LONG.get(name, name): column for name, column in trial().items()}
+    with served(open_study(write_csv(tmp_path_factory.mktemp("trial") / "trial.csv", columns))) as server:
+        yield server
+
+
+LONG = {"score": "change_of_systolic_blood_pressure_after_twelve_months", "site": "site_of_recruitment_into_the_trial"}
+SCORE = LONG["score"]
 
 
 @pytest.fixture
@@ -44,16 +63,50 @@ def page(browser, server):
     return browser
 
 
+@pytest.fixture
+def trial_page(browser, trial_server):
+    browser.get(trial_server.address)
+    return browser
+
+
 def answered(driver, after=None):
     """Wait until the page shows an answer later than one, and return its number and its sentence."""
     section = driver.find_element(By.ID, "answer")
 
     def is_new(_):
         number = section.get_attribute("data-answered")
-        return number is not None and number != after and "stale" not in section.get_attribute("class")
+        return number is not None and number != after and section.get_attribute("aria-busy") == "false"
 
-    WebDriverWait(driver, 30).until(is_new)
-    return section.get_attribute("data-answered"), driver.find_element(By.ID, "sentence").text
+    WebDriverWait(driver, 60).until(is_new)
+    return section.get_attribute("data-answered"), text(driver, "sentence")
+
+
+def drawn(driver):
+    """Wait until the graph belongs to the answer that is shown."""
+    section = driver.find_element(By.ID, "answer")
+    WebDriverWait(driver, 30).until(
+        lambda _: section.get_attribute("data-drawn") == section.get_attribute("data-answered")
+    )
+
+
+def text(driver, name):
+    return driver.find_element(By.ID, name).text
+
+
+def shown(driver, name):
+    return driver.find_element(By.ID, name).is_displayed()
+
+
+def choose(driver, name, value):
+    Select(driver.find_element(By.ID, name)).select_by_value(value)
+
+
+def agree(driver, label):
+    """Press a button of what is asked before the answer, and wait for what comes next."""
+    number = driver.find_element(By.ID, "answer").get_attribute("data-answered")
+    buttons = driver.find_elements(By.CSS_SELECTOR, "#asks button")
+    next(button for button in buttons if button.text.startswith(label)).click()
+    return answered(driver, number)
 
 
 def chip(driver, name):
@@ -68,8 +121,11 @@ def sentence(graph, treatment="smoking", outcome="risk"):
     return str(ad.fit(STUDY.table, graph, rng=0).effect(treatment, outcome)).split("\n\n")[0].replace("\n", " ")
 
 
+# -- how it looks ------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 800, 1400])
+@pytest.mark.parametrize("width", [360, 390, 800, 1400])
 def test_no_message_no_sideways_scrolling_no_fault(browser, server, width, scheme):
     resize(browser, width)
     colours(browser, scheme)
@@ -82,12 +138,121 @@ def test_no_message_no_sideways_scrolling_no_fault(browser, server, width, schem
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_long_names_and_questions_before_the_answer_fit_and_are_without_fault(browser, trial_server, width):
+    resize(browser, width)
+    browser.get(trial_server.address)
+    choose(browser, "treatment", "arm")
+    choose(browser, "outcome", SCORE)
+    answered(browser)
+    assert shown(browser, "asks")
+    assert (overflow(browser), axe(browser)) == (0, [])
+    for label in ("Yes, go on", "All may act", "Leave these rows", "Fill them in"):
+        agree(browser, label)
+    drawn(browser)
+    assert not shown(browser, "asks")
+    assert (overflow(browser), axe(browser)) == (0, [])
+    assert browser.get_log("browser") == []
+
+
+def test_long_names_break_after_underscores(trial_page):
+    lines = trial_page.execute_script(
+        "const word = arguments[0], range = document.createRange(), found = [];"
+        "for (const node of word.childNodes) { if (node.nodeType !== 3) continue; range.selectNodeContents(node);"
+        " found.push([node.textContent, range.getClientRects().length]); } return found;",
+        chip(trial_page, SCORE),
+    )
+    assert "".join(part for part, _ in lines) == SCORE
+    assert all(count == 1 for _, count in lines)  # no part of a name is itself broken
+    assert all(part.endswith("_") for part, _ in lines[:-1])
+
+
+def test_at_390_pixels_the_answer_is_within_reach(browser, server):
+    resize(browser, 390, 844)
+    browser.get(server.address)
+    answered(browser)
+    brief = browser.find_element(By.ID, "brief")
+    assert brief.text.startswith("effect 0.89 (")
+    box = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", brief)
+    assert (box["top"] > 0, box["bottom"] <= 844) == (True, True)
+    brief.find_element(By.TAG_NAME, "a").click()
+    top = browser.execute_script("return document.getElementById('sentence').getBoundingClientRect().top")
+    assert 0 <= top < 500
+
+
 def test_every_control_is_reached_by_keyboard(page):
     assert reached_by_tab(page) == []
 
 
+# -- before the answer -------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_answered_before_treatment_and_outcome_are_chosen(trial_page):
+    assert text(trial_page, "working") == "Choose a treatment and an outcome."
+    assert not shown(trial_page, "result")
+    choose(trial_page, "outcome", "ill")
+    assert tier(trial_page, "ill") == "0"
+    choose(trial_page, "treatment", "visits")
+    answered(trial_page)
+    assert (tier(trial_page, "visits"), tier(trial_page, "ill")) == ("0", "1")
+    assert not shown(trial_page, "result")
+    assert "Where do" in text(trial_page, "asks")
+
+
+def test_what_is_asked_is_answered_by_keyboard_and_leads_to_the_library_s_answer(trial_page, trial_server, monkeypatch):
+    choose(trial_page, "treatment", "arm")
+    choose(trial_page, "outcome", SCORE)
+    answered(trial_page)
+    number, _ = answered(trial_page)
+    trial_page.find_element(By.CSS_SELECTOR, "#asks button").send_keys(Keys.ENTER)  # columns that cannot be used
+    number, _ = answered(trial_page, number)
+    assert trial_page.switch_to.active_element.text.startswith("All may act")
+    for name in ("age", LONG["site"]):
+        chip(trial_page, name).send_keys(Keys.ARROW_RIGHT)
+        number, _ = answered(trial_page, number)
+    assert [tier(trial_page, name) for name in ("age", LONG["site"], "arm", SCORE)] == ["0", "0", "1", "2"]
+    assert "Where do smoker, ill, visits belong?" in text(trial_page, "asks")
+    for label in ("Leave them all out", "Leave these rows out", "Fill them in"):
+        assert not shown(trial_page, "result")
+        agree(trial_page, label)
+    assert trial_page.switch_to.active_element.get_attribute("id") == "answer-title"
+    assert "were imputed" in text(trial_page, "warnings")
+    monkeypatch.chdir(trial_server.study.path.parent)
+    names: dict[str, object] = {}
+    exec(text(trial_page, "python"), names)
+    assert set(names["effect"].posterior.variables) == {"age", LONG["site"], "arm", SCORE}
+    rows = text(trial_page, "rows").split("\n")
+    screen = names["effect"].contrasts().screen()
+    assert [" ".join(row.split()) for row in rows] == [" ".join(" ".join(row).split()) for row in screen.rows]
+
+
+def test_two_levels_of_a_category_are_compared(trial_page):
+    choose(trial_page, "treatment", "arm")
+    choose(trial_page, "outcome", "visits")
+    answered(trial_page)
+    agree(trial_page, "Yes")
+    number, every = agree(trial_page, "Leave them all out")
+    assert every.startswith("Changing arm from 'control' to another level changes visits by")
+    choose(trial_page, "start", "low")
+    number, _ = answered(trial_page, number)
+    choose(trial_page, "stop", "high")
+    number, pair = answered(trial_page, number)
+    assert pair.startswith("Changing arm from 'low' to 'high' ")
+    choose(trial_page, "family", "poisson")
+    number, _ = answered(trial_page, number)
+    assert "families={'visits': 'poisson'}" in text(trial_page, "python")
+    assert "mean count" in text(trial_page, "rows")
+    choose(trial_page, "treatment", "smoker")
+    answered(trial_page, number)
+    assert "Where does arm belong?" in text(trial_page, "asks")  # it was the treatment, and is not dropped unasked
+    assert not shown(trial_page, "levels")
+
+
+# -- the answer --------------------------------------------------------------------------------------------------------
+
+
 def test_it_begins_with_the_library_s_answer(page):
-    assert page.find_element(By.ID, "sentence").text == sentence(STUDY.graph)
+    assert text(page, "sentence") == sentence(STUDY.graph)
 
 
 def test_a_variable_moves_between_columns_by_keyboard(page):
@@ -98,8 +263,21 @@ def test_a_variable_moves_between_columns_by_keyboard(page):
     assert tier(page, "exercise") == "1"
     assert page.switch_to.active_element.get_attribute("data-name") == "exercise"
     edges = {e: p for e, p in STUDY.graph.edges.items() if e != ("smoking", "exercise")}
-    moved = ad.CandidateGraph(STUDY.graph.variables, {**edges, ("exercise", "tar"): 0.5})  # a column before it, now
+    order = ("age", "sex", "income", "smoking", "exercise", "tar", "risk")
+    moved = ad.CandidateGraph(order, {**edges, ("exercise", "tar"): 0.5})  # a column before it, now
     assert after == sentence(moved) != before
+
+
+def test_a_variable_moves_between_columns_by_buttons(page):
+    number, _ = answered(page)
+    chip(page, "exercise").click()
+    assert text(page, "chosen") == "exercise:"
+    page.find_element(By.CSS_SELECTOR, "button[data-by='-1']").click()
+    number, _ = answered(page, number)
+    assert tier(page, "exercise") == "1"
+    page.find_element(By.CSS_SELECTOR, "button[data-by='0']").click()
+    answered(page, number)
+    assert tier(page, "exercise") == "-1"
 
 
 def test_a_variable_moves_between_columns_by_dragging(page):
@@ -134,7 +312,7 @@ def test_an_arrow_is_chosen_and_its_probability_moved(page):
     drawn(page)
     arrow = page.find_element(By.CSS_SELECTOR, "g.edge[data-cause='smoking'][data-effect='risk']")
     page.execute_script("arguments[0].focus()", arrow)
-    assert page.find_element(By.ID, "edge-facts").text.startswith("smoking → risk: probability 50% before the data")
+    assert text(page, "edge-facts").startswith("smoking → risk: probability 50% before the data")
     page.switch_to.active_element.send_keys(Keys.ENTER)
     assert page.switch_to.active_element.get_attribute("id") == "edge-probability"
     page.find_element(By.ID, "edge-out").click()
@@ -147,31 +325,6 @@ def test_an_arrow_is_chosen_and_its_probability_moved(page):
     assert answered(page, number)[1] == sentence(STUDY.graph)
 
 
-def times_of_changes(driver, changes=24):
-    """Move an edge's probability step by step; return the milliseconds from each change to the shown answer."""
-    driver.execute_script(
-        "arguments[0].focus()", driver.find_element(By.CSS_SELECTOR, "g.edge[data-cause='smoking'][data-effect='risk']")
-    )
-    driver.switch_to.active_element.send_keys(Keys.ENTER)
-    section, slider, found = driver.find_element(By.ID, "answer"), driver.switch_to.active_element, []
-    for i in range(changes):
-        number, before = answered(driver)
-        slider.send_keys(Keys.ARROW_LEFT if i < changes // 2 else Keys.ARROW_RIGHT)
-        _, after = answered(driver, number)
-        drawn(driver)
-        assert after != before or i == changes // 2
-        found.append(float(section.get_attribute("data-milliseconds")))
-    return sorted(found)
-
-
-def drawn(driver):
-    """Wait until the graph belongs to the answer that is shown."""
-    section = driver.find_element(By.ID, "answer")
-    WebDriverWait(driver, 30).until(
-        lambda _: section.get_attribute("data-drawn") == section.get_attribute("data-answered")
-    )
-
-
 def waiting():
     """How many times longer than its own processor time some work takes: 1 on a computer that does nothing else."""
     wall, own = time.perf_counter(), time.thread_time()
@@ -180,40 +333,118 @@ def waiting():
     return (time.perf_counter() - wall) / (time.thread_time() - own)
 
 
-def test_a_change_is_answered_within_150_ms(page, record_property):
-    before, times, after = waiting(), times_of_changes(page), waiting()
-    busy = max((before + after) / 2, 1.0)
+def test_a_change_is_answered_within_two_seconds(page, record_property):
+    slider, times = page.find_element(By.ID, "edge-probability"), []
+    before = waiting()
+    for i in range(8):
+        number, _ = answered(page)
+        slider.send_keys(Keys.ARROW_LEFT if i < 4 else Keys.ARROW_RIGHT)
+        answered(page, number)
+        drawn(page)
+        times.append(float(page.find_element(By.ID, "answer").get_attribute("data-milliseconds")))
+    busy = max((before + waiting()) / 2, 1.0)
     record_property("milliseconds", times)
-    print(f"median {times[len(times) // 2]:.0f} ms, 95% {times[-2]:.0f} ms, while work took {busy:.2f} times its own")
-    assert times[len(times) // 2] < 150 * busy
+    print(f"median {sorted(times)[4]:.0f} ms, slowest {max(times):.0f} ms, while work took {busy:.2f} times its own")
+    assert sorted(times)[4] < 2000 * busy
+
+
+def test_it_shows_that_it_works_and_a_newer_question_overtakes_an_older_one(page, server, monkeypatch):
+    """Ten changes in a row: while one is computed the others wait, and only the last of them is computed, too."""
+    from alldags.app import server as module
+
+    made, really = [], module.effect_of
+
+    def slowly(study, question):
+        made.append(question["probability"])
+        time.sleep(1.0)
+        return really(study, question)
+
+    monkeypatch.setattr(module, "effect_of", slowly)
+    number, _ = answered(page)
+    slider = page.find_element(By.ID, "probability")
+    for _ in range(10):
+        slider.send_keys(Keys.ARROW_RIGHT)
+        time.sleep(0.2)
+    assert text(page, "working") == "Computing …"
+    assert page.find_element(By.ID, "answer").get_attribute("aria-busy") == "true"
+    answered(page, number)
+    assert text(page, "sentence") == sentence(graph_with(0.6))
+    assert made[-1] == pytest.approx(0.6)
+    assert len(made) < 6
+    assert page.get_log("browser") == []
+
+
+def graph_with(probability):
+    """The example's graph with another probability of all edges that have no probability of their own."""
+    return ad.CandidateGraph(
+        STUDY.graph.variables, {e: probability if p == 0.5 else p for e, p in STUDY.graph.edges.items()}
+    )
 
 
 def test_another_question(page):
     number, _ = answered(page)
-    Select(page.find_element(By.ID, "treatment")).select_by_value("tar")
+    choose(page, "treatment", "tar")
     assert answered(page, number)[1] == sentence(STUDY.graph, "tar")
     assert "treatment" in chip(page, "tar").get_attribute("class")
 
 
-def test_what_is_wrong_is_shown(page):
-    Select(page.find_element(By.ID, "treatment")).select_by_value("risk")
-    WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "error").is_displayed())
-    assert "treatment and outcome are both 'risk'" in page.find_element(By.ID, "error").text
+def test_no_old_answer_stays_under_an_error(page):
+    assert shown(page, "result")
+    number, _ = answered(page)
+    choose(page, "treatment", "risk")
+    answered(page, number)
+    assert "treatment and outcome are both 'risk'" in text(page, "error")
+    assert not shown(page, "result")
+    number, _ = answered(page)
+    choose(page, "treatment", "smoking")
+    answered(page, number)
+    assert shown(page, "result")
+    assert not shown(page, "error")
     assert page.get_log("browser") == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("graph", "graph.toml"), ("python", "effect.py"), ("report", "report.html")]
-)
+def test_hostile_names_do_nothing(browser, tmp_path):
+    names = [HOSTILE, '"><img src=x onerror=alert(1)>', "</script><script>document.title='x'</script>"]
+    columns = dict(zip(names, (STUDY.table[name] for name in ("age", "smoking", "risk")), strict=True))
+    with served(open_study(write_csv(tmp_path / "hostile.csv", columns), None, names[1], names[2])) as server:
+        browser.get(server.address)
+        answered(browser)
+        agree(browser, "It may act")
+        drawn(browser)
+        assert names[2][:11] in text(browser, "sentence")
+        assert browser.title == "hostile.csv: the effect of one column on another"
+        assert browser.find_elements(By.TAG_NAME, "img") == []
+        assert browser.get_log("browser") == []
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "name"), [("graph", "graph.toml"), ("report", "report.html")])
 def test_files_to_keep(page, kind, name, tmp_path):
     page.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     page.find_element(By.CSS_SELECTOR, f"button[data-export='{kind}']").click()
     target = tmp_path / name
-    WebDriverWait(page, 30).until(lambda _: target.exists() and target.stat().st_size > 0)
-    assert page.find_element(By.ID, "kept").text == f"Written: {name}"
+    WebDriverWait(page, 60).until(lambda _: target.exists() and target.stat().st_size > 0)
+    assert text(page, "kept") == f"Written: {name}"
     assert page.get_log("browser") == []
     if kind == "graph":
         assert ad.read_graph(target).edges == dict(STUDY.graph.edges)
+
+
+def test_the_python_lines_are_copied(page, server):
+    origin = f"http://127.0.0.1:{server.server_port}"
+    given = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": origin}
+    page.execute_cdp_cmd("Browser.grantPermissions", given)
+    button = page.find_element(By.CSS_SELECTOR, "button[data-copy='python']")
+    button.send_keys(Keys.ENTER)
+    assert button.text == "Copied"
+    copied = page.execute_async_script("navigator.clipboard.readText().then(arguments[0]);")
+    assert copied.replace("\r\n", os.linesep).strip() == text(page, "python").strip()
+    assert copied.startswith("import alldags as ad")
+
+
+# -- open directions ---------------------------------------------------------------------------------------------------
 
 
 def test_a_direction_is_opened_and_closed(page):
@@ -241,6 +472,6 @@ def test_variables_of_one_column_can_be_joined_either_way(page):
     slider = page.find_element(By.ID, "edge-probability")
     assert float(slider.get_attribute("value")) == 0.0
     slider.send_keys(*[Keys.ARROW_RIGHT] * 10)
-    WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "edge-value").text == "10%")
+    WebDriverWait(page, 30).until(lambda _: text(page, "edge-value") == "10%")
     answered(page, number)
-    WebDriverWait(page, 30).until(lambda _: page.find_element(By.ID, "sentence").text == expected)
+    WebDriverWait(page, 30).until(lambda _: text(page, "sentence") == expected)

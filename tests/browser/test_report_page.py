@@ -6,29 +6,52 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 import alldags as ad
+from app.test_app import trial, write_csv
 from browser.conftest import axe, colours, overflow, reached_by_tab, resize
+from lines import fit
 from show.test_report import HOSTILE, refitted
+
+LONG = "change_of_systolic_blood_pressure_after_twelve_months"
 
 
 @pytest.fixture(scope="module")
 def effect():
+    """Straight lines: their report has sliders."""
     study = ad.datasets.example()
-    return ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk")
+    return fit(study.table, study.graph, rng=0).effect("smoking", "risk")
 
 
 @pytest.fixture(scope="module")
 def report(effect, tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "r.html"
-    effect.posterior.report(target, treatment="smoking", outcome="risk")
+    effect.report(target)
     return target.as_uri()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 800, 1400])
-def test_no_message_no_sideways_scrolling_no_fault(browser, report, width, scheme):
+@pytest.fixture(scope="module")
+def reports(report, tmp_path_factory):
+    """Reports on effects of several kinds, by a word."""
+    folder = tmp_path_factory.mktemp("reports")
+    table = write_csv(folder / "trial.csv", {{"score": LONG}.get(name, name): one for name, one in trial().items()})
+    study = ad.datasets.example()
+    effects = {
+        "curves": ad.fit(study.table, study.graph, rng=0).effect("smoking", "risk"),
+        "yes-no": ad.effect(table, treatment="smoker", outcome="ill", confounders=["visits"], rng=0),
+        "levels, gaps and long names": ad.effect(
+            table, treatment="arm", outcome=LONG, confounders=["age", "site"], missing="impute", rng=0
+        ),
+    }
+    for kind, one in effects.items():
+        one.report(folder / f"{kind}.html")
+    return {"straight": report, **{kind: (folder / f"{kind}.html").as_uri() for kind in effects}}
+
+
+@pytest.mark.parametrize("kind", ["straight", "curves", "yes-no", "levels, gaps and long names"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (800, "light"), (1400, "dark")])
+def test_no_message_no_sideways_scrolling_no_fault(browser, reports, kind, width, scheme):
     resize(browser, width)
     colours(browser, scheme)
-    browser.get(report)
+    browser.get(reports[kind])
     assert overflow(browser) == 0
     browser.execute_script("for (const fold of document.querySelectorAll('details')) fold.open = true;")
     assert overflow(browser) == 0
@@ -96,3 +119,12 @@ def test_the_policy_blocks_what_is_not_the_page_s_own(browser, report, tmp_path)
     browser.get(changed.as_uri())
     assert browser.title == "Effect of smoking on risk"
     assert "Content Security Policy" in browser.get_log("browser")[0]["message"]
+
+
+def test_the_python_lines_are_copied(browser, report):
+    browser.get(report)
+    button = browser.find_element("css selector", "button[data-copy='python']")
+    button.send_keys(Keys.ENTER)
+    assert button.text == "Copied"
+    chosen = browser.execute_script("return window.getSelection().toString();")
+    assert chosen.strip() == browser.find_element("id", "python").text.strip()

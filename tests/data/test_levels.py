@@ -130,6 +130,13 @@ def test_dates_are_refused_with_advice(make, numbers, column):
         answer(make(numbers | {"z": column}))
 
 
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()])
+def test_dates_beside_the_graph_are_ignored(make, numbers):
+    table = numbers | {"x": words(numbers["x"])}
+    dates = np.arange(ROWS).astype("M8[D]").astype("M8[ms]")
+    assert answer(make(table | {"seen": dates})).mean == answer(make(table)).mean
+
+
 def test_text_of_many_kinds_is_refused_with_examples(numbers):
     with pytest.raises(DataError, match=r"text with 300 different values .* such as 'n0', 'n1', 'n2'"):
         answer(numbers | {"z": np.array([f"n{i}" for i in range(ROWS)])})

@@ -280,3 +280,16 @@ def test_columns_of_a_category_are_one_for_each_level_but_the_first():
 
     variables = [Variable("c", np.array([0.0, 1.0, 2.0]), (0.0, 1.0, 2.0)), Variable("x", np.array([1.0, 2.0, 4.0]))]
     assert [column.name for column in columns_of(variables, {}, {})] == ["c is 1", "c is 2", "x"]
+
+
+def test_columns_that_determine_each_other_and_nearly_no_noise_can_be_drawn():
+    """As with weight before, weight after and their difference among the causes: no factor without a prior."""
+    rng = np.random.default_rng(0)
+    one, two = rng.standard_normal((2, 200))
+    columns = np.column_stack([np.ones(200), one, two, one - two, one + two])
+    regression = Normal(variance=1e-14)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(columns.T @ columns / 1e-14 + 1e-3 * np.eye(5))
+    for _ in range(20):
+        regression.update(Given(columns, one - 2.0 * two), rng)
+    np.testing.assert_allclose(regression.predictor(columns, None), one - 2.0 * two, atol=1e-4)

@@ -61,6 +61,14 @@ def test_a_constant_column_is_still_called_constant():
         fit(table(x=0.0), GRAPH)
 
 
+def test_a_column_that_is_constant_once_rows_are_dropped_is_called_constant():
+    data = {name: np.array(column, dtype=float) for name, column in table().items()}
+    data["x"] = (np.arange(len(data["x"])) < 10) * 1.0
+    data["y"][:10] = np.nan
+    with pytest.raises(DataError, match="column 'x' is constant"):
+        fit(data, GRAPH, missing="drop")
+
+
 @pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
 @pytest.mark.parametrize("engine", ["auto", "certified", "mcmc", "full", "gibbs", "vb"])
 @pytest.mark.parametrize("seed", range(3))

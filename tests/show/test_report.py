@@ -325,6 +325,24 @@ def test_no_path_at_all():
     assert "There is no path to carry an effect." in text
 
 
+def test_an_effect_that_bends_is_not_said_to_have_no_path():
+    text = " ".join(
+        next(
+            e.text for e in page_of(ad.fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")).all("main")
+        ).split()
+    )
+    assert "The effect is not split into paths" in text
+    assert "no path to carry" not in text
+
+
+def test_completed_tables_are_neither_several_graphs_nor_several_priors():
+    table = {**STUDY.table, "age": np.where(np.arange(500) < 30, np.nan, STUDY.table["age"])}
+    report = effect_report(fit(table, STUDY.graph, missing="impute", rng=0).effect("smoking", "risk"))
+    assert not report.several
+    assert dict(report.origin)["prior"] == "ad.Prior()"
+    assert "prior = ad.Prior()\n" in report.python
+
+
 # -- one harmless file -----------------------------------------------------------------------------------------------
 
 

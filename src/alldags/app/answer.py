@@ -7,21 +7,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from alldags.app.study import Study
+from alldags.app.asks import asks
+from alldags.app.study import PROBABILITY, Study
 from alldags.errors import AlldagsError
 from alldags.fitting import fit
+from alldags.front import study_graph
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import format_graph
 from alldags.results.effect import Effect
 from alldags.results.report import effect_report
 from alldags.show import words
+from alldags.show.numbers import amount
 from alldags.show.remarks import remarks
 from alldags.show.report.clip import clipped
 from alldags.show.report.page import report_html
 from alldags.show.report.svg import effect_svg, graph_svg
 from alldags.show.report.texts import edge_label
+from alldags.show.screen import Screen, screen
 
 SEED = 0
+
+
+# -- questions -------------------------------------------------------------------------------------------------------
 
 
 def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
@@ -38,14 +45,22 @@ def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
         raise AlldagsError(f"tiers must be a list of lists of names, got {tiers!r}")
     if not isinstance(exceptions, list) or not all(isinstance(edge, list) and len(edge) == 3 for edge in exceptions):
         raise AlldagsError(f"edges must be a list of [cause, effect, probability], got {exceptions!r}")
-    graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], question.get("probability", 0.5))
+    graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], question.get("probability", PROBABILITY))
     if not all(isinstance(name, str) for edge in exceptions for name in edge[:2]):
         raise AlldagsError(f"edges must be between names, got {exceptions!r}")
     changed = {(cause, effect): probability for cause, effect, probability in exceptions}
     for edge in changed:
         if edge not in graph.edges:
             raise AlldagsError(f"{edge[0]!r} does not stand in a tier before {edge[1]!r}")
-    return CandidateGraph(graph.variables, {**graph.edges, **changed, **_open_edges(question, graph.variables)})
+    edges = {**graph.edges, **_direct(question, graph), **changed, **_open_edges(question, graph.variables)}
+    return CandidateGraph(graph.variables, edges)
+
+
+def _direct(question: Mapping[str, Any], graph: CandidateGraph) -> dict[tuple[str, str], float]:
+    """Return the edge that is asked about, if it has a probability of its own."""
+    edge, direct = (question.get("treatment"), question.get("outcome")), question.get("direct")
+    known = all(isinstance(name, str) for name in edge) and edge in graph.edges
+    return {edge: direct} if known and direct is not None else {}  # type: ignore[dict-item]
 
 
 def _open_edges(question: Mapping[str, Any], known: tuple[str, ...]) -> dict[tuple[str, str], float]:
@@ -68,42 +83,87 @@ def _is_tiers(value: object) -> bool:
     )
 
 
-def effect_of(study: Study, question: Mapping[str, Any]) -> Effect:
-    """Fit the question's graph and return its effect."""
+def _asked(question: Mapping[str, Any]) -> tuple[str, str]:
+    """Return treatment and outcome, which have to be chosen before anything is answered."""
+    chosen = question.get("treatment"), question.get("outcome")
+    for role, name in zip(("treatment", "outcome"), chosen, strict=True):
+        if not isinstance(name, str):
+            raise AlldagsError(f"choose a {role} first, got {name!r}" if name is not None else f"choose a {role} first")
+    return str(chosen[0]), str(chosen[1])
+
+
+def _options(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `alldags.fit` is told beside table and graph."""
+    family, missing = question.get("family"), question.get("missing")
+    found: dict[str, Any] = {} if family is None else {"families": {question["outcome"]: family}}
+    return {**found, **({} if missing is None else {"missing": missing}), "rng": SEED}
+
+
+def _levels(question: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """Return two levels of the treatment that are compared; None: those that the answer itself chooses."""
+    contrast = question.get("contrast")
+    if contrast is None:
+        return None
+    if not isinstance(contrast, list) or len(contrast) != 2 or not all(isinstance(word, str) for word in contrast):
+        raise AlldagsError(f"contrast must be a list of two levels, got {contrast!r}")
+    return contrast[0], contrast[1]
+
+
+def open_asks(study: Study, question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what has to be asked before a question can be answered; see `alldags.app.asks.asks`."""
     graph = graph_of(question)
+    known = {one.name: one.trouble for one in study.columns}
     for name in graph.variables:
-        if name not in study.moments.names:
+        if known.get(name, "no column") == "no column":
             raise AlldagsError(f"{name!r} is no column of the table")
-    posterior = fit(study.moments, graph, families="normal", rng=SEED)  # moments hold no rows to be yes or no
-    return posterior.effect(str(question.get("treatment")), str(question.get("outcome")))
+        if known[name]:
+            raise AlldagsError(known[name])
+    _asked(question)
+    return asks(study, question, graph)
+
+
+def effect_of(study: Study, question: Mapping[str, Any]) -> Effect:
+    """Fit the question's graph and return its effect: the same as the lines of `python_lines`."""
+    treatment, outcome = _asked(question)
+    levels = _levels(question)
+    effect = fit(study.table, graph_of(question), **_options(question)).effect(treatment, outcome)
+    return effect if levels is None else effect.contrast(*levels)
+
+
+# -- answers ---------------------------------------------------------------------------------------------------------
 
 
 def answer(study: Study, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer in words and pictures.
+    """Return the answer in words and pictures, or what has to be asked first.
 
     Parameters
     ----------
     study
         The table.
     question
-        ``tiers`` (lists of names), ``probability`` of all edges from tier to tier, ``edges`` (exceptions, each a
-        cause, an effect and a probability), ``pairs`` whose direction is open (two names, and the probability of each
-        direction), ``treatment`` and ``outcome``.
+        ``treatment`` and ``outcome``; ``tiers`` (lists of names), ``probability`` of all edges from tier to tier,
+        ``direct`` that of the asked edge, ``edges`` (exceptions, each a cause, an effect and a probability), ``pairs``
+        whose direction is open (two names, and the probability of each direction); ``family`` of the outcome,
+        ``contrast`` of two levels of a category; ``left``, ``rows`` and ``missing``, what is left out.
     """
+    found = open_asks(study, question)
+    if found:
+        return {"asks": found}
     effect = effect_of(study, question)
-    return {**in_words(study, effect), **drawing(effect)}
+    return {**in_words(study, question, effect), **drawing(effect)}
 
 
-def in_words(study: Study, effect: Effect) -> dict[str, Any]:
+def in_words(study: Study, question: Mapping[str, Any], effect: Effect) -> dict[str, Any]:
     """Return what is said of an effect, and the picture of its size: what a reader waits for."""
-    summary = replace(
-        effect.summary(),
-        treatment_words=study.words.get(effect.treatment),
-        outcome_words=study.words.get(effect.outcome),
-    )
+    found = _levels_in_words(effect) if effect._is_open else _in_words(effect)
+    return {**found, "python": python_lines(question, str(study.path))}
+
+
+def _in_words(effect: Effect) -> dict[str, Any]:
+    summary = effect.summary()
     return {
-        "sentence": words.sentence(summary),
-        "rows": [list(row) for row in words.rows(summary)],
+        **_printed(screen(summary)),
+        "numbers": [list(row) for row in words.rows(summary)],
         "remarks": remarks(summary),
         "notes": [note.text for note in summary.notes],
         "effect": effect_svg(summary, effect.uncertainty.sample.draws),
@@ -111,57 +171,116 @@ def in_words(study: Study, effect: Effect) -> dict[str, Any]:
     }
 
 
+def _levels_in_words(effect: Effect) -> dict[str, Any]:
+    """Return what is said of a category of which no two levels were named."""
+    found = effect.contrasts()
+    return {
+        **_printed(found.screen()),
+        "numbers": [
+            [f"{row['start']} → {row['stop']}", " to ".join(amount(found.summary, row[end]) for end in ("low", "high"))]
+            for row in found.table.rows()
+        ],
+        "remarks": ["Each pair of levels has its 95% interval here."],
+        "notes": [note.text for note in found.summary.notes],
+    }
+
+
+def _printed(parts: Screen) -> dict[str, Any]:
+    """Return the parts of a printed answer; where more is, the page shows itself."""
+    return {
+        "sentence": parts.sentence,
+        "rows": [list(row) for row in parts.rows],
+        "warnings": list(parts.warnings),
+        "under": [text for text in (*parts.under, parts.hidden) if text],
+    }
+
+
 def drawing(effect: Effect) -> dict[str, Any]:
     """Return the drawn graph, with what the effect owes to each edge: what may come a moment later."""
-    report = effect_report(effect, checks=False)
+    report = effect_report(effect._any_pair, checks=False)
     shown, facts = clipped(report), {edge.pair: edge for edge in report.edges}
     roles = {effect.treatment: "treatment", effect.outcome: "outcome"}
     picture, width = graph_svg(shown, roles, {pair: edge_label(facts[pair], report.summary) for pair in shown.edges})
     return {"graph": picture, "width": width, "folded": len(report.edges) - len(shown.edges)}
 
 
-def export(study: Study, question: Mapping[str, Any], kind: str) -> tuple[str, str]:
-    """Return the name and the text of a file to keep: ``graph``, ``python`` or ``report``.
-
-    Parameters
-    ----------
-    study, question
-        As for `answer`.
-    kind
-        What to write.
-    """
-    if kind == "graph":
-        return "graph.toml", format_graph(graph_of(question), "toml")
-    if kind == "python":
-        return "effect.py", python_lines(question, study.name, drop_missing=study.dropped is not None)
-    if kind == "report":
-        return "report.html", report_html(effect_report(effect_of(study, question)))
-    raise AlldagsError(f"there is nothing called {kind!r} to export")
+# -- what is kept ----------------------------------------------------------------------------------------------------
 
 
-def python_lines(question: Mapping[str, Any], table: str, *, drop_missing: bool = False) -> str:
-    """Return Python that asks the same question of the same file."""
-    graph_of(question)  # raises where it is none
+def graph_file(question: Mapping[str, Any]) -> dict[str, str]:
+    """Return name and text of a file with the candidate graph."""
+    return {"name": "graph.toml", "text": format_graph(graph_of(question), "toml")}
+
+
+def report_file(study: Study, question: Mapping[str, Any], effect: Effect) -> dict[str, str]:
+    """Return name and text of a report on an effect, with the page's own lines of Python."""
+    report = effect_report(effect._any_pair)
+    return {
+        "name": "report.html",
+        "text": report_html(replace(report, python=python_lines(question, str(study.path)))),
+    }
+
+
+def python_lines(question: Mapping[str, Any], table: str) -> str:
+    """Return Python that asks the same question of the same file, by the front door where that leads to the graph."""
+    graph, levels = graph_of(question), _levels(question)
+    contrast = "" if levels is None else f".contrast({levels[0]!r}, {levels[1]!r})"
+    options = {name: repr(value) for name, value in _options(question).items()}
+    treatment, outcome = map(repr, _asked(question))
+    asked = {"treatment": treatment, "outcome": outcome}
+    door = _front_door(question, graph)
+    if door is not None:
+        said = {name: repr(value) for name, value in door.items()}
+        lines = [f"effect = {_call('ad.effect', repr(table), {**asked, **said, **options})}{contrast}"]
+    else:
+        lines = [
+            *_graph_lines(question),
+            f"posterior = {_call('ad.fit', f'{table!r}, graph', options)}",
+            f"effect = {_call('posterior.effect', '', asked)}{contrast}",
+        ]
+    return "\n".join(["import alldags as ad", "", *lines, "print(effect)", ""])
+
+
+def _call(name: str, first: str, options: Mapping[str, str]) -> str:
+    """Write a call on one line or, where it is long, an argument a line."""
+    arguments = [*([first] if first else []), *(f"{key}={value}" for key, value in options.items())]
+    short = f"{name}({', '.join(arguments)})"
+    return short if len(short) <= 70 else "\n    ".join([f"{name}(", *(f"{one}," for one in arguments)]) + "\n)"
+
+
+def _front_door(question: Mapping[str, Any], graph: CandidateGraph) -> dict[str, Any] | None:
+    """Return what `alldags.effect` is told to make this graph; None if it cannot make it."""
+    treatment, outcome = _asked(question)
     tiers = [tier for tier in question["tiers"] if tier]
-    lines = [
-        "import alldags as ad",
-        "",
-        f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {question.get('probability', 0.5)!r})",
-    ]
-    for cause, effect, probability in question.get("edges", []):
-        lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {probability!r})")
+    if tiers[-1] != [outcome] or [treatment] not in tiers[:2] or graph.edges.get((treatment, outcome)) is None:
+        return None
+    place = tiers.index([treatment])
+    between, direct = tiers[place + 1 : -1], graph.edges[treatment, outcome]
+    found = {
+        "confounders": tiers[0] if place else [],
+        "mediators": between[0] if len(between) == 1 else between,
+        "probability": None if direct == 1.0 else direct,
+    }
+    return {name: value for name, value in found.items() if value} if _leads(found, question, graph) else None
+
+
+def _leads(found: Mapping[str, Any], question: Mapping[str, Any], graph: CandidateGraph) -> bool:
+    return study_graph(*_asked(question), **found) == graph
+
+
+def _graph_lines(question: Mapping[str, Any]) -> list[str]:
+    """Return the lines that make a graph."""
+    tiers, edges = [tier for tier in question["tiers"] if tier], question.get("edges", [])
+    probability = question.get("probability", PROBABILITY)
+    plain = CandidateGraph.from_tiers(tiers, probability)
+    named = {(cause, effect) for cause, effect, _ in edges}
+    asked = [[*edge, p] for edge, p in _direct(question, plain).items() if edge not in named]
+    lines = [f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {probability!r})"]
+    for cause, effect, p in [*asked, *edges]:
+        lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {p!r})")
     for first, second, forward, backward in question.get("pairs", []):
         lines.append(f"graph = graph.with_pair({first!r}, {second!r}, {forward!r}, {backward!r})")
-    options = f'families="normal", terms=None, rng={SEED}' + (", missing='drop'" if drop_missing else "")
-    return "\n".join(
-        [
-            *lines,
-            f"posterior = ad.fit({table!r}, graph, {options})",
-            f"effect = posterior.effect(treatment={question['treatment']!r}, outcome={question['outcome']!r})",
-            "print(effect)",
-            "",
-        ]
-    )
+    return lines
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:

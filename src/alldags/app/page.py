@@ -22,12 +22,16 @@ def page(study: Study) -> Page:
     from markupsafe import Markup
 
     style = resource("report.css") + _own("app.css")
-    script = _own("app.js")
+    script = resource("copy.js") + _own("app.js")
     policy = (
         f"default-src 'none'; style-src {content_hash(style)}; script-src {content_hash(script)}; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    data = {"question": dict(study.question), "rows": study.moments.n, "columns": list(study.moments.names)}
+    data = {
+        "question": dict(study.question),
+        "columns": [one.name for one in study.columns if not one.trouble],
+        "levels": {one.name: list(one.words) for one in study.columns if one.words},
+    }
     html = (
         environment()
         .from_string(_own("app.html"))

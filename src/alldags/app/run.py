@@ -12,10 +12,9 @@ from threading import Thread
 
 import numpy as np
 
-from alldags.app.answer import answer, drawing
+from alldags.app.answer import drawing
 from alldags.app.server import Server
 from alldags.app.study import open_study
-from alldags.data.moments import Moments
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
 from alldags.text import line_width, printable
@@ -29,7 +28,7 @@ def run(
     *,
     port: int = 0,
     browser: bool = True,
-    drop_missing: bool = False,
+    missing: str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a page about a table until interrupted.
@@ -39,33 +38,25 @@ def run(
     data, graph
         Files: the table, and the candidate graph if there is one.
     treatment, outcome
-        Names, of the first question.
+        Names; None: they are chosen on the page.
     port
         Where to listen on this computer; 0 for any free port.
     browser
         Whether to open one.
-    drop_missing
-        Whether to leave out rows that lack a value, instead of the columns that do.
+    missing
+        What is done about missing values, ``"drop"`` or ``"impute"``; None: the page asks where there are any.
     tell
         Takes what there is to say; by default it is printed.
     """
     tell = _print if tell is None else tell
-    study = open_study(data, graph, treatment, outcome, drop_missing=drop_missing)
-    tell(f"read {study.name}: {study.moments.n:,.0f} rows, {len(study.moments.names)} columns")
-    if study.left_out:
-        gaps = "" if drop_missing else "; --missing drop leaves out rows with gaps instead"
-        tell(f"left out, no numbers or with gaps: {', '.join(study.left_out)}{gaps}")
-    if study.dropped:
-        tell(f"{study.dropped:,} rows with gaps were left out")
+    study = open_study(data, graph, treatment, outcome, missing)
     with Server(study, port) as server:
-        tell("warming up: the first answer takes longest, up to a minute where inner loops are still to be compiled")
-        first = answer(study, study.question)
-        tell(str(first["sentence"]))
+        tell(f"read {study.name}: {study.rows:,} rows, {len(study.columns)} columns")
         tell(f"open {server.address} (Ctrl+C ends it)")
-        tell("warming up open directions meanwhile: half a minute where they are still to be compiled")
+        tell("warming up: the first answers on a computer take longer, a minute where inner loops are to be compiled")
         if browser:
             webbrowser.open(server.address)
-        Thread(target=_warm_up_directions, args=(tell,), daemon=True).start()
+        Thread(target=_warm_up, args=(tell,), daemon=True).start()
         server.serve_forever()
 
 
@@ -75,12 +66,21 @@ def _print(text: str) -> None:
     print(lines, file=sys.stderr, flush=True)
 
 
-def _warm_up_directions(tell: Callable[[str], None]) -> None:
-    """Ask for an open direction, so that whoever opens one on the page need not wait for the compiler."""
-    rng = np.random.default_rng(0)
-    table = Moments.from_table(rng.normal(size=(50, 3)), names=["x", "y", "z"])
+def _warm_up(tell: Callable[[str], None]) -> None:
+    """Ask small questions of each kind, so that whoever asks one on the page need not wait for the compiler."""
+    x, y, z = np.random.default_rng(0).normal(size=(3, 60))
     start = time.perf_counter()
+    graph = CandidateGraph.from_tiers([["x"], ["y"], ["z"]], 0.5)
+    table = {"x": x, "y": y + x, "z": z + x}
+    words, holes = np.resize(["a", "b", "c"], 60), np.where(x > 1.5, np.nan, y)
+    for other in (
+        {},
+        {"z": (table["z"] > 0).astype(float)},
+        {"x": words, "y": holes},
+    ):  # numbers, yes/no, words and gaps
+        drawing(fit({**table, **other}, graph, missing="impute", rng=0).effect("y", "z"))
+    tell(f"warmed up ({time.perf_counter() - start:.0f} s); open directions follow")
     for forward in (0.25, 0.2):  # as probable as the other direction, and less
-        graph = CandidateGraph.from_tiers([["x"], ["y", "z"]], 0.5).with_pair("y", "z", forward, 0.25)
-        drawing(fit(table, graph, rng=0).effect("y", "z"))
-    tell(f"open directions are warmed up, too ({time.perf_counter() - start:.0f} s)")
+        opened = CandidateGraph.from_tiers([["x"], ["y", "z"]], 0.5).with_pair("y", "z", forward, 0.25)
+        drawing(fit(table, opened, rng=0).effect("y", "z"))
+    tell(f"all warmed up ({time.perf_counter() - start:.0f} s)")

@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-from alldags.app.answer import drawing, effect_of, export, in_words, parsed
+from alldags.app.answer import drawing, effect_of, graph_file, in_words, open_asks, parsed, report_file
 from alldags.app.page import Page, page
 from alldags.app.study import Study
 from alldags.errors import AlldagsError
+from alldags.interrupts import GivenUp, checkpoint, given_up_if
 from alldags.results.effect import Effect
 
 LOOPBACK = "127.0.0.1"
@@ -42,9 +43,9 @@ class Server(ThreadingHTTPServer):
     --------
     >>> from alldags.app.server import Server
     >>> from alldags.app.study import Study, first_question
-    >>> import alldags as ad, numpy as np
-    >>> moments = ad.Moments.from_table(np.random.default_rng(0).normal(size=(50, 2)), names=["x", "y"])
-    >>> with Server(Study("xy.csv", moments, first_question(("x", "y"), None, None, None), ())) as server:
+    >>> from pathlib import Path
+    >>> table = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.5, 1.0, 4.0, 3.0]}
+    >>> with Server(Study(Path("xy.csv"), table, first_question(("x", "y"), None, None, None))) as server:
     ...     server.address.startswith("http://127.0.0.1:")
     True
     """
@@ -57,6 +58,7 @@ class Server(ThreadingHTTPServer):
         self.page: Page = page(study)
         self.busy = Lock()  # one answer at a time: they would only slow each other down
         self._last: tuple[str, Effect] | None = None
+        self._newest = 0  # number of the last question: it overtakes those before it
         super().__init__((LOOPBACK, port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -64,7 +66,36 @@ class Server(ThreadingHTTPServer):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def effect(self, question: Mapping[str, Any]) -> Effect:
+    def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer in words, or what has to be asked first."""
+        self._newest += 1
+        return self._unless_overtaken(lambda: self._words(question))
+
+    def _words(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        found = open_asks(self.study, question)
+        return {"asks": found} if found else in_words(self.study, question, self._effect(question))
+
+    def drawing(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the drawn graph of a question."""
+        return self._unless_overtaken(lambda: drawing(self._effect(question)))
+
+    def _unless_overtaken(self, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what is made, unless a newer question comes: then it is given up, or not begun."""
+        number = self._newest
+        with self.busy, given_up_if(lambda: number != self._newest):
+            try:
+                checkpoint()
+                return make()
+            except GivenUp:
+                self._last = None  # it may be half computed
+                return {"overtaken": True}
+
+    def report(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a report as a file."""
+        with self.busy:
+            return report_file(self.study, question, self._effect(question))
+
+    def _effect(self, question: Mapping[str, Any]) -> Effect:
         """Return the effect that is asked for; the last one is kept, for its drawing is asked for next."""
         key = json.dumps(question)
         if self._last is None or self._last[0] != key:
@@ -97,8 +128,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a question, or write a file to keep."""
-        kinds = {f"export/{kind}": partial(self._export, kind) for kind in ("graph", "python", "report")}
-        self._serve({"answer": self._answer, "drawing": self._drawing, **kinds})
+        made = {
+            "answer": self.server.answer,
+            "drawing": self.server.drawing,
+            "export/graph": graph_file,
+            "export/report": self.server.report,
+        }
+        self._serve({path: partial(self._reply, make) for path, make in made.items()})
 
     def _serve(self, routes: dict[str, Any]) -> None:
         refusal = self._refusal()
@@ -124,18 +160,7 @@ class Handler(BaseHTTPRequestHandler):
     def _page(self) -> None:
         self._send(HTTPStatus.OK, "text/html", self.server.page.html)
 
-    def _answer(self) -> None:
-        self._reply(lambda question: in_words(self.server.study, self.server.effect(question)))
-
-    def _drawing(self) -> None:
-        self._reply(lambda question: drawing(self.server.effect(question)))
-
-    def _export(self, kind: str) -> None:
-        self._reply(
-            lambda question: dict(zip(("name", "text"), export(self.server.study, question, kind), strict=True))
-        )
-
-    def _reply(self, make: Any) -> None:
+    def _reply(self, make: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
         """Send what `make` makes of the question that was sent, or what is wrong with it."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MOST_BYTES:
@@ -144,12 +169,12 @@ class Handler(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(int(length))
         try:
-            with self.server.busy:
-                start = time.perf_counter()
-                reply = make(parsed(body))
-                reply["milliseconds"] = round(1000 * (time.perf_counter() - start))
+            reply = make(parsed(body))
         except AlldagsError as error:
             reply = {"error": str(error)}
+        except Exception as error:  # a fault of ours: the page says so, the terminal where
+            traceback.print_exc()
+            reply = {"error": f"the computation failed ({type(error).__name__}: {error}); the terminal says where"}
         self._send(HTTPStatus.OK, "application/json", json.dumps(reply))
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:

@@ -1,49 +1,117 @@
-"""The table that a page is about, and the graph it begins with."""
+"""The table that a page is about: its columns, what stands in their way, and the question the page begins with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from alldags.data.bad_values import Tally
 from alldags.data.files import read_table
-from alldags.data.levels import code_words
-from alldags.data.moments import Moments
+from alldags.data.levels import code_words, coded_columns
+from alldags.data.look import constant_columns, look_at
 from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
 
-DEFAULT_PROBABILITY = 0.5
+PROBABILITY = 0.5  # of an edge from column to column, unless something else is said
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
-    """A table read once, as moments, and the first question about it.
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a page knows of a column.
 
     Parameters
     ----------
     name
-        Of the file.
-    moments
-        Of all columns that can be used.
-    question
-        The first question, in the form that `alldags.app.answer.answer` takes.
-    left_out
-        Columns that are no numbers, or miss values.
+        Of the column.
+    gaps
+        Rows without a value.
     words
-        What 0 and 1 stand for, in columns of two words.
-    dropped
-        Number of rows that were left out for missing values; None if they were not looked for.
+        Levels of a category; empty for all else.
+    is_identifier
+        Whether it looks like a row number or an identifier.
+    trouble
+        Why it cannot be used; empty if it can.
+
+    Examples
+    --------
+    >>> from alldags.app.study import column
+    >>> from alldags.data.source import open_source
+    >>> table = open_source({"dose": [1.0, 2.0, None, 1.5], "unit": ["mg", "mg", "mg", "mg"]})
+    >>> column(table, "dose").gaps, column(table, "unit").trouble[:31]
+    (1, "column 'unit' is 'mg' in every ")
     """
 
     name: str
-    moments: Moments
+    gaps: int = 0
+    words: tuple[str, ...] = ()
+    is_identifier: bool = False
+    trouble: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A table, and the first question about it.
+
+    Parameters
+    ----------
+    path
+        Of the file, as it was given.
+    table
+        What `alldags.fit` takes.
+    question
+        The first question, in the form that `alldags.app.answer.answer` takes; its treatment or outcome may be None.
+    """
+
+    path: Path
+    table: Any
     question: Mapping[str, Any]
-    left_out: tuple[str, ...]
-    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    dropped: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    @cached_property
+    def source(self) -> Source:
+        """The table, opened."""
+        return open_source(self.table)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """What is known of each column."""
+        return tuple(column(self.source, name) for name in self.source.columns)
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._tally([next(one.name for one in self.columns if not one.trouble)]).rows
+
+    def incomplete(self, names: Sequence[str]) -> int:
+        """Return the number of rows without a value in one of some columns."""
+        return self._tally(names).incomplete
+
+    def _tally(self, names: Sequence[str]) -> Tally:
+        coded, levels = code_words(self.source, names)
+        return coded.tally(coded_columns(names, levels))
+
+
+def column(source: Source, name: str) -> Column:
+    """Look at one column of a table."""
+    try:
+        coded, levels = code_words(source, [name])
+        made = coded_columns([name], levels)
+        moments = coded.moments(made, drop_missing=True)
+    except AlldagsError as error:
+        return Column(name, trouble=str(error))
+    if constant_columns(moments.scatter.diagonal(), moments.n, moments.mean).any():
+        return Column(name, trouble=f"column {name!r} is the same in every row: it has no effect that data could show")
+    words = levels[name].words if len(made) > 1 else ()
+    return Column(name, int(coded.tally(made).missing[0]), words, look_at(moments, made[0]).is_identifier)
 
 
 def open_study(
@@ -51,91 +119,68 @@ def open_study(
     graph: Path | None = None,
     treatment: str | None = None,
     outcome: str | None = None,
-    *,
-    drop_missing: bool = False,
+    missing: str | None = None,
 ) -> Study:
     """Read a table and, if there is one, a graph.
 
-    Without a graph the last column is the outcome, the one before it the treatment, and all others come first. With
-    `drop_missing` the rows that lack a value in any column are left out; without it, such columns are.
+    Parameters
+    ----------
+    path, graph
+        Files.
+    treatment, outcome
+        Names; None: they are chosen on the page.
+    missing
+        ``"drop"`` or ``"impute"``; None: the page asks where values are missing.
     """
-    opened = open_source(read_table(path))
-    source, words, left_out = usable_columns(opened, drop_missing=drop_missing)
-    names = tuple(name for name in opened.columns if name not in left_out)
-    if len(names) < 2:
-        raise DataError(
-            f"{path.name!r} has {len(names)} columns of numbers, or two words, without gaps; a page needs two"
-        )
+    study = Study(path, read_table(path), {})
+    usable = [one.name for one in study.columns if not one.trouble]
+    if len(usable) < 2:
+        raise DataError(f"{path.name!r} has {len(usable)} columns that can be used; a page needs two{_why(study)}")
     candidate = None if graph is None else read_graph(graph)
     if candidate is not None:
-        _check_graph(candidate, names)
-    found = source.moments(names, drop_missing=drop_missing)
-    moments = Moments(found.n, found.mean, found.scatter, found.names, profile=found.profile)
-    question = first_question(names, candidate, treatment, outcome)
-    dropped = source.tally(names).rows - int(found.n) if drop_missing else None
-    return Study(path.name, moments, question, left_out, words, dropped)
+        _check_graph(candidate, study)
+    question = first_question(study.source.columns, candidate, treatment, outcome)
+    return Study(path, study.table, {**question, "missing": missing})
 
 
-def _check_graph(graph: CandidateGraph, names: tuple[str, ...]) -> None:
+def _why(study: Study) -> str:
+    """Say what is wrong with the first column that cannot be used."""
+    return "".join([f": {one.trouble}" for one in study.columns if one.trouble][:1])
+
+
+def _check_graph(graph: CandidateGraph, study: Study) -> None:
+    trouble = {one.name: one.trouble for one in study.columns}
     for name in graph.variables:
-        if name not in names:
-            hint = did_you_mean(name, names)
-            raise DataError(f"{name!r} of the graph is no column of numbers without gaps, nor of two words{hint}")
+        if name not in trouble:
+            raise DataError(f"{name!r} of the graph is no column of the table{did_you_mean(name, trouble)}")
+        if trouble[name]:
+            raise DataError(f"{name!r} of the graph cannot be used: {trouble[name]}")
     if graph.hidden:
         pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
         raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
 
 
-def usable_columns(
-    source: Source, *, drop_missing: bool = False
-) -> tuple[Source, dict[str, tuple[str, str]], tuple[str, ...]]:
-    """Return the table with words coded, what two words stand for, and the columns that cannot be used.
-
-    Examples
-    --------
-    >>> from alldags.app.study import usable_columns
-    >>> from alldags.data.source import open_source
-    >>> table = {"x": [1.0, 2.0, 3.0], "smoker": ["no", "yes", "no"], "gap": [1.0, None, 2.0]}
-    >>> usable_columns(open_source(table))[1:]
-    ({'smoker': ('no', 'yes')}, ('gap',))
-    """
-    words: dict[str, tuple[str, str]] = {}
-    left_out: list[str] = []
-    for name in source.columns:
-        try:
-            coded, levels = code_words(source, [name])
-            coded.moments((name,), drop_missing=drop_missing)  # a category has no column of its own name
-        except AlldagsError:
-            left_out.append(name)
-        else:
-            words |= {one.name: (one.words[0], one.words[1]) for one in levels.values()}
-    return code_words(source, list(words))[0], words, tuple(left_out)
-
-
 def first_question(
-    names: tuple[str, ...], graph: CandidateGraph | None, treatment: str | None, outcome: str | None
+    names: Sequence[str], graph: CandidateGraph | None, treatment: str | None, outcome: str | None
 ) -> dict[str, Any]:
-    """Return the question that the page begins with."""
+    """Return the question that the page begins with: with what was said, and nothing more.
+
+    Without a graph the edge from treatment to outcome is certain, as for `alldags.effect`, and all columns but these
+    two are yet to be placed.
+    """
     known = names if graph is None else graph.variables
     for role, name in (("treatment", treatment), ("outcome", outcome)):
         if name is not None and name not in known:
             raise AlldagsError(f"the {role} {name!r} is not there{did_you_mean(name, known)}")
-    last = outcome or next(name for name in reversed(known) if name != treatment)
-    first = treatment or next(name for name in reversed(known) if name != last)
-    if first == last:
-        raise AlldagsError(f"treatment and outcome are both {first!r}; choose two different variables")
+    if treatment is not None and treatment == outcome:
+        raise AlldagsError(f"treatment and outcome are both {outcome!r}; choose two different variables")
+    rest = {"treatment": treatment, "outcome": outcome, "probability": PROBABILITY}
     if graph is None:
-        before = [name for name in names if name not in (first, last)]
-        tiers = [tier for tier in (before, [first], [last]) if tier]
-        return {"tiers": tiers, "edges": [], "pairs": [], "unused": [], **_rest(first, last)}
+        tiers = [[name] for name in (treatment, outcome) if name is not None]
+        return {"tiers": tiers, "edges": [], "pairs": [], "left": [], "direct": 1.0, **rest}
     tiers = [list(tier) for tier in graph.tiers()]
-    unused = [name for name in names if name not in graph.variables]
-    rest = {"unused": unused, **_rest(first, last)}
-    return {"tiers": tiers, "edges": _exceptions(graph, tiers), "pairs": _pairs(graph, tiers), **rest}
-
-
-def _rest(treatment: str, outcome: str) -> dict[str, Any]:
-    return {"probability": DEFAULT_PROBABILITY, "treatment": treatment, "outcome": outcome}
+    left = [name for name in names if name not in graph.variables]
+    return {"tiers": tiers, "edges": _exceptions(graph, tiers), "pairs": _pairs(graph, tiers), "left": left, **rest}
 
 
 def _pairs(graph: CandidateGraph, tiers: list[list[str]]) -> list[list[Any]]:
@@ -155,6 +200,6 @@ def _exceptions(graph: CandidateGraph, tiers: list[list[str]]) -> list[list[Any]
         for cause in (name for tier in tiers[:place] for name in tier):
             for effect in later:
                 probability = graph.edges.get((cause, effect), 0.0)
-                if probability != DEFAULT_PROBABILITY:
+                if probability != PROBABILITY:
                     found.append([cause, effect, probability])
     return found

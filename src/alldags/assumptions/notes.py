@@ -331,7 +331,7 @@ def _left_straight(effect: ExaminedEffect) -> Iterator[Note]:
 def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
     if isinstance(effect.answer, PushedAnswer):
         count = len(effect.workings.reached)
-        yield Note(f"{effect.answer.target.count:,.0f} rows were pushed through {count} regressions")
+        yield Note(f"{effect.answer.target.count:,.0f} rows were pushed through {count} regression{'s' * (count > 1)}")
 
 
 def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:

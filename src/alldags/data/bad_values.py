@@ -12,7 +12,7 @@ import numpy as np
 from alldags.data.columns import Column, Columns
 from alldags.errors import DataError, MissingValuesError
 from alldags.notes import Note
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 from alldags.wording import option
 
 PART_ROWS = 65_536  # looked at together; bounds the copies of columns that cannot be viewed
@@ -112,13 +112,18 @@ _LEAST_VARIANCE = 1e-300  # below, squares of deviations lose digits, then vanis
 def check_spread(columns: Columns, variance: FloatArray) -> None:
     """Refuse columns, not constant, that vary so little that the squares are not numbers; variance has shape (m,)."""
     for place in np.flatnonzero(variance < _LEAST_VARIANCE):
-        values = [block[place] for block in _blocks(columns)]
-        spread = float(max(map(np.nanmax, values)) - min(map(np.nanmin, values)))
+        values = np.concatenate([block[place][_complete(block)] for block in _blocks(columns)])
+        spread = float(values.max() - values.min())
         if spread > 0:
             raise DataError(
                 f"column {columns.names[place]!r} varies by only {spread:.3g}: squares so small cannot be computed; "
                 "multiply it by a constant"
             )
+
+
+def _complete(block: Sequence[Column]) -> BoolArray:
+    """Return which rows miss nothing, shape (rows,)."""
+    return np.asarray(~np.any([np.isnan(column) for column in block], axis=0))
 
 
 def tiny_spread(names: Sequence[str], variance: FloatArray) -> None:

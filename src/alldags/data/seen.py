@@ -17,6 +17,7 @@ from alldags.data.profile import Profile
 from alldags.data.record import MomentsRecord, MomentsSource
 from alldags.data.source import Source
 from alldags.data.stream import StreamSource
+from alldags.errors import DataError
 from alldags.typing import FloatArray
 
 _IN_MEMORY = (ArraySource, MappingSource, FrameSource, CodedSource)  # whose rows can be looked at here and there
@@ -168,7 +169,15 @@ def _columns_of_numbers(source: Source, names: Sequence[str]) -> list[str]:
     """Return the columns that are numbers and can be looked at here; a query is not run twice for it."""
     if isinstance(source, StreamSource) and source.stream.same_order:
         return [name for name in names if is_number(source.stream.schema.field(name).type)]
-    return [name for name in names if isinstance(source, _IN_MEMORY) and is_numbers(source, name)]
+    return [name for name in names if isinstance(source, _IN_MEMORY) and _is_numbers(source, name)]
+
+
+def _is_numbers(source: Source, name: str) -> bool:
+    """Tell whether a column is made of numbers: what a graph may not have, such as dates, may stand beside it."""
+    try:
+        return is_numbers(source, name)
+    except DataError:
+        return False
 
 
 def _head(source: Source, names: Sequence[str], rows: int) -> list[FloatArray]:

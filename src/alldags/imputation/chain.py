@@ -20,6 +20,7 @@ from alldags.data.missing import sweeps_between
 from alldags.imputation.columns import Design
 from alldags.imputation.regressions import Given, Normal, Regression
 from alldags.imputation.variables import Variable
+from alldags.interrupts import checkpoint
 from alldags.typing import FloatArray, IntArray
 
 _CANDIDATES = 7  # beside the present value
@@ -90,6 +91,7 @@ class Chain:
 
     def sweep(self) -> None:
         """Draw all coefficients, and then all missing values."""
+        checkpoint()
         with one_blas_thread():  # matrices are small: threads would wait for each other
             gram = self._gram()
             for node in self._nodes:

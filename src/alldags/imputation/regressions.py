@@ -93,9 +93,9 @@ class Normal:
         gram, cross, total = given.products if given.products and weight is None else _products(rows, y, weight)
         inner = gram / self.variance
         inner[np.diag_indices(len(precision))] += precision
-        root = np.linalg.cholesky(inner)
+        root = _root(inner)
         center = np.linalg.solve(root, cross / self.variance)
-        self.beta = np.linalg.solve(root.T, center + rng.standard_normal(len(precision)))
+        self.beta = np.asarray(np.linalg.solve(root.T, center + rng.standard_normal(len(precision))))
         left = total - 2.0 * cross @ self.beta + self.beta @ gram @ self.beta
         self.variance = max(float(left) / rng.chisquare(len(y)), _LEAST)
 
@@ -122,6 +122,14 @@ class Normal:
         """Return draws of the noise."""
         drawn = rng.standard_normal(shape) if self.tail is None else rng.standard_t(self.tail.df, shape)
         return np.asarray(math.sqrt(self.variance) * drawn)
+
+
+def _root(inner: FloatArray) -> FloatArray:
+    """Return a Cholesky factor; columns that determine each other, beside noise that is nearly none, get more prior."""
+    try:
+        return np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.cholesky(inner + 1e-8 * np.diag(inner.diagonal())), dtype=np.float64)
 
 
 def _products(rows: FloatArray, y: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray, float]:
@@ -183,7 +191,7 @@ class Curve:
             if anew or (step == 0 and self._age % _RENEWED == 0):
                 inner = (rows * self.family.variance(mean)[:, None]).T @ rows
                 inner[np.diag_indices(len(precision))] += precision
-                self._root = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+                self._root = _root(inner)
             gradient = rows.T @ (y - mean) - precision * self._mode
             half = np.linalg.solve(self._root, gradient)
             move = np.linalg.solve(self._root.T, half)

@@ -11,6 +11,7 @@ import numpy as np
 
 from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
+from alldags.interrupts import checkpoint
 from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
@@ -204,6 +205,7 @@ class NodeStore:
             return [found.get(key) or job(key) for key in wanted]
 
     def _fit(self, key: NodeKey) -> NodePosterior:
+        checkpoint()
         return fit_node(key.spec, key.engine or self.engine, self.stream(key.child), self._like(key))
 
     def _like(self, key: NodeKey) -> NodePosterior | None:

@@ -59,7 +59,8 @@ def _prior(posterior: MadePosterior) -> str:
     prior = models[0].prior
     named = {"ad.Prior()": Prior(), "ad.Prior.paper()": Prior.paper(), "ad.Prior.v01()": Prior.v01()}
     found = next((name for name, one in named.items() if one == prior), _in_python(prior))
-    return found if len(models) == len(posterior.graphs) else f"{found}  # one of {len(models)} shared values"
+    values = sum(model.prior not in [other.prior for other in models[:place]] for place, model in enumerate(models))
+    return found if values == 1 else f"{found}  # one of {values} shared values"
 
 
 def _in_python(prior: Prior) -> str:

@@ -72,7 +72,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         variables=graph.variables,
         tiers=graph.tiers(),
         edges=tuple(_edge_facts(effect)),
-        several=len(effect.workings.models.items) > 1,
+        several=len(effect.posterior.graphs) > 1,
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and _can(effect, "paths") else (),
         mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if _can(effect, "mediators") else (),
         regressions=_regressions(effect, summary),

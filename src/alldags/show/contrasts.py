@@ -102,16 +102,18 @@ class Contrasts:
 
     def text(self, *, command: bool = False) -> str:
         """Return what each level does compared with the first, on one screen; `command` speaks as the command line."""
+        return laid_out(self.screen(command=command))
+
+    def screen(self, *, command: bool = False) -> Screen:
+        """Return the parts of `text`."""
         summary = with_short_names(self.summary)
-        return laid_out(
-            Screen(
-                sentence=self._sentence,
-                rows=tuple(self._rows(summary)),
-                under=(short_name(f"{self._best()}", line_width()), *adjusted_line(summary)),
-                warnings=warnings(summary.notes, command=command),
-                hidden="",
-                more=(wording.on_command_line if command else wording.in_python)(_MORE),
-            )
+        return Screen(
+            sentence=self._sentence,
+            rows=tuple(self._rows(summary)),
+            under=(short_name(self._best(summary.outcome), line_width()), *adjusted_line(summary)),
+            warnings=warnings(summary.notes, command=command),
+            hidden="",
+            more=(wording.on_command_line if command else wording.in_python)(_MORE),
         )
 
     def _rows(self, summary: EffectSummary) -> list[Row]:
@@ -142,24 +144,24 @@ class Contrasts:
 
     def _after(self) -> list[str]:
         summary = self.summary
-        found = [self._best(), f"Answers are {scope(summary)}."]
+        found = [self._best(self.outcome), f"Answers are {scope(summary)}."]
         if summary.probability_no_effect is not None and summary.prior_no_effect != 0.0:
             found.append(f"P(no effect): {no_effect(summary, summary.probability_no_effect)}.")
         pair = wording.either("contrast(start, stop)", "--contrast START:STOP")
         found.append(f"{wording.either('contrasts()', '--json')} has all pairs, {pair} all about one of them.")
         return [*found, *(f"note: {note.marked}" for note in summary.notes)]
 
-    def _best(self) -> str:
+    def _best(self, outcome: str) -> str:
         best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
-        return f"P({'highest' if self.better == 'higher' else 'lowest'} {self.outcome}): {best}."
+        return f"P({'highest' if self.better == 'higher' else 'lowest'} {outcome}): {best}."
 
     def __str__(self) -> str:
-        return f"{self.table}\n{_filled(self._best())}"
+        return f"{self.table}\n{_filled(self._best(self.outcome))}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{self.table._repr_html_()}<p>{escape(self._best())}</p>"
+        return f"{self.table._repr_html_()}<p>{escape(self._best(self.outcome))}</p>"
 
 
 def _filled(text: str) -> str:

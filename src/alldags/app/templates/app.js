@@ -1,33 +1,44 @@
-"use strict";
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const state = { ...data.question, edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])),
-    pairs: new Map((data.question.pairs || []).map(([a, b, f, r]) => [key(a, b), [f, r]])) };
+  const state = { family: "", start: "", stop: "", left: [], rows: [], ...data.question,
+    edges: new Map(data.question.edges.map(([a, b, p]) => [key(a, b), p])),
+    pairs: new Map(data.question.pairs.map(([a, b, f, r]) => [key(a, b), [f, r]])) };
   const find = (id) => document.getElementById(id);
-  const QUIET = 100; // milliseconds without a change before the graph is drawn anew
-  let asked = 0, timer = 0, since = 0, focus = null, busy = false, again = false, opened = false;
+  const QUIET = 120; // milliseconds without a change before a question is asked, or the graph drawn
+  let asked = 0, timer = 0, since = 0, clock = 0, running = new AbortController(), focus = null, follow = false, drawn = "";
 
   function key(cause, effect) { return JSON.stringify([cause, effect]); }
   const percent = (value) => Math.round(100 * value) + "%";
   const tierOf = (name) => state.tiers.findIndex((tier) => tier.includes(name));
   const used = () => state.tiers.flat();
+  const unused = () => data.columns.filter((name) => tierOf(name) < 0);
   const isForward = (cause, effect) => tierOf(cause) >= 0 && tierOf(cause) < tierOf(effect);
   const isBeside = (a, b) => a !== b && tierOf(a) >= 0 && tierOf(a) === tierOf(b);
   const pairOf = (a, b) => [key(a, b), key(b, a)].find((pair) => state.pairs.has(pair));
+  const isAsked = (cause, effect) => cause === state.treatment && effect === state.outcome && typeof state.direct === "number";
   const probabilityOf = (cause, effect) => {
     const open = pairOf(cause, effect);
     if (open !== undefined) return state.pairs.get(open)[0] + state.pairs.get(open)[1];
     if (isBeside(cause, effect)) return 0;
     const own = state.edges.get(key(cause, effect));
-    return own === undefined ? state.probability : own;
+    if (own !== undefined) return own;
+    return isAsked(cause, effect) ? state.direct : state.probability;
   };
 
   function question() {
     const edges = [...state.edges].map(([pair, p]) => [...JSON.parse(pair), p]).filter(([a, b]) => isForward(a, b));
     const pairs = [...state.pairs].map(([pair, both]) => [...JSON.parse(pair), ...both]).filter(([a, b]) => used().includes(a) && used().includes(b));
-    return { tiers: state.tiers.filter((tier) => tier.length), probability: state.probability, edges, pairs,
-      treatment: state.treatment, outcome: state.outcome };
+    return { tiers: state.tiers.filter((tier) => tier.length), probability: state.probability, direct: state.direct, edges, pairs,
+      treatment: state.treatment, outcome: state.outcome, family: state.family || null,
+      contrast: state.start ? [state.start, state.stop] : null, left: state.left, rows: state.rows, missing: state.missing };
   }
+
+  // names may break after an underscore
+  function put(element, text) {
+    element.replaceChildren(...text.split(/(?<=_)/).flatMap((part, i) => i ? [document.createElement("wbr"), part] : [part]));
+    return element;
+  }
+  const make = (kind, text) => put(document.createElement(kind), text);
 
   // -- asking
 
@@ -36,74 +47,155 @@
     soon();
   }
 
-  // one question at a time: while one is being answered, only the latest change waits
+  // what was asked before is overtaken: its answer is not waited for
   function soon() {
     clearTimeout(timer);
     since = since || performance.now();
-    if (busy) again = true;
-    else timer = setTimeout(ask, 15);
+    timer = setTimeout(ask, QUIET);
   }
 
-  async function send(path) {
-    const reply = await fetch(path, { method: "POST", body: JSON.stringify(question()),
+  async function send(path, signal) {
+    const reply = await fetch(path, { method: "POST", body: JSON.stringify(question()), signal,
       headers: { "Content-Type": "application/json" } });
     if (!reply.ok) throw new Error("the server said " + reply.status);
     return reply.json();
   }
 
+  function working(text) {
+    find("working").textContent = text;
+    find("seconds").textContent = "";
+    clearInterval(clock);
+  }
+
+  function compute(start) {
+    working("Computing …");
+    find("brief").firstChild.textContent = "Computing …";
+    find("result").classList.add("stale");
+    find("answer").setAttribute("aria-busy", "true");
+    clock = setInterval(() => {
+      const seconds = Math.round((performance.now() - start) / 1000);
+      find("seconds").textContent = seconds + " s" + (seconds > 5 ? "; the first answers on a computer take longer" : "");
+    }, 1000);
+  }
+
   async function ask() {
-    asked += 1;
-    busy = true;
-    again = false;
-    find("working").textContent = state.pairs.size && !opened ? "Computing … (the first open direction on a computer takes half a minute)" : "Computing …";
-    find("answer").classList.add("stale");
-    const start = since || performance.now();
-    since = 0;
+    const number = asked += 1, start = since || performance.now();
+    running.abort();
+    if (!state.treatment || !state.outcome) { instead("Choose a treatment and an outcome."); return; }
+    running = new AbortController();
+    compute(start);
     let reply;
-    try { reply = await send("answer"); } catch (problem) { reply = { error: "No answer: " + problem.message + ". Is it still running?" }; }
-    busy = false;
-    if (again) soon();
-    else find("answer").classList.remove("stale");
-    find("error").hidden = !reply.error;
-    find("error").textContent = reply.error || "";
-    if (reply.error) { find("working").textContent = ""; return; }
-    opened = opened || state.pairs.size > 0;
-    show(reply);
-    find("answer").dataset.milliseconds = performance.now() - start;
-    find("working").textContent = "Answered in " + Math.round(performance.now() - start) + " ms.";
-    find("answer").dataset.answered = asked;
-    if (!again) timer = setTimeout(drawGraph, QUIET, asked);
+    try { reply = await send("answer", running.signal); } catch (problem) { reply = { error: "No answer: " + problem.message + ". Is it still running?" }; }
+    if (number !== asked) return;
+    if (reply.overtaken) { soon(); return; } // by another window
+    since = 0;
+    showAsks(reply.asks || []);
+    if (reply.asks) instead("The answer waits for what is asked under “Before the answer”.", "#asks-title");
+    else if (reply.error) instead("", "#answer-title", reply.error);
+    else {
+      show(reply);
+      find("answer").dataset.milliseconds = performance.now() - start;
+      working("Answered in " + ((performance.now() - start) / 1000).toFixed(1) + " s.");
+      timer = setTimeout(drawGraph, QUIET, number);
+    }
+    find("answer").dataset.answered = number;
+    if (follow) (document.querySelector("#asks:not([hidden]) button") || find("answer-title")).focus();
+    follow = false;
+  }
+
+  // no answer: an older one must not stay
+  function instead(text, href, error) {
+    working(text);
+    find("result").hidden = true;
+    find("error").hidden = !error;
+    put(find("error"), error || "");
+    settle(error ? "No answer: see why" : text, href);
+  }
+
+  function settle(text, href) {
+    find("answer").setAttribute("aria-busy", "false");
+    find("brief").hidden = !href;
+    put(find("brief").firstChild, text).setAttribute("href", href || "#answer-title");
   }
 
   // the drawn graph comes a moment after the words, unless another change is made
   async function drawGraph(number) {
-    busy = true;
     let reply;
-    try { reply = await send("drawing"); } catch (problem) { reply = { error: problem.message }; }
-    busy = false;
-    if (again) soon();
-    else if (!reply.error) { showGraph(reply); find("answer").dataset.drawn = number; }
+    try { reply = await send("drawing", running.signal); } catch (problem) { return; }
+    if (number !== asked || reply.error || reply.overtaken) return;
+    showGraph(reply);
+    find("answer").dataset.drawn = number;
   }
 
-  function show(reply) {
-    find("sentence").textContent = reply.sentence;
-    picture("effect-picture", reply.effect);
-    find("rows").replaceChildren(...reply.rows.map(([name, value]) => {
-      const row = document.createElement("tr"), head = document.createElement("th"), cell = document.createElement("td");
-      head.scope = "row"; head.textContent = name.trim(); cell.textContent = value;
-      if (name.startsWith(" ")) head.className = "part";
-      row.append(head, cell);
-      return row;
-    }));
-    find("remarks").replaceChildren(...[...reply.remarks, ...reply.notes.map((note) => "Note: " + note)].map((text) => {
-      const made = document.createElement("p");
-      made.textContent = text;
+  // -- what is asked before an answer
+
+  function showAsks(list) {
+    find("asks").hidden = !list.length;
+    find("ask-list").replaceChildren(...list.map((one) => {
+      const made = document.createElement("div"), items = document.createElement("ul"), buttons = document.createElement("p");
+      made.className = "ask";
+      buttons.className = "buttons";
+      items.tabIndex = 0; // it may have to be scrolled
+      items.append(...(one.items || []).map((text) => make("li", text)));
+      buttons.append(...one.choices.map(([label, does]) => {
+        const button = make("button", label);
+        button.type = "button";
+        button.addEventListener("click", () => { follow = true; agree(does); });
+        return button;
+      }));
+      made.append(make("p", one.text), ...(one.items ? [items] : []), buttons);
       return made;
     }));
   }
 
+  function agree(does) {
+    if (does.before) {
+      if (tierOf(state.treatment) === 0) state.tiers.unshift([]);
+      state.tiers[0].push(...does.before);
+    }
+    state.left.push(...(does.left || []));
+    state.rows.push(...(does.rows || []));
+    state.missing = does.missing || state.missing;
+    changed();
+  }
+
+  // -- the answer
+
+  function row([name, value]) {
+    const made = document.createElement("tr"), head = make("th", name.trim());
+    head.scope = "row";
+    if (name.startsWith(" ")) head.className = "part";
+    made.append(head, make("td", value));
+    return made;
+  }
+
+  function show(reply) {
+    find("error").hidden = true;
+    find("result").hidden = false;
+    find("result").classList.remove("stale");
+    put(find("sentence"), reply.sentence);
+    find("warnings").replaceChildren(...reply.warnings.slice(0, 3).map((text) => {
+      const made = make("p", " " + text + "."), mark = make("strong", "!");
+      made.className = "warning";
+      made.prepend(mark);
+      return made;
+    }));
+    find("rows").replaceChildren(...reply.rows.map(row));
+    find("under").replaceChildren(...reply.under.map((text) => make("p", text)));
+    picture("effect-picture", reply.effect);
+    find("numbers").replaceChildren(...reply.numbers.map(row));
+    find("remarks").replaceChildren(...[...reply.remarks, ...reply.notes.map((note) => "Note: " + note + ".")].map((text) => make("p", text)));
+    find("python").textContent = reply.python;
+    const about = JSON.stringify([state.tiers, state.treatment, state.outcome]);
+    if (about !== drawn) { picture("graph-picture", ""); find("folded").textContent = "Drawing …"; }
+    drawn = about;
+    find("graph-picture").classList.add("stale");
+    settle(reply.rows.length ? reply.rows[0].join(" ") : reply.sentence, "#answer-title");
+  }
+
   function showGraph(reply) {
     picture("graph-picture", reply.graph);
+    find("graph-picture").classList.remove("stale");
     find("folded").textContent = reply.folded ? reply.folded + " more edges, on which the effect rests least, are not drawn." : "";
     for (const arrow of document.querySelectorAll("g.edge[tabindex]")) {
       const tell = () => { find("edge-facts").textContent = arrow.getAttribute("aria-label"); };
@@ -118,54 +210,82 @@
   }
 
   function picture(id, text) {
-    const svg = new DOMParser().parseFromString(text, "text/html").querySelector("svg");
-    find(id).replaceChildren(document.importNode(svg, true));
+    const svg = new DOMParser().parseFromString(text || "", "text/html").querySelector("svg");
+    find(id).replaceChildren(...(svg ? [document.importNode(svg, true)] : []));
   }
 
-  // -- tiers
+  // -- columns
+
+  function take(name) {
+    for (const tier of state.tiers) { const i = tier.indexOf(name); if (i >= 0) tier.splice(i, 1); }
+    state.left = state.left.filter((other) => other !== name);
+  }
 
   function move(name, to) {
-    for (const tier of state.tiers) { const i = tier.indexOf(name); if (i >= 0) tier.splice(i, 1); }
-    state.unused = state.unused.filter((other) => other !== name);
-    if (to < 0) state.unused.push(name);
+    take(name);
+    if (to < 0) state.left.push(name);
     else { while (state.tiers.length <= to) state.tiers.push([]); state.tiers[to].push(name); }
-    focus = name;
     changed();
   }
 
   function step(name, by) {
     const at = tierOf(name);
-    if (by > 0) move(name, at + 1);
+    if (at < 0 && by > 0) { // before the treatment
+      if (tierOf(state.treatment) === 0) state.tiers.unshift([]);
+      move(name, 0);
+    } else if (by > 0) move(name, at + 1);
     else if (at > 0) move(name, at - 1);
     else if (at === 0 && state.tiers[0].length > 1) { state.tiers.unshift([]); move(name, 0); }
     else if (at === 0) move(name, -1);
   }
 
+  // a new treatment or outcome that has no place yet takes that of the old one, or one of its own
+  function choose(role, name) {
+    const old = state[role], at = tierOf(name) < 0 ? tierOf(old) : -1;
+    state[role] = name || null;
+    if (name && tierOf(name) < 0) {
+      take(name);
+      if (at >= 0) state.tiers[at].splice(state.tiers[at].indexOf(old), 1, name);
+      else if (role === "treatment" && tierOf(state.outcome) >= 0) state.tiers.splice(tierOf(state.outcome), 0, [name]);
+      else state.tiers.push([name]);
+    }
+    if (role === "treatment") state.start = state.stop = ""; else state.family = "";
+    changed();
+  }
+
   function chip(name) {
-    const made = document.createElement("button");
+    const made = make("button", name);
     made.type = "button";
-    made.textContent = name;
     made.draggable = true;
     made.dataset.name = name;
     made.className = name === state.treatment ? "treatment" : name === state.outcome ? "outcome" : "";
     const at = tierOf(name);
     made.setAttribute("aria-label", name + ", " + (at < 0 ? "left out" : "column " + (at + 1) + " of " + state.tiers.length) + "; arrow keys move it");
     made.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/plain", name));
+    made.addEventListener("focus", () => { state.chosen = name; drawMover(); });
     made.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, Delete: 0 }[event.key];
       if (by === undefined) return;
       event.preventDefault();
+      focus = name;
       if (by) step(name, by); else move(name, -1);
     });
     return made;
   }
 
+  // for fingers, which neither drag nor have arrow keys
+  function drawMover() {
+    const at = tierOf(state.chosen);
+    find("mover").hidden = !state.chosen;
+    put(find("chosen"), state.chosen ? state.chosen + ":" : "");
+    for (const button of document.querySelectorAll("button[data-by]")) button.disabled = at < 0 && button.dataset.by !== "1";
+  }
+
   function column(title, names, at) {
-    const made = document.createElement("div"), head = document.createElement("h3");
+    const made = document.createElement("div");
     made.className = at < 0 ? "tier unused" : "tier";
     made.dataset.tier = at;
-    head.textContent = title;
-    made.append(head, ...names.map(chip));
+    made.append(make("h3", title), ...names.map(chip));
     made.addEventListener("dragover", (event) => { event.preventDefault(); made.classList.add("over"); });
     made.addEventListener("dragleave", () => made.classList.remove("over"));
     made.addEventListener("drop", (event) => {
@@ -178,27 +298,33 @@
 
   // -- drawing the controls
 
-  function options(id, names, chosen) {
-    const select = find(id);
-    select.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
+  function options(id, names, chosen, none) {
+    const made = names.map((name) => new Option(name, name, false, name === chosen));
+    find(id).replaceChildren(...(none === undefined ? [] : [new Option(none, "", false, !chosen)]), ...made);
   }
 
   function draw() {
     state.tiers = state.tiers.filter((tier, i) => tier.length || i === state.tiers.length - 1 || tier.kept);
-    for (const [role, other] of [["treatment", "outcome"], ["outcome", "treatment"]]) {
-      if (!used().includes(state[role])) state[role] = used().find((name) => name !== state[other]);
+    for (const role of ["treatment", "outcome"]) {
+      if (!used().includes(state[role])) state[role] = null;
+      options(role, data.columns, state[role], "choose …");
     }
     const columns = state.tiers.map((tier, i) => column("column " + (i + 1), tier, i));
-    find("tiers").replaceChildren(...columns, column("left out", state.unused, -1));
+    find("tiers").replaceChildren(...columns, column("left out", unused(), -1));
     if (focus !== null) {
       const chosen = [...document.querySelectorAll("#tiers button")].find((made) => made.dataset.name === focus);
       if (chosen) chosen.focus();
       focus = null;
     }
-    options("treatment", used(), state.treatment);
-    options("outcome", used(), state.outcome);
+    const levels = data.levels[state.treatment] || [];
+    find("levels").hidden = !levels.length;
+    options("start", levels, state.start, "every level");
+    options("stop", levels, state.stop);
+    find("stop").disabled = !state.start;
+    find("family").value = state.family;
     find("probability").value = state.probability;
     find("probability-value").textContent = percent(state.probability);
+    drawMover();
     drawEdge();
   }
 
@@ -253,8 +379,16 @@
     soon();
   }
 
-  for (const id of ["treatment", "outcome"]) find(id).addEventListener("change", (event) => { state[id] = event.target.value; changed(); });
+  for (const id of ["treatment", "outcome"]) find(id).addEventListener("change", (event) => choose(id, event.target.value));
   for (const id of ["cause", "effect"]) find(id).addEventListener("change", (event) => { state[id] = event.target.value; drawEdge(); });
+  find("start").addEventListener("change", (event) => {
+    const levels = data.levels[state.treatment];
+    state.start = event.target.value;
+    state.stop = state.stop && state.stop !== state.start ? state.stop : levels.find((level) => level !== state.start);
+    changed();
+  });
+  find("stop").addEventListener("change", (event) => { state.stop = event.target.value; changed(); });
+  find("family").addEventListener("change", (event) => { state.family = event.target.value; changed(); });
   find("probability").addEventListener("input", (event) => {
     state.probability = Number(event.target.value);
     find("probability-value").textContent = percent(state.probability);
@@ -266,12 +400,16 @@
   find("edge-out").addEventListener("click", () => setEdge(0));
   find("edge-certain").addEventListener("click", () => setEdge(1));
   find("edge-usual").addEventListener("click", () => setEdge(null));
+  for (const button of document.querySelectorAll("button[data-by]")) {
+    button.addEventListener("click", () => { if (button.dataset.by === "0") move(state.chosen, -1); else step(state.chosen, Number(button.dataset.by)); });
+  }
   find("add-tier").addEventListener("click", () => { const fresh = []; fresh.kept = true; state.tiers.push(fresh); draw(); });
 
   // -- keeping
 
   for (const button of document.querySelectorAll("button[data-export]")) {
     button.addEventListener("click", async () => {
+      find("kept").textContent = "Writing …";
       let reply;
       try { reply = await send("export/" + button.dataset.export); } catch (problem) { reply = { error: problem.message }; }
       if (reply.error) { find("kept").textContent = reply.error; return; }

@@ -64,7 +64,7 @@ def report_html(report: Report) -> str:
     facts = {edge.pair: edge for edge in report.edges}
     roles = {summary.treatment: "treatment", summary.outcome: "outcome"}
     picture, width = graph_svg(graph, roles, {pair: texts.edge_label(facts[pair], summary) for pair in graph.edges})
-    script = resource("report.js")
+    script = resource("copy.js") + resource("report.js")
     style = resource("report.css") + f".graph svg{{max-width:{width:.0f}px;min-width:{min(width, 620):.0f}px}}\n"
     sliders = report.influences[:_MOST_SLIDERS]
     return str(

@@ -127,7 +127,7 @@ class Report:
     edges
         Every candidate edge.
     several
-        Whether there are several candidate graphs, or values of a hyperparameter, of which the heaviest is drawn.
+        Whether there are several candidate graphs, of which the heaviest is drawn.
     paths, mediators
         What carries the effect; the means of the paths add up to the effect's.
     regressions

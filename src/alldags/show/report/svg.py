@@ -12,6 +12,7 @@ from alldags.show.measures import axis_name
 from alldags.show.numbers import amount, percent
 from alldags.show.plots.effect import smooth_density
 from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out
+from alldags.show.screen import with_short_names
 from alldags.show.summary import EffectSummary
 from alldags.typing import FloatArray
 
@@ -182,8 +183,8 @@ def _axis(across: _Scale, summary: EffectSummary) -> list[str]:
         + element("text", f"{t:,.{decimals}f}", x=float(across(t)), y=_FLOOR + 19, text_anchor="middle")
         for t in ticks
     ]
-    name = escape(axis_name(summary))
-    return [line, *marks, element("text", name, x=_WIDTH / 2, y=_HEIGHT - 8, text_anchor="middle")]
+    name = escape(axis_name(with_short_names(summary)))
+    return [line, *marks, element("text", name, x=_WIDTH / 2, y=_HEIGHT - 8, text_anchor="middle", class_="name")]
 
 
 def ticks_between(low: float, high: float, most: int = 7) -> list[float]:

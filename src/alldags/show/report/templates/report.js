@@ -68,17 +68,6 @@
     for (const control of sliders) { control.value = data.edges[Number(control.dataset.edge)].prior; show(control, false); }
   });
 
-  for (const button of document.querySelectorAll("button[data-copy]")) {
-    const label = button.textContent;
-    button.addEventListener("click", () => {
-      const source = document.getElementById(button.dataset.copy);
-      const chosen = window.getSelection();
-      chosen.selectAllChildren(source);
-      const done = document.execCommand("copy");
-      button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
-      setTimeout(() => { button.textContent = label; }, 2000);
-    });
-  }
   window.addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("details")) fold.open = true;
   });
