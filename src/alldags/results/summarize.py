@@ -144,9 +144,11 @@ def _is_closed(effect: Effect) -> bool:
 
 
 def _levels(effect: Effect, contrast: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the mean outcome under both values: of risks and counts the median over draws."""
+    """Return the mean outcome under both values; they differ by the effect, as far as its mean is not more exact."""
     if effect.measure in MEASURES or isinstance(effect.answer, PushedAnswer):
-        return effect.levels[0].median, effect.levels[1].median
+        low, high = (float(level) for level in effect.levels)
+        apart = 0.5 * (effect.mean - (high - low))
+        return low - apart, high + apart
     return None if contrast is None else (effect.answer.level_mean(contrast[0]), effect.answer.level_mean(contrast[1]))
 
 
@@ -159,9 +161,10 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     found: dict[str, NotNormal] = {}
     for total in effect.workings.totals.items:
         for child in total.span.reached:
-            diagnostics = total.model.node(child).diagnostics
-            if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
-                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
+            family = total.model.data.families.get(child)
+            if family is not None:
+                look = total.model.data.look(child)
+                found[child] = NotNormal(child, family.name, round(look.mean * look.rows, 6), look.rows)
     return tuple(found.values())
 
 

@@ -23,6 +23,11 @@ def mean_word(summary: EffectSummary, other: str) -> str:
     return MEASURES[summary.measure].mean if summary.measure in MEASURES else other
 
 
+def bends_anywhere(summary: EffectSummary) -> bool:
+    """Tell whether regressions were made of more than straight lines."""
+    return bool(summary.shapes) or summary.measure == "mean"
+
+
 def is_risk(summary: EffectSummary) -> bool:
     """Tell whether the user calls the outcome a risk; anything else that is yes or no has a probability."""
     return "risk" in summary.outcome.lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from alldags.kinds import KINDS, MEASURES
 from alldags.show.latex import pairs_latex
 from alldags.show.markdown import escape_markdown, table_markdown
+from alldags.show.measures import bends_anywhere
 from alldags.show.numbers import amount, graph_count, no_effect
 from alldags.show.remarks import remarks
 from alldags.show.summary import EffectSummary
@@ -71,12 +72,13 @@ def _model(summary: EffectSummary) -> str:
     """Name the kind of model, with the regressions that are not linear."""
     others = [f"a {KINDS[item.family].regression} regression of {item.name}" for item in summary.not_normal]
     noise = [f"Student-t noise of {item.name} ({item.df:g} degrees of freedom)" for item in summary.heavy_tails]
-    if not others and summary.measure == "mean":
-        return "structural causal model whose regressions may bend and differ between rows"
+    bends = " whose regressions may bend and differ between rows" if bends_anywhere(summary) else ""
+    if not others and bends:
+        return f"structural causal model{bends}"
     if not others:
         return f"linear structural causal model{' with ' * bool(noise)}{' and '.join(noise)}"
     marginal = f", marginal over rows as a difference of {_means(summary.measure)}" if summary.levels else ""
-    return f"structural causal model with {' and '.join([*others, *noise])}{marginal}"
+    return f"structural causal model with {' and '.join([*others, *noise])}{bends and f',{bends}'}{marginal}"
 
 
 def _means(measure: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from alldags.kinds import KINDS
+from alldags.show.measures import bends_anywhere
 from alldags.show.numbers import amount, percent, whole_percent
 from alldags.show.paper import PAPER, software
 from alldags.show.report.record import EdgeFacts, Report
@@ -106,8 +107,10 @@ def _flip(edge: EdgeFacts) -> str:
 def shape_words(summary: EffectSummary) -> str:
     """Say what is assumed of the form of the regressions."""
     odd = [f"the {KINDS[item.family].scale} of {item.name}" for item in summary.not_normal]
-    if not odd and summary.measure == "mean":
-        return "effects bend, and differ between rows, no more than the terms that were looked for, with even noise"
+    if bends_anywhere(summary):
+        what = " and ".join([*odd, "other regressions"]) if odd else "effects"
+        even = "" if odd else ", with even noise"
+        return f"{what} bend, and differ between rows, no more than the terms that were looked for{even}"
     if not odd and summary.heavy_tails:
         names = " and ".join(item.name for item in summary.heavy_tails)
         return f"effects are straight lines with even noise around them (that of {names} may have heavy tails)"
