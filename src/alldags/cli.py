@@ -68,7 +68,8 @@ class FitOptions:
     randomized
         Variables drawn by lot: edges into them are left out.
     missing
-        Missing values: raise an error, drop the rows, or impute.
+        Missing values: raise an error (rows that lack the outcome alone are left out, with a note), drop rows, or
+        impute.
     imputations
         Number of completed tables with --missing impute; by default one for each percent of rows with a gap, 5 to 20.
     auxiliary
@@ -127,7 +128,7 @@ class Study:
     Parameters
     ----------
     confounders
-        Columns that may act on treatment and outcome, such as age,sex,income.
+        Columns that may act on treatment and outcome: age,sex,income or age sex income.
     mediators
         Columns that the treatment may act on, and that may act on the outcome.
     probability
@@ -195,7 +196,7 @@ def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study)
             )
         return alldags.read_graph(options.graph)
     if said == _NOTHING_SAID:
-        raise GraphError(f"--graph or --confounders is missing: {_FORGOTTEN['--graph']}")
+        raise GraphError("name the confounders (--confounders age,sex), or a graph file (--graph graph.toml)")
     from alldags.front import study_graph
 
     return study_graph(treatment, outcome, _names(said.confounders), _names(said.mediators), said.probability)
@@ -203,7 +204,7 @@ def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study)
 
 def _names(given: tuple[str, ...]) -> list[str]:
     """Return names that were written one by one, or with commas between them."""
-    return [name for text in given for name in text.split(",") if name]
+    return [name for text in given for name in map(str.strip, text.split(",")) if name]
 
 
 def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -> Posterior:

@@ -190,7 +190,7 @@ def test_gaps_in_the_outcome_leave_rows_out_of_its_own_regression_only(outcome):
     assert one.mean == pytest.approx(two.mean, rel=1e-6)
     assert one.sd == pytest.approx(two.sd, rel=1e-6)
     assert one.uncertainty.missing is None
-    assert any("were left out of its own regression" in note for note in one.notes)
+    assert any("were left out of the regression of it" in note for note in one.notes)
     assert not any("were imputed" in note for note in one.notes)
     early = [fit.effect("x", "t").mean for fit in (kept, dropped)]
     assert early[0] != pytest.approx(early[1], rel=1e-6)  # the treatment's regression has all rows

@@ -209,8 +209,8 @@ def test_the_effect_given_that_there_is_one_is_said_where_it_differs(plain):
 
 def test_what_was_assumed_is_worded_as_assumed(plain):
     sure = replace(plain, prior_no_effect=0.0, probability_no_effect=0.0)
-    assert sentence(sure).endswith("That there is an effect was assumed: a certain path leads from one to the other.")
-    assert dict(rows(sure))["P(no effect)"] == "0, as assumed"
+    assert sentence(sure).endswith("Whether there is an effect was not asked: only its size was estimated.")
+    assert dict(rows(sure))["P(no effect)"] == "not asked"
 
 
 def test_a_treatment_of_zeros_and_ones_goes_from_one_to_the_other(effect):

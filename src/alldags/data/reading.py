@@ -418,7 +418,7 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
         more = left if not shown else ""
         rows = f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)}"
-        text = f"{rows} were left out of its own regression{more}"
+        text = f"{rows} were left out of the regression of it, and used in all else{more}"
         notes.append(Note(text, "changes the answer"))
     if shown and options.cluster is not None:
         notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))

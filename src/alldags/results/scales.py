@@ -12,13 +12,13 @@ from alldags.errors import AlldagsError
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
-Scale = Literal["difference", "ratio", "odds ratio", "log odds", "log rate"]
+Scale = Literal["difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "log odds", "log rate"]
 
 
 def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
     """Return an effect on a scale; see `Effect.on`."""
     checks.one_of("scale", scale, get_args(Scale))
-    if scale == "ratio":
+    if scale in ("ratio", "risk ratio", "rate ratio"):
         return ratio(effect)
     if scale == "odds ratio":
         return odds_ratio(effect)

@@ -43,6 +43,6 @@ def _is_inside(module: str) -> bool:
 def _warn(effect: Effect) -> None:
     worst = [note.text for note in known_notes(effect) if note.severity == SEVERITIES[0]]
     if worst:
-        more = f" (and {len(worst) - 1} more in effect.notes)" if len(worst) > 1 else ""
+        more = f" (and {len(worst) - 1} more in effect.notes)" if len(worst) > 1 else " (print(effect) shows it, too)"
         text = f"{effect.treatment} -> {effect.outcome}: {shortened(printable(worst[0]), 400)}{more}"
         warnings.warn(text, UnreadNoteWarning, stacklevel=3)

@@ -325,7 +325,7 @@ def _parts(summary: EffectSummary) -> str:
         found.append(f"{_share_words(summary, summary.missing.sd)} from missing values")
     units = f"{summary.rows:,.0f} rows" if summary.clusters is None else f"{summary.clusters.clusters:,} clusters"
     if not found and summary.log10_graphs > 0 and summary.scope is None:
-        return f"from the graph and {units}, not told apart"
+        return f"from {units}, and from not knowing the graph"
     return ", ".join([*found, f"{'rest' if found else 'all'} from {units}"])
 
 
