@@ -105,7 +105,7 @@ def agree(driver, label):
     """Press a button of what is asked before the answer, and wait for what comes next."""
     number = driver.find_element(By.ID, "answer").get_attribute("data-answered")
     buttons = driver.find_elements(By.CSS_SELECTOR, "#asks button")
-    next(button for button in buttons if button.text.startswith(label)).click()
+    next(button for button in buttons if button.text.startswith(label)).send_keys(Keys.ENTER)
     return answered(driver, number)
 
 

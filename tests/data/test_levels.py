@@ -86,6 +86,20 @@ def test_a_column_that_is_declared_a_category_may_have_numbers_for_levels(make, 
     assert any("z is a category with 3 levels ('1', the reference, '2', '3')" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("ending", ["parquet", "dta", "csv"])
+def test_a_file_and_the_table_read_from_it_have_the_same_levels(numbers, tmp_path, ending):
+    path = tmp_path / f"study.{ending}"
+    frame = pd.DataFrame(numbers | {"z": pd.Categorical(["c", "a", "b"] * 100)})
+    if ending == "dta":
+        frame.to_stata(path, write_index=False)
+    else:
+        getattr(frame, f"to_{ending}")(path, index=False)
+    here, there = answer(ad.read_table(path)), answer(path)
+    assert here.mean == there.mean
+    for effect in (here, there):
+        assert any("('a', the reference, 'b', 'c')" in note for note in effect.notes)
+
+
 def test_a_yes_no_outcome_of_words_is_logistic_and_named(numbers):
     coded = numbers | {"y": (numbers["y"] > 0.5) * 1.0}
     plain, spoken = answer(coded), answer(coded | {"y": words(coded["y"], "alive", "dead")})

@@ -310,11 +310,13 @@ def test_it_prints_what_each_level_does_compared_with_the_first():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_long_outcome_leaves_room_for_which_level_is_best():
+def test_a_long_outcome_leaves_room_for_which_level_is_best(monkeypatch):
     long = "change_of_blood_pressure_after_twelve_months"
     graph = ad.CandidateGraph.from_tiers([["age"], ["arm"], [long]])
-    text = str(fitted(world().rename(columns={"y": long}), graph).effect("arm", long))
-    assert "P(highest change_of_b…e_months): none " in text
+    effect = fitted(world().rename(columns={"y": long}), graph).effect("arm", long)
+    assert "P(highest change_of_b…e_months): none below 0.1%, half 0.2%, full 99.8%." in str(effect)
+    monkeypatch.setenv("COLUMNS", "62")
+    assert "P(highest change_of_b…e_months): full 99.8% and 2 more." in str(effect)
 
 
 def test_a_contrast_speaks_of_its_levels():

@@ -80,7 +80,8 @@ class FrameSource:
         import narwhals.stable.v2 as nw
 
         series = self._frame.get_column(name)
-        as_they_came = self._frame.implementation.is_polars() and series.dtype == nw.Categorical
+        kind = self._frame.implementation
+        as_they_came = (kind.is_polars() or kind.is_pyarrow()) and series.dtype == nw.Categorical
         return tuple(series.cat.get_categories().to_list()) if self.is_category(name) and not as_they_came else ()
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:

@@ -27,7 +27,7 @@ from alldags.show.screen import (
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import Row, scope
-from alldags.text import line_width, printable
+from alldags.text import line_width, printable, some
 
 SCHEMA = "alldags.contrasts/1"
 _MOST_LEVELS = 4  # beside the first, on one screen
@@ -110,7 +110,7 @@ class Contrasts:
         return Screen(
             sentence=self._sentence,
             rows=tuple(self._rows(summary)),
-            under=(short_name(self._best(summary.outcome), line_width()), *adjusted_line(summary)),
+            under=(self._best_line(summary.outcome), *adjusted_line(summary)),
             warnings=warnings(summary.notes, command=command),
             hidden="",
             more=(wording.on_command_line if command else wording.in_python)(_MORE),
@@ -153,7 +153,20 @@ class Contrasts:
 
     def _best(self, outcome: str) -> str:
         best = ", ".join(f"{name} {sampled_percent(p)}" for name, p in self.probability_best.items())
-        return f"P({'highest' if self.better == 'higher' else 'lowest'} {outcome}): {best}."
+        return f"{self._best_of(outcome)}: {best}."
+
+    def _best_of(self, outcome: str) -> str:
+        return f"P({'highest' if self.better == 'higher' else 'lowest'} {outcome})"
+
+    def _best_line(self, outcome: str) -> str:
+        """Say in one line which level is best: where there is no room for all, the most probable."""
+        said, room = self._best(outcome), line_width()
+        if len(said) <= room:
+            return said
+        ranked = sorted(self.probability_best.items(), key=lambda pair: -pair[1])
+        named = [f"{short_name(name)} {sampled_percent(p)}" for name, p in ranked]
+        lines = [f"{self._best_of(outcome)}: {some(named, most)}." for most in range(1, len(named))]
+        return next((line for line in reversed(lines) if len(line) <= room), lines[0])
 
     def __str__(self) -> str:
         return f"{self.table}\n{_filled(self._best(self.outcome))}"

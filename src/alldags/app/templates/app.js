@@ -74,7 +74,7 @@
     find("answer").setAttribute("aria-busy", "true");
     clock = setInterval(() => {
       const seconds = Math.round((performance.now() - start) / 1000);
-      find("seconds").textContent = seconds + " s" + (seconds > 5 ? "; the first answers on a computer take longer" : "");
+      find("seconds").textContent = seconds + " s" + (seconds > 5 ? "; first answers, gaps and many columns take longer" : "");
     }, 1000);
   }
 
@@ -99,8 +99,14 @@
       timer = setTimeout(drawGraph, QUIET, number);
     }
     find("answer").dataset.answered = number;
-    if (follow) (document.querySelector("#asks:not([hidden]) button") || find("answer-title")).focus();
+    if (follow) lead(document.querySelector("#asks:not([hidden]) button") || find("answer-title"));
     follow = false;
+  }
+
+  // to what comes next, for whoever answered a question of the page
+  function lead(to) {
+    to.focus({ preventScroll: true });
+    (to.closest(".ask") || to).scrollIntoView({ block: matchMedia("(max-width: 61.99rem)").matches ? "start" : "nearest" });
   }
 
   // no answer: an older one must not stay
@@ -140,7 +146,7 @@
       buttons.append(...one.choices.map(([label, does]) => {
         const button = make("button", label);
         button.type = "button";
-        button.addEventListener("click", () => { follow = true; agree(does); });
+        button.addEventListener("click", () => { follow = true; made.remove(); agree(does); });
         return button;
       }));
       made.append(make("p", one.text), ...(one.items ? [items] : []), buttons);
@@ -153,6 +159,7 @@
       if (tierOf(state.treatment) === 0) state.tiers.unshift([]);
       state.tiers[0].push(...does.before);
     }
+    find("asks").hidden = !find("ask-list").children.length;
     state.left.push(...(does.left || []));
     state.rows.push(...(does.rows || []));
     state.missing = does.missing || state.missing;
