@@ -78,13 +78,12 @@ class Response:
         """Draw every node of the span."""
         return sample_nodes(self.model, self.span.reached, size, rng)
 
-    def route(self, samples: Samples, frozen: str | None = None, drawn: bool = False) -> Route:
-        """Return where a push has to stop; values of stops are drawn where one is frozen."""
+    def route(self, samples: Samples, drawn: bool = False) -> Route:
+        """Return where a push has to stop."""
         data, variables = self.model.data, self.span.variables
         entries = data.columns(variables[:1])
         scale = {name: data.column_scale(name) for name in (*entries, *variables[1:])}
-        drawn = drawn or frozen is not None
-        return route_of(variables, samples, scale, entries=entries, frozen=frozen, drawn=drawn)
+        return route_of(variables, samples, scale, entries=entries, drawn=drawn)
 
     @property
     def outcome(self) -> str:
@@ -106,9 +105,7 @@ class Response:
         uniforms = {name: uniform[places] for name, uniform in batch.uniforms.items()}
         return PushedRows(RowValues(values), self.model.data, uniforms, None, folds)
 
-    def outcomes(
-        self, samples: Samples, comparison: Comparison, frozen: str | None = None, drawn: bool = False
-    ) -> Outcomes:
+    def outcomes(self, samples: Samples, comparison: Comparison, drawn: bool = False) -> Outcomes:
         """Return the mean outcomes of all draws.
 
         Parameters
@@ -117,14 +114,12 @@ class Response:
             Draws of all nodes of the span.
         comparison
             Two values of the treatment.
-        frozen
-            A mediator that stays as it is under the low value.
         drawn
             Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
-            under both values of the treatment; so it is, too, where one is frozen, or there are many.
+            under both values of the treatment; so it is, too, where there are many.
         """
         size = next(iter(samples.values())).size
-        route = self.route(samples, frozen, drawn)
+        route = self.route(samples, drawn)
         sums, total, count = np.zeros((4, size)), 0.0, 0
         for rows in self.batches():
             total, count = total + rows.total, count + rows.count

@@ -51,6 +51,8 @@ class FittedGraph:
     way
         A category, and by how much a change of its levels moves its columns, in working units: it is then a number to
         the nodes that it acts on, the way that it goes. None: a category is no number.
+    mediators
+        Products of the treatment and these are there wherever both act on a child.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class FittedGraph:
         tied: frozenset[str] = frozenset(),
         about: str | None = None,
         way: tuple[str, FloatArray] | None = None,
+        mediators: tuple[str, ...] = (),
     ) -> None:
         self.graph = graph
         self.prior = prior
@@ -72,6 +75,7 @@ class FittedGraph:
         self._tied = tied
         self._about = about
         self._way = way
+        self._mediators = mediators
         self._nodes: dict[str, NodePosterior] = {}
         self._blocks: dict[tuple[str, ...], OrderBlock] = {}
         self._margins: dict[str, Margin] = {}
@@ -96,6 +100,11 @@ class FittedGraph:
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
         return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied, self._about)
+
+    def through(self, treatment: str, mediators: tuple[str, ...], data: WorkingData) -> FittedGraph:
+        """Return the model in which children have products of the treatment and mediators; `data` is its own, with rows."""
+        own = self._link, self._tied, treatment, self._way
+        return FittedGraph(self.graph, self.prior, data, self._store, *own, mediators)
 
     def toward(self, category: str, move: FloatArray) -> FittedGraph:
         """Return the model in which a category is a number: a change of its columns, shape (columns,)."""
@@ -122,16 +131,25 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        if not self.bends(child):
-            return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
-        return self._curved_key(child)
+        if self.bends(child):
+            return self._curved_key(child)
+        if self._products(child):
+            return self._curved_key(child, curves=False)
+        return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
 
-    def _curved_key(self, child: str) -> NodeKey:
+    def _curved_key(self, child: str, *, curves: bool = True) -> NodeKey:
         after = frozenset() if self._about is None else self.graph.descendants(self._about)
-        return NodeKey(self._terms(child), self._prior_of(child), self.data, about=About(self._about, after))
+        data = self.data if curves else self.data.unbent
+        about = About(self._about, after, self._products(child))
+        return NodeKey(self._terms(child), self._prior_of(child), data, about=about)
+
+    def _products(self, child: str) -> tuple[str, ...]:
+        """Return the mediators whose products with the treatment are in a child's regression where both act on it."""
+        parents = self.graph.parents(child)
+        return tuple(name for name in self._mediators if name in parents) if self._about in parents else ()
 
     def bends(self, child: str) -> bool:
-        """Whether a child's regression may bend in this model.
+        """Whether a child's regression may have curves in this model.
 
         Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
         left out where they could not be computed.

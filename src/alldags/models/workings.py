@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Workings:
     table: Opened | None = None
     is_linked: bool = True
     _about: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _opened: dict[WorkingData, WorkingData] = field(default_factory=dict, init=False, repr=False)
     _straight: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -84,6 +85,17 @@ class Workings:
         if (treatment, linked) not in self._straight:
             self._straight[treatment, linked] = models.map(FittedGraph.straight)
         return self._straight[treatment, linked]
+
+    def with_rows(self, data: WorkingData) -> WorkingData | None:
+        """Return the data of one of the models with rows beside the moments; None if there are none."""
+        if data.table is not None:
+            return data
+        if data not in self._opened:
+            rows = None if self.table is None or len(self.tables) > 1 else self.table.rows(data.pooled.names)
+            if rows is None:
+                return None
+            self._opened[data] = replace(data, table=rows)
+        return self._opened[data]
 
     def stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""

@@ -24,10 +24,14 @@ from alldags.priors.prior import Prior
 
 
 class About(NamedTuple):
-    """What is asked about: a treatment, and all that it may act on; nothing for a node by itself."""
+    """What is asked about: a treatment, and all that it may act on; nothing for a node by itself.
+
+    Products of the treatment and `mediators` are there whenever both act on the child.
+    """
 
     treatment: str | None = None
     after: frozenset[str] = frozenset()
+    mediators: tuple[str, ...] = ()
 
 
 NOTHING = About()
@@ -67,7 +71,8 @@ class NodeSpec:
     @property
     def wanted(self) -> ChildTerms | None:
         """What the regression may be made of beside straight lines; None for nothing."""
-        return self.data.model(self.child).terms
+        found = self.data.model(self.child).terms
+        return () if found is None and self.about.mediators else found
 
     @property
     def is_plain(self) -> bool:

@@ -47,6 +47,7 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | N
         spec.family,
         {} if terms.raised is None else dict(zip(terms.names, terms.raised, strict=True)),
         {name: levels for name, levels in spec.data.categories.items() if name in terms.names},
+        spec.about.mediators,
     )
     return CurvedPosterior(_averaged(made, spec, rng, same), parents_problem(spec.problem(), terms.names))
 

@@ -13,7 +13,7 @@ from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.data.look import look_at_values
 from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
-from alldags.engines.curves.spec import CurvedSpec
+from alldags.engines.curves.spec import CurvedSpec, is_product
 from alldags.errors import DataError, GraphError
 from alldags.graph.terms import GivenTerm, Terms
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -36,6 +36,11 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     sample
         The rows.
     """
+    found = _columns_of(spec, arms, sample)
+    return found if arms is not None else with_products(spec, found, sample)
+
+
+def _columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
     if not isinstance(spec.terms, Terms):
         return given_columns(spec, sample)
     causes = tuple(name for name in spec.causes if name != spec.mover)
@@ -51,6 +56,25 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
         return (*base, *own)
     center, bending = float(values.mean()), spec.bending(sample)
     return (*base, *own, *(Times(column, mover, center) for column in base if bending.issuperset(column.variables)))
+
+
+def with_products(spec: CurvedSpec, columns: tuple[Column, ...], rows: RowValues) -> tuple[Column, ...]:
+    """Return columns with, after the line of each mediator, its products with the treatment."""
+    own = spec.straight(str(spec.treatment)) if spec.mediators else []
+    pairs = [(one, name) for one in own for name in spec.mediators]
+    kept = [column for column in columns if not any(is_product(column, *pair) for pair in pairs)]
+    found: list[Column] = []
+    for column in kept:
+        found.append(column)
+        if isinstance(column, Line) and column.variable in spec.mediators:
+            found += [_times_treatment(one, column, rows) for one in own]
+    return tuple(found)
+
+
+def _times_treatment(own: Column, mediator: Line, rows: RowValues) -> Times:
+    """Return a mediator times a column of the treatment, whichever of the two is a number about its mean."""
+    first, second = (mediator, own.name) if isinstance(own, Line) else (own, mediator.variable)
+    return Times(first, second, float(rows.values[second].mean()))
 
 
 def base_columns(spec: CurvedSpec, causes: Sequence[str], treatment: str | None, rows: RowValues) -> tuple[Column, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.columns.base import Columns, RowValues
-from alldags.engines.curves.spec import Candidates, CurvedSpec
+from alldags.engines.curves.spec import ITSELF, Candidates, CurvedSpec
 from alldags.engines.curves.structures import Structure, structure
 from alldags.graph.terms import Terms
 from alldags.typing import FloatArray
@@ -18,6 +18,8 @@ from alldags.typing import FloatArray
 def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
     """Return the structures of effect modification that are wanted, with the treatment's edge divided between them."""
     chosen = _structures(spec, found)
+    if spec.mediators:
+        return _with_products(spec, found, chosen)
     if spec.mover is None:
         return chosen
     place = next(i for i, column in enumerate(found.columns) if column.name == spec.mover)
@@ -26,6 +28,25 @@ def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
         replace(one, probability=np.where(one.places == place, p, one.probability), weight=weight)
         for one, (p, weight) in edges
     ]
+
+
+def _with_products(spec: CurvedSpec, found: Candidates, chosen: Sequence[Structure]) -> list[Structure]:
+    """Return structures in which the treatment is a cause, and one in which nothing of it is, products among it.
+
+    A product is there whenever treatment and mediator are, so that whether the treatment is has to be known first.
+    """
+    stated = spec.causes[str(spec.treatment)]
+    moved = np.array([spec.treatment in column.variables for column in found.columns], dtype=bool)
+    own = moved & np.array([isinstance(column, ITSELF) for column in found.columns], dtype=bool)
+    there = [
+        replace(one, probability=np.where(own[one.places], 1.0, one.probability), weight=stated / len(chosen))
+        for one in chosen
+    ]
+    if stated >= 1.0:
+        return there
+    plain = structure("common", found, 2 if found.is_armed else 1)
+    absent = plain.taken(~moved[plain.places] & plain.active[0])
+    return [replace(absent, name="none", weight=1.0 - stated), *there]
 
 
 def _structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
