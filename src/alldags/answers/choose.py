@@ -107,14 +107,26 @@ def choose(
     bends = any(_bends(total) for total in totals.items)
     inner = bends and all(_is_inner(total) for total in totals.items)
     inner = inner and not is_category(workings.data, question)
-    reached = {name for total in totals.items for name in total.span.reached}
-    rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
-    tables = dict.fromkeys(total.model.data.table for total in totals.items)
-    each = [Target.of(question, table, reached, rows, workings.stream()) for table in tables if table is not None]
-    target = replace(each[0], copies=tuple(each) if len(each) > 1 else ())
     if inner:
-        return InnerAnswer(question, totals, target, workings.seed)
+        return InnerAnswer(question, totals, _target(workings, question, totals, _EVERY_ROW), workings.seed)
+    return pushed_answer(workings, question, totals, worth, most)
+
+
+def pushed_answer(
+    workings: Workings, question: Question, totals: Mixture[TotalEffect], worth: float, most: int | None = None
+) -> PushedAnswer:
+    """Return the answer by rows, whatever the nodes on the way are; arguments as for `choose`."""
+    rows = MOST_BENT_ROWS if any(_bends(total) for total in totals.items) else MOST_ROWS
+    target = _target(workings, question, totals, rows)
     return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
+
+
+def _target(workings: Workings, question: Question, totals: Mixture[TotalEffect], most: int) -> Target:
+    """Return the rows that outcomes are averaged over, in each completed table."""
+    reached = {name for total in totals.items for name in total.span.reached}
+    tables = dict.fromkeys(total.model.data.table for total in totals.items)
+    each = [Target.of(question, table, reached, most, workings.stream()) for table in tables if table is not None]
+    return replace(each[0], copies=tuple(each) if len(each) > 1 else ())
 
 
 def is_closed(totals: Mixture[TotalEffect], question: Question) -> bool:

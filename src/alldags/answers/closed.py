@@ -62,7 +62,7 @@ class ClosedAnswer:
             found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
-            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity"), scale)
+            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity", "mediation"), scale)
         return found
 
     @cached_property

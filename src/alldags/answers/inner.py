@@ -258,7 +258,8 @@ class InnerAnswer:
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
         lines = "a curve has no coefficients to multiply along paths; fit without terms for the straight lines' answer"
-        found = dict.fromkeys(("paths", "direct", "mediators"), lines)
+        found = dict.fromkeys(("paths", "direct"), lines)
+        found["mediation"] = "nothing lies between treatment and outcome in any candidate graph: all of it is direct"
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
         found["log odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"
         return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -87,7 +88,7 @@ class Joint:
     Parameters
     ----------
     effect
-        In the user's units, exact zeros where there is no path, shape (draws,).
+        In the user's units, exact zeros where there is no path, shape (draws,); several, shape (effects, draws).
     regressed
         The regressions behind the draws that tell the model's rows what they are worth.
     table, place
@@ -125,14 +126,37 @@ def joint_draws(
     """
     if isinstance(answer, PushedAnswer) and answer.samples is not None:
         (total,) = totals.items
-        return [Joint(answer.outcomes.difference, _regressed(total.model, answer.samples))]
-    size, per_table = _size(answer, totals), len(totals.items) // totals.weights.tables
+        return [Joint(answer.outcomes.difference, regressed_in(total.model, answer.samples))]
+
+    def draw(place: int, total: TotalEffect, count: int, stream: np.random.Generator) -> Drawn:
+        return _drawn(answer, place, total, count, stream)
+
+    return joints_of(totals, models, _size(answer, totals), rng, draw)
+
+
+
+Drawn: TypeAlias = tuple[FloatArray, tuple[Regressed, ...]]
+"""Draws of an effect, or of several, shape (..., draws), and of the regressions on its way."""
+
+Draw: TypeAlias = Callable[[int, TotalEffect, int, np.random.Generator], Drawn]
+"""Draws from one model: its place, the way in it, and the number of draws are given."""
+
+
+def joints_of(
+    totals: Mixture[TotalEffect],
+    models: Mixture[FittedGraph],
+    size: int,
+    rng: np.random.Generator,
+    draw: Draw,
+) -> list[Joint]:
+    """Draw from each model as often as falls to it, by its place, its way and the number of draws."""
+    per_table = len(totals.items) // totals.weights.tables
     counts = rng.multinomial(size, totals.weights.posterior)
     found = []
     for place, (count, stream) in enumerate(zip(counts.tolist(), rng.spawn(len(counts)), strict=True)):
         if count:
             own, other = stream.spawn(2)
-            effect, inside = _drawn(answer, place, totals.items[place], count, own)
+            effect, inside = draw(place, totals.items[place], count, own)
             outside: tuple[Regressed, ...] = ()
             if per_table > 1:
                 first = place - place % per_table
@@ -150,50 +174,60 @@ def _size(answer: Answer, totals: Mixture[TotalEffect]) -> int:
     return answer.size
 
 
-def _drawn(
-    answer: Answer, place: int, total: TotalEffect, size: int, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[Regressed, ...]]:
+def _drawn(answer: Answer, place: int, total: TotalEffect, size: int, rng: np.random.Generator) -> Drawn:
     """Return draws of the effect in one model, and of the regressions on its way."""
     if not total.span.variables:
         return np.zeros(size), ()
     if isinstance(answer, PushedAnswer):
         response = answer.responses.items[place]
         samples = response.sample(size, rng)
-        return response.outcomes(samples, answer.question.comparison).difference, _regressed(total.model, samples)
+        return response.outcomes(samples, answer.question.comparison).difference, regressed_in(total.model, samples)
     if isinstance(answer, InnerAnswer):
         return _of_change(answer.changes.items[place], total, size, rng)
-    effect, regressed = _along(total, size, rng)
-    return answer.unit * effect, regressed  # type: ignore[attr-defined]
+    effects, regressed = along_lines(total, size, rng)
+    return answer.unit * effects[0, -1], regressed  # type: ignore[attr-defined]
 
 
-def _of_change(
-    change: Change, total: TotalEffect, size: int, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[Regressed, ...]]:
+def _of_change(change: Change, total: TotalEffect, size: int, rng: np.random.Generator) -> Drawn:
     sample = sample_node(total.model, change.question.outcome, size, rng)
     effect = change.unit * sample.coefficients @ change.weights
-    return effect, _regressed(total.model, {change.question.outcome: sample})
+    return effect, regressed_in(total.model, {change.question.outcome: sample})
 
 
 # -- along straight lines ----------------------------------------------------------------------------------------------
 
 
-def _along(total: TotalEffect, size: int, rng: np.random.Generator) -> tuple[FloatArray, tuple[Regressed, ...]]:
-    """Return draws of a total effect in working units, and of the nodes and blocks that it runs through."""
+def along_lines(
+    total: TotalEffect, size: int, rng: np.random.Generator, held: Sequence[Collection[str]] = ((),)
+) -> Drawn:
+    """Return draws of effects on all variables of a way, in working units, shape (effects, v, draws), and of its nodes.
+
+    Parameters
+    ----------
+    total
+        The way, which is not empty.
+    size, rng
+        Number of draws, and where they come from.
+    held
+        For each effect, the variables that it does not run through.
+    """
     places, streams = total.span.places, variable_streams(total.model, rng)
-    effect = np.zeros((len(total.span), size))
-    effect[0] = 1.0
+    effects = np.zeros((len(held), len(total.span), size))
+    effects[:, 0] = 1.0
     found: list[Regressed] = []
     for block in total.blocks:
         stream = streams[block.variables[0]]
         if isinstance(block, OrderBlock):
             drawn = block.draw(size, stream)
-            drawn.carry(places, effect)
+            for effect, without in zip(effects, held, strict=True):
+                drawn.holding(without).carry(places, effect)
             found += _members(drawn, total.model.data)
         else:
             sample = sample_node(total.model, block.child, size, stream)
-            effect[places[block.child]] = _carried(sample, places, effect)
+            for effect, without in zip(effects, held, strict=True):
+                effect[places[block.child]] = 0.0 if block.child in without else _carried(sample, places, effect)
             found.append(_of_sample(total.model, block.child, sample))
-    return effect[-1], tuple(found)
+    return effects, tuple(found)
 
 
 def _carried(sample: NodeSample, places: Mapping[str, int], effect: FloatArray) -> FloatArray:
@@ -221,7 +255,8 @@ def _members(drawn: OrderDraws, data: WorkingData) -> Iterator[Regressed]:
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
-def _regressed(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tuple[Regressed, ...]:
+def regressed_in(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tuple[Regressed, ...]:
+    """Return draws of some regressions of a model as records."""
     return tuple(_of_sample(model, child, sample) for child, sample in samples.items())
 
 

@@ -23,7 +23,7 @@ from alldags.wording import either
 
 _OPEN = frozenset(
     {
-        "paths", "mediators", "direct", "standardized", "log odds", "levels", "modifiers", "structures", "sensitivity",
+        "paths", "mediation", "direct", "standardized", "log odds", "levels", "modifiers", "structures", "sensitivity",
         "plots.rows",
     }
 )  # fmt: skip

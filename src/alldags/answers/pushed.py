@@ -22,8 +22,8 @@ from alldags.typing import FloatArray
 from alldags.wording import option
 
 MIXED = (
-    "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
-    "one of them did not respond"
+    "paths do not multiply through a yes/no variable or a count ({names}); see mediation() for how much runs through "
+    "them, along() for one path"
 )
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000  # draws; the last where nodes on the way bend
@@ -71,13 +71,13 @@ class PushedAnswer:
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
         found = {
-            "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
+            "direct": "a difference of mean outcomes has no one coefficient of a direct edge; see mediation().direct",
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
             "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
         if self.bends:
-            lines = "a curve has no coefficients to multiply along paths; see mediators() for what would be lost"
+            lines = "a curve has no coefficients to multiply along paths; see along() and mediation()"
             found |= {"paths": lines, "log odds": lines}
         elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
             mixed = MIXED.format(names=", ".join(names))

@@ -68,13 +68,35 @@ def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
     draws = present(joints)
     if len(draws) < _LEAST_DRAWS:
         return ""
-    found = _of_rows(effect, joints, sd) if effect.posterior.clusters is None else _of_clusters(effect, joints)
+    of = _of_rows if effect.posterior.clusters is None else _of_clusters
+    found = of(effect, joints, sd)
     if isinstance(found, str):
         return found
     kind, moves = found
     known = (given_effect(effect)[1] / sd) ** 2
     chance = known / float(draws.var()) if isinstance(effect.answer, ClosedAnswer) else 1.0  # that these draws differ
     return Jackknife.of(moves.scaled(chance), kind, known)
+
+
+def jackknife_of_draws(effect: HeldEffect, joints: Sequence[Joint]) -> Jackknife | None:
+    """Return what pieces of the data say of the spread of another number, whose draws are given; None if nothing.
+
+    Parameters
+    ----------
+    effect
+        Of the same posterior.
+    joints
+        Draws of the number, and of the regressions behind it.
+    """
+    if effect.posterior.clusters is None and (not effect.posterior.is_robust or _not_asked(effect)):
+        return None
+    draws = present(joints)
+    unit = float(draws.std()) if len(draws) >= _LEAST_DRAWS else 0.0
+    if not 0.0 < unit < math.inf:
+        return None
+    scaled = [replace(joint, effect=joint.effect / unit) for joint in joints]
+    found = _of_rows(effect, scaled) if effect.posterior.clusters is None else _of_clusters(effect, scaled)
+    return None if isinstance(found, str) else Jackknife.of(found[1], found[0], 1.0).scaled(unit)
 
 
 def _not_asked(effect: HeldEffect) -> str:
@@ -104,7 +126,8 @@ def joint_of(effect: HeldEffect) -> list[Joint]:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
+def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float | None = None) -> tuple[Kind, Moves] | str:
+    """Return what rows say; with the standard deviation of the effect, as a sample of a population if they are one."""
     try:
         tables = rows_of(effect)
         if tables is None:
@@ -158,9 +181,9 @@ def _by_table(joints: Sequence[Joint]) -> Iterator[tuple[int, tuple[Answering, .
         yield place, tuple(answering([joint for joint in joints if joint.table == place]).values())
 
 
-def _shares(effect: HeldEffect, table: RowTable, sd: float) -> FloatArray | None:
+def _shares(effect: HeldEffect, table: RowTable, sd: float | None) -> FloatArray | None:
     """Return each row's own share in the effect, shape (rows,), where rows are a sample of a population."""
-    if not effect.answer.question.is_population or isinstance(effect.answer, ClosedAnswer):
+    if sd is None or not effect.answer.question.is_population or isinstance(effect.answer, ClosedAnswer):
         return None
     rng, weight = effect.posterior.workings.stream(), table.marks.weight
     parts, weights = [], []
@@ -182,7 +205,8 @@ def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | N
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
 
-def _of_clusters(effect: HeldEffect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
+def _of_clusters(effect: HeldEffect, joints: Sequence[Joint], sd: float | None = None) -> tuple[Kind, Moves] | str:
+    """Return what clusters say; for the standard deviation see `_of_rows`."""
     clusters = effect.posterior.clusters
     assert clusters is not None
     by_table = list(_by_table(joints))
@@ -191,7 +215,7 @@ def _of_clusters(effect: HeldEffect, joints: Sequence[Joint]) -> tuple[Kind, Mov
     tables = rows_of(effect)
     if tables is None or tables[0].marks.cluster is None:
         return "the rows of the clusters are not at hand"
-    codes, shares = tables[0].column(tables[0].marks.cluster), _shares(effect, tables[0], effect.answer.sd)
+    codes, shares = tables[0].column(tables[0].marks.cluster), _shares(effect, tables[0], sd)
     moves = _averaged([row_moves(found, tables[place], clusters.count) for place, found in by_table])
     return "clusters", _with_shares(moves, shares, codes)
 

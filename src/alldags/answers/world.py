@@ -51,10 +51,13 @@ class World:
         What is set, by variable.
     reads
         For some variables, the world in which each of some causes is read; all others are read in this one.
+    afresh
+        Whether all that follows from what is set has the noise of other rows, by lot, in place of the row's own.
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     reads: Mapping[str, Mapping[str, World]] = field(default_factory=dict)
+    afresh: bool = False
 
     def of(self, name: str, cause: str) -> World:
         """Return the world in which a variable reads one of its causes."""

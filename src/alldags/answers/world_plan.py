@@ -96,7 +96,7 @@ class Plan:
         """Return the move of a variable that follows from its causes; of a stop, itself."""
         predictor = self._predictor(copy.world, copy.column)
         family = self._samples[copy.column].family
-        if predictor.stays or (family is None and not predictor.bent.size):
+        if not copy.world.afresh and (predictor.stays or (family is None and not predictor.bent.size)):
             return predictor.slopes
         self.stops.append(copy)
         self.predictors[copy] = predictor

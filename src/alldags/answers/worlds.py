@@ -8,6 +8,7 @@ is averaged over; a last one is its mean. What nothing set can act on stays as i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -91,8 +92,12 @@ class Worlds:
         plan = self._plan(world, name)
         if world.settings.get(name) is not None:
             return self._all_draws(self._steps(plan, {}, len(plan.stops))[Copy(world, name)].value)
-        branches = not drawn and self._branches(plan)
+        branches = not drawn and _branches(plan, self._family)
         return self._over(plan, 0, {}, branches, lambda moves: self._last(plan, moves))
+
+    def can_average(self, world: World, name: str) -> bool:
+        """Tell whether all yes/no variables before this one can be averaged over in a world."""
+        return _branches(self._plan(world, name), self._family)
 
     def value(self, world: World, name: str) -> FloatArray:
         """Return values of a variable in a world, shape (rows, draws): yes/no and counts are drawn, as all before."""
@@ -111,12 +116,6 @@ class Worlds:
         plan = Plan(self._samples, self.rows, self.block)
         plan.go_to(world, name)
         return plan
-
-    def _branches(self, plan: Plan) -> bool:
-        """Tell whether both values of all yes/no stops can be averaged over: few, and each in one world alone."""
-        names = [copy.column for copy in plan.stops if copy.column in plan.not_normal]
-        yes_no = all(isinstance(self._family(name), Bernoulli) for name in names)
-        return yes_no and len(set(names)) == len(names) <= MOST_BRANCHING
 
     def _over(
         self, plan: Plan, place: int, moves: Moves, branches: bool, last: Callable[[Moves], FloatArray]
@@ -152,8 +151,9 @@ class Worlds:
         predictor, family = plan.predictors[copy], self._family(copy.column)
         if family is not None:
             mean = self._mean(plan, copy, predictor, moves)
-            return self._moved_to(copy.column, self._drawn(copy.column, family, mean))
+            return self._moved_to(copy.column, self._drawn(copy.column, family, mean, afresh=copy.world.afresh))
         move = self._change(plan, copy, predictor, moves)
+        move = move + self._exchanged(copy.column) if copy.world.afresh else move
         scale = self.rows.data.column_scale(copy.column)
         return Moved(self._column(copy.column) + scale * move, move)
 
@@ -201,9 +201,24 @@ class Worlds:
         low, high = self._levels(copy.column)
         return np.clip((mean - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
 
-    def _drawn(self, name: str, family: Family, mean: FloatArray) -> FloatArray:
-        """Return the values at the rows' levels of a distribution, shape (rows, draws)."""
-        level = self.rows.uniforms[name][:, None]
+    @cached_property
+    def _lot(self) -> IntArray:
+        """For each row another, by lot, as often as it counts, shape (rows,)."""
+        rng, weight = np.random.default_rng(self.rows.count), self.rows.weight
+        if weight is None:
+            return rng.permutation(self.rows.count)
+        return rng.choice(self.rows.count, self.rows.count, p=weight / weight.sum())
+
+    def _exchanged(self, name: str) -> FloatArray:
+        """Return by how much a normal variable moves if it has the residual of another row, shape (rows, draws)."""
+        sample = self._samples[name]
+        fitted = self.rows.design(name, sample) @ sample.coefficients[self.block].T
+        left = self._column(name) / self.rows.data.column_scale(name) - fitted
+        return np.asarray(left[self._lot] - left)
+
+    def _drawn(self, name: str, family: Family, mean: FloatArray, *, afresh: bool = False) -> FloatArray:
+        """Return the values at the rows' levels of a distribution, or at those of other rows, shape (rows, draws)."""
+        level = self.rows.uniforms[name][self._lot if afresh else slice(None), None]
         if self._keeps:
             low, high = self._levels(name)
             level = low + level * (high - low)
@@ -271,6 +286,13 @@ class Worlds:
             for one, by in slopes.items()
         )
         return np.asarray(self._column(column) + self.rows.data.column_scale(column) * total)
+
+
+def _branches(plan: Plan, family: Callable[[str], Family | None]) -> bool:
+    """Tell whether both values of all yes/no stops can be averaged over: few, and each with its noise in one world."""
+    names = [(copy.column, copy.world.afresh) for copy in plan.stops if copy.column in plan.not_normal]
+    yes_no = all(isinstance(family(name), Bernoulli) for name, _ in names)
+    return yes_no and len(set(names)) == len(names) <= MOST_BRANCHING
 
 
 def _some(values: FloatArray, there: IntArray | None) -> FloatArray:

@@ -20,10 +20,10 @@ from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
 from alldags.answers.contrasts import all_contrasts
 from alldags.answers.do import intervention
-from alldags.answers.influence import influence_of_edges, loss_without_mediators
+from alldags.answers.influence import influence_of_edges
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
-from alldags.answers.pushed import PushedAnswer
+from alldags.answers.mediation import along_path, mediate
 from alldags.answers.question import Question
 from alldags.answers.treatment_values import treatment_value, treatment_values
 from alldags.assumptions.data_notes import range_note
@@ -31,6 +31,7 @@ from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.intervention import Intervention
+from alldags.effects.mediation import KINDS, Kind, Mediation
 from alldags.effects.outcome import check_level
 from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
@@ -279,26 +280,54 @@ class Effect:
         found = on_link(self).paths(limit)
         return replace(found, note=f"on the {on_link(self).measure} of {self.outcome}, where paths add up")
 
-    def mediators(self) -> Table:
-        """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
+    def mediation(self, through: Sequence[str], kind: Kind = "natural", *, products: bool = True) -> Mediation:
+        """Return how much of the effect runs through some variables between treatment and outcome.
 
-        Where a variable on the way is not normal, or bends, it is what would be lost if the one in between did not
-        respond; that supposes that one number per row decides the value of a yes/no variable under either treatment.
+        Parameters
+        ----------
+        through
+            The mediators.
+        kind
+            ``"natural"``: what is left if each row keeps the mediators that it would have under the low value of the
+            treatment; ``"interventional"``: if it is given some that rows with its covariates have under that value,
+            which also says something where the treatment moves a common cause of mediator and outcome.
+        products
+            Whether treatment and mediator may act by their product on what comes after: it is then in every regression
+            that both are in. Without it, where all is straight lines, effects are sums of `paths`.
 
         Examples
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> print(ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").mediators())
-        mediator     mean       sd
-        tar        0.5333   0.1004
-        exercise  0.08341  0.02874
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> found = effect.mediation(through=["tar", "exercise"], products=False)
+        >>> {name: round(part.mean, 2) for name, part in found.parts.items()}
+        {'tar': 0.53, 'exercise': 0.08}
         """
-        self._require("mediators")
-        if isinstance(self.answer, PushedAnswer):
-            answer, stream = self.answer, self.posterior.workings.stream()
-            return loss_without_mediators(answer.responses, self._question.comparison, answer.size, stream)
-        return tables.mediators_table(self._totals, self.workings.unit)
+        self._require("mediation")
+        checks.one_of("kind", kind, KINDS)
+        return mediate(self, through, kind, products=checks.flag("products", products))
+
+    def along(self, path: Sequence[str], *, products: bool = True) -> Quantity:
+        """Return the effect that is passed on along one path: all else stays as it is under the low value.
+
+        Parameters
+        ----------
+        path
+            Names from treatment to outcome, both among them.
+        products
+            As for `mediation`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> round(effect.along(["smoking", "tar", "risk"], products=False).mean, 4)
+        0.5333
+        """
+        self._require("mediation")
+        return along_path(self, path, products=checks.flag("products", products))
 
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
