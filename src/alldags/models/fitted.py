@@ -21,7 +21,8 @@ from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.spec import About, straight_columns
+from alldags.nodes.presence import presences
+from alldags.nodes.spec import About, Present, straight_columns
 from alldags.nodes.toward import toward
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
@@ -139,14 +140,20 @@ class FittedGraph:
 
     def _curved_key(self, child: str, *, curves: bool = True) -> NodeKey:
         after = frozenset() if self._about is None else self.graph.descendants(self._about)
-        data = self.data if curves else self.data.unbent
-        about = About(self._about, after, self._products(child))
+        data, mediators = self.data if curves else self.data.unbent, self._products(child)
+        about = About(self._about, after, mediators, self._present(child) if mediators else ())
         return NodeKey(self._terms(child), self._prior_of(child), data, about=about)
 
     def _products(self, child: str) -> tuple[str, ...]:
         """Return the mediators whose products with the treatment are in a child's regression where both act on it."""
         parents = self.graph.parents(child)
         return tuple(name for name in self._mediators if name in parents) if self._about in parents else ()
+
+    def _present(self, child: str) -> tuple[Present, ...]:
+        """Return which of treatment and mediators act on a child, as found without products."""
+        own = self._link, self._tied, self._about
+        without = FittedGraph(self.graph, self.prior, self.data, self._store, *own)
+        return presences(without.node(child), (str(self._about), *self._products(child)))
 
     def bends(self, child: str) -> bool:
         """Whether a child's regression may have curves in this model.

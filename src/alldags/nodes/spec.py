@@ -23,15 +23,30 @@ from alldags.nodes.stacked import stacked_problem
 from alldags.priors.prior import Prior
 
 
-class About(NamedTuple):
-    """What is asked about: a treatment, and all that it may act on; nothing for a node by itself.
+class Present(NamedTuple):
+    """Which of a treatment and some mediators act on a child, and the probability of just these."""
 
-    Products of the treatment and `mediators` are there whenever both act on the child.
+    causes: frozenset[str]
+    share: float
+
+
+class About(NamedTuple):
+    """What is asked about; nothing for a node by itself.
+
+    Parameters
+    ----------
+    treatment, after
+        A treatment, and all that it may act on.
+    mediators
+        Causes whose products with the treatment are there whenever both act on the child.
+    present
+        Which of treatment and mediators act on it, as found without products, whose evidence is not asked.
     """
 
     treatment: str | None = None
     after: frozenset[str] = frozenset()
     mediators: tuple[str, ...] = ()
+    present: tuple[Present, ...] = ()
 
 
 NOTHING = About()

@@ -49,6 +49,8 @@ class CurvedSpec:
         The columns that stand for each cause that is a category.
     mediators
         Causes whose products with the treatment are there whenever both are.
+    present
+        Which of treatment and mediators are there; None: that is averaged over.
     """
 
     child: str
@@ -62,6 +64,7 @@ class CurvedSpec:
     raised: Mapping[str, float] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     mediators: tuple[str, ...] = ()
+    present: frozenset[str] | None = None
 
     @property
     def mover(self) -> str | None:
@@ -107,9 +110,10 @@ class Candidates:
         Whether few further columns are expected, however many there are; not where they were written down.
     modifies
         Which may be there again under treatment, shape (K,).
-    ties
-        For each column the mediator that it is the line of, or that line times the treatment: they enter and leave as
-        one; None for all others.
+    mediating
+        Which are the line of a mediator, shape (K,): it is there again under treatment, for sure.
+    products
+        Which are such a line times the treatment, shape (K,).
     """
 
     columns: tuple[Column, ...]
@@ -118,13 +122,13 @@ class Candidates:
     further: BoolArray
     is_counted: bool
     modifies: BoolArray
-    ties: tuple[str | None, ...]
+    mediating: BoolArray
+    products: BoolArray
 
     @cached_property
     def groups(self) -> IntArray:
         """Number of each column's group, shape (K,): the levels of a category are one, and so are their products."""
-        keys = zip(map(_together, enumerate(self.columns)), self.ties, strict=True)
-        runs = groupby(key if tie is None else ("through", tie) for key, tie in keys)
+        runs = groupby(map(_together, enumerate(self.columns)))
         return np.array([number for number, (_, run) in enumerate(runs) for _ in run], dtype=np.int64)
 
     @cached_property
@@ -134,15 +138,8 @@ class Candidates:
 
     @cached_property
     def modifying(self) -> BoolArray:
-        """Which are another column times the treatment, and may be absent where both are there, shape (K,)."""
-        pairs = zip(self.columns, self.ties, strict=True)
-        return np.array([isinstance(column, Times) and tie is None for column, tie in pairs], dtype=bool)
-
-    @cached_property
-    def mediating(self) -> BoolArray:
-        """Which are the line of a mediator, shape (K,)."""
-        pairs = zip(self.columns, self.ties, strict=True)
-        return np.array([isinstance(column, Line) and tie is not None for column, tie in pairs], dtype=bool)
+        """Which are another column times the treatment, and may be absent, shape (K,)."""
+        return ~self.products & np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
 
     def with_link(self, raised: FloatArray) -> Candidates:
         """Return them with further columns raised, shape (K,), as well."""
@@ -165,27 +162,16 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
     """
     own = np.array([isinstance(column, ITSELF) for column in columns], dtype=bool)
     counted = isinstance(spec.terms, Terms) and spec.prior.edges is None
-    ties = tuple(_tie(spec, column) for column in columns)
-    probability = [
-        _probability(spec, column, counted) if tie is None else spec.causes[tie]
-        for column, tie in zip(columns, ties, strict=True)
-    ]
-    raised = np.array(
-        [spec.raised.get(tie or column.variables[0], 0.0) for column, tie in zip(columns, ties, strict=True)]
-    )
+    probability = [_probability(spec, column, counted) for column in columns]
+    raised = np.array([spec.raised.get(column.variables[0], 0.0) for column in columns])
     free = {*bending, spec.mover}
     modifies = np.array([free.issuperset(column.variables) for column in columns], dtype=bool)
-    own |= np.array([tie is not None for tie in ties], dtype=bool)
     raised = np.where(own, raised, 0.0)
-    return Candidates(columns, np.array(probability), raised, ~own & counted, counted, modifies, ties)
-
-
-def _tie(spec: CurvedSpec, column: Column) -> str | None:
-    """Return the mediator of which a column is the line, or the line times the treatment; None for all others."""
-    for name in spec.mediators:
-        if column == Line(name) or any(is_product(column, own, name) for own in spec.straight(str(spec.treatment))):
-            return name
-    return None
+    mediating = np.array([column in map(Line, spec.mediators) for column in columns], dtype=bool)
+    pairs = [(one, name) for one in spec.straight(str(spec.treatment)) for name in spec.mediators]
+    products = np.array([any(is_product(column, *pair) for pair in pairs) for column in columns], dtype=bool)
+    further = ~own & ~products & counted
+    return Candidates(columns, np.array(probability), raised, further, counted, modifies, mediating, products)
 
 
 def is_product(column: Column, own: Column, mediator: str) -> bool:

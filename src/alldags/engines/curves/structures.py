@@ -73,8 +73,8 @@ class Structure:
         """Return the design columns in an arm, shape (..., k), from base columns (..., K)."""
         return np.asarray(base[..., self.places] * self.active[arm])
 
-    def taken(self, kept: BoolArray | IntArray) -> Structure:
-        """Return the structure with some of its columns, shape (k,), or with their places in another order."""
+    def taken(self, kept: BoolArray) -> Structure:
+        """Return the structure with some of its columns, shape (k,)."""
         return replace(
             self,
             places=self.places[kept],
@@ -137,20 +137,18 @@ def structure(name: str, found: Candidates, arms: int) -> Structure:
     others, alike = places[1:][there[1:]], name == "arms"
     if arms == 1 or not others.size:
         return whole
-    first, again, tied = ones.copy(), len(others), found.mediating[others]
+    first, again, sure = ones.copy(), len(others), alike | found.mediating[others]
     first[1, others] = not alike
     own = np.repeat([[False], [True]], again, axis=1)
-    groups = np.r_[found.groups, found.groups[others] + np.where(tied, 0, found.groups.max())]
-    both = replace(
+    return replace(
         whole,
         places=np.r_[places, others],
         active=np.concatenate([first, own], axis=1),
-        probability=np.r_[found.probability, np.where(alike | tied, found.probability[others], 0.5)],
-        raised=np.r_[found.raised, np.where(alike | tied, found.raised[others], 0.0)],
-        further=np.r_[found.further, np.where(alike | tied, found.further[others], found.is_counted)],
-        groups=groups,
+        probability=np.r_[found.probability, np.where(sure, found.probability[others], 0.5)],
+        raised=np.r_[found.raised, np.where(sure, found.raised[others], 0.0)],
+        further=np.r_[found.further, np.where(sure, found.further[others], found.is_counted)],
+        groups=np.r_[found.groups, found.groups[others] + found.groups.max()],
     )
-    return both.taken(np.argsort(groups, kind="stable")) if tied.any() else both
 
 
 @dataclass(frozen=True, eq=False)

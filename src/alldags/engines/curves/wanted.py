@@ -12,14 +12,14 @@ from alldags.columns.base import Columns, RowValues
 from alldags.engines.curves.spec import ITSELF, Candidates, CurvedSpec
 from alldags.engines.curves.structures import Structure, structure
 from alldags.graph.terms import Terms
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray
 
 
 def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
     """Return the structures of effect modification that are wanted, with the treatment's edge divided between them."""
     chosen = _structures(spec, found)
-    if spec.mediators:
-        return _with_products(spec, found, chosen)
+    if spec.present is not None:
+        return _present(spec, found, chosen)
     if spec.mover is None:
         return chosen
     place = next(i for i, column in enumerate(found.columns) if column.name == spec.mover)
@@ -30,23 +30,25 @@ def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
     ]
 
 
-def _with_products(spec: CurvedSpec, found: Candidates, chosen: Sequence[Structure]) -> list[Structure]:
-    """Return structures in which the treatment is a cause, and one in which nothing of it is, products among it.
+def _present(spec: CurvedSpec, found: Candidates, chosen: Sequence[Structure]) -> list[Structure]:
+    """Return the structures where it is known which of treatment and mediators are there: products are, then."""
+    assert spec.present is not None
+    absent = {str(spec.treatment), *spec.mediators} - spec.present
+    out = np.array([not absent.isdisjoint(column.variables) for column in found.columns], dtype=bool)
+    sure = found.products | np.array(
+        [isinstance(column, ITSELF) and column.variables[0] in spec.present for column in found.columns], dtype=bool
+    )
+    if spec.treatment in absent:
+        chosen = chosen[:1]
+    return [_restricted(one, ~out, sure, without=spec.treatment in absent) for one in chosen]
 
-    A product is there whenever treatment and mediator are, so that whether the treatment is has to be known first.
-    """
-    stated = spec.causes[str(spec.treatment)]
-    moved = np.array([spec.treatment in column.variables for column in found.columns], dtype=bool)
-    own = moved & np.array([isinstance(column, ITSELF) for column in found.columns], dtype=bool)
-    there = [
-        replace(one, probability=np.where(own[one.places], 1.0, one.probability), weight=stated / len(chosen))
-        for one in chosen
-    ]
-    if stated >= 1.0:
-        return there
-    plain = structure("common", found, 2 if found.is_armed else 1)
-    absent = plain.taken(~moved[plain.places] & plain.active[0])
-    return [replace(absent, name="none", weight=1.0 - stated), *there]
+
+def _restricted(one: Structure, kept: BoolArray, sure: BoolArray, *, without: bool) -> Structure:
+    """Return a structure with some columns only, of which some are sure; `without` treatment, none again under it."""
+    again = ~one.active[0] if len(one.active) == 2 else np.zeros(len(one.places), dtype=bool)
+    probability = np.where(sure[one.places], 1.0, one.probability)
+    inside = replace(one, probability=probability, active=one.active | (without & ~again))
+    return inside.taken(kept[one.places] & ~(again & without))
 
 
 def _structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
