@@ -167,8 +167,15 @@ _ROWS = (
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
     _Row(
         "products",
-        ("turned graphs", "open directions", "moments", "another engine", "no intercept", "other noise",
-         "fixed effects"),
+        (
+            "turned graphs",
+            "open directions",
+            "moments",
+            "another engine",
+            "no intercept",
+            "other noise",
+            "fixed effects",
+        ),
         "they are columns made from rows, as curves are",
     ),
     _Row("several mediators", "open directions", "their order says what runs through which of them first"),

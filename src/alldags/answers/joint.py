@@ -134,7 +134,6 @@ def joint_draws(
     return joints_of(totals, models, _size(answer, totals), rng, draw)
 
 
-
 Drawn: TypeAlias = tuple[FloatArray, tuple[Regressed, ...]]
 """Draws of an effect, or of several, shape (..., draws), and of the regressions on its way."""
 

@@ -16,6 +16,7 @@ from alldags.answers.choose import pushed_answer
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import Comparison
 from alldags.answers.held import HeldEffect
+from alldags.answers.inner import NOTHING_BETWEEN
 from alldags.answers.levels import is_category
 from alldags.answers.nested import afresh_worlds, natural_worlds, path_worlds
 from alldags.answers.pushed import PushedAnswer
@@ -112,7 +113,7 @@ def _closed_path(effect: HeldEffect, answer: ClosedAnswer, path: tuple[str, ...]
     )
     mean, second, _ = answer.totals.average_array(lambda total: path_moments(total.model, path)).tolist()
     wide = effect.uncertainty.widened(drawn)
-    factor = float(wide.std() / drawn.std()) if drawn.any() else 1.0
+    factor = 1.0 if wide is drawn or not drawn.any() else float(wide.std() / drawn.std())
     return Quantity(wide, exact=_moments(answer, (mean, second), factor))
 
 
@@ -307,13 +308,15 @@ def _in_order(effect: HeldEffect, through: Sequence[str]) -> tuple[str, ...]:
     if isinstance(through, str):
         raise GraphError(f"through must be a list of names; write through=[{through!r}]")
     between, given = _between(effect), list(through)
+    if not between:
+        raise GraphError(NOTHING_BETWEEN)
     if not given:
-        raise GraphError(f"through names no mediator; those on the way are {some(map(repr, between)) or 'none'}")
+        raise GraphError(f"through names no mediator; give some of {some(map(repr, between))}")
     for name in given:
         if name not in between:
             raise GraphError(
                 f"through names {name!r}, which is on no candidate path from {effect.treatment!r} to "
-                f"{effect.outcome!r}{did_you_mean(str(name), between)}"
+                f"{effect.outcome!r}{did_you_mean(str(name), between)}; give some of {some(map(repr, between))}"
             )
     names = tuple(name for name in between if name in given)
     opened = [name for name in names if any(one.model.order_block(name) for one in effect.workings.totals.items)]
@@ -332,5 +335,8 @@ def _checked_path(effect: HeldEffect, path: Sequence[str]) -> tuple[str, ...]:
     graphs = [total.model.graph for total in effect.workings.totals.items]
     for edge in pairwise(names):
         if not any(edge in graph.edges for graph in graphs):
-            raise GraphError(f"{edge[0]!r} -> {edge[1]!r} is no candidate edge, so that nothing runs along this path")
+            raise GraphError(
+                f"{edge[0]!r} -> {edge[1]!r} is no candidate edge, so that nothing runs along this path; add it to the "
+                "graph, or see paths() for those that there are"
+            )
     return names

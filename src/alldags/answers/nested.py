@@ -20,7 +20,9 @@ from alldags.typing import FloatArray
 def both_worlds(treatment: str, comparison: Comparison) -> tuple[World, World]:
     """Return the worlds in which the treatment has its low and its high value."""
     values = comparison.values
-    settings: tuple[Setting, Setting] = (Stays(), Shift(1.0)) if values is None else (Value(values[0]), Value(values[1]))
+    settings: tuple[Setting, Setting] = (
+        (Stays(), Shift(1.0)) if values is None else (Value(values[0]), Value(values[1]))
+    )
     low, high = (World({treatment: one}) for one in settings)
     return low, high
 

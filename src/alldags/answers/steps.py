@@ -64,7 +64,7 @@ class Steps:
         plain, draws = (one[list(places)].sum(axis=0) for one in (self._drawn, self._wide))
         if exact is None:
             return Quantity(draws)
-        factor = float(draws.std() / plain.std()) if plain.any() else 1.0
+        factor = 1.0 if self._wide is self._drawn or not plain.any() else float(draws.std() / plain.std())
         return Quantity(draws, exact=(exact[0], factor * exact[1]))
 
     @cached_property

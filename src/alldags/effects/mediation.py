@@ -149,15 +149,15 @@ class Mediation:
         return Table(columns | {"low": [low for low, _ in ends], "high": [high for _, high in ends]})
 
     def __str__(self) -> str:
-        names = some(map(short_name, self.through), 3)
+        names = _listed([*map(short_name, self.through)])
         total, share = to_precision(self.total.mean, self.total.sd), whole_percent(self.share.median)
-        runs = f"{to_precision(self.indirect.mean, self.indirect.sd)} of {total} ({share})"
-        first = f"{self.words}: of the effect on {short_name(self.outcome)}, {runs} runs through {names}."
+        runs = f"{to_precision(self.indirect.mean, self.indirect.sd)} of {total} ({share}) runs through {names}"
+        first = f"{self.words}: of the effect on {short_name(self.outcome)}, {runs} ({self.kind} effects)."
         return laid_out(
             Screen(
                 sentence=first[:1].upper() + first[1:],
                 rows=tuple(self._rows()),
-                under=tuple(f"{text}." for text in self.assumptions),
+                under=(f"It holds if {', and if '.join(self.assumptions)}.",),
                 warnings=warnings((*self.share.notes, *self.notes)),
                 hidden="",
                 more="More: .parts, .share, .assumptions, .notes, .sensitivity()",
@@ -175,7 +175,7 @@ class Mediation:
         return [*rows, ("share mediated", f"{whole_percent(self.share.median)} ({low} to {high})")]
 
     def _repr_html_(self) -> str:
-        return f"{self.table()._repr_html_()}" + "".join(f"<p>{escape(text)}.</p>" for text in self.assumptions)
+        return f"{self.table()._repr_html_()}" + f"<p>It holds if {escape(', and if '.join(self.assumptions))}.</p>"
 
 
 def _sized(value: Quantity) -> str:
@@ -191,10 +191,16 @@ def assumptions_of(treatment: str, outcome: str, through: Sequence[str], kind: K
     >>> from alldags.effects.mediation import assumptions_of
     >>> for text in assumptions_of("x", "y", ["m"], "natural"):
     ...     print(text)
-    It holds if nothing unmeasured acts on two of x, m and y
-    and if nothing that x moves acts on both m and y, unless it is named in through=
+    nothing unmeasured acts on two of x, m and y
+    nothing else that x moves acts on m and on y
     """
-    names = " or ".join(through)
-    first = f"It holds if nothing unmeasured acts on two of {treatment}, {', '.join(through)} and {outcome}"
-    second = f"and if nothing that {treatment} moves acts on both {names} and {outcome}, unless it is named in through="
+    first = f"nothing unmeasured acts on two of {_listed([treatment, *through, outcome])}"
+    second = f"nothing else that {treatment} moves acts on {' or '.join(through)} and on {outcome}"
     return (first, second) if kind == "natural" else (first,)
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    """Return names with commas and "and"; of very many, the first."""
+    if len(names) > most:
+        return some(names, most)
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -67,14 +67,17 @@ def with_products(spec: CurvedSpec, columns: tuple[Column, ...], rows: RowValues
     for column in kept:
         found.append(column)
         if isinstance(column, Line) and column.variable in spec.mediators:
-            found += [_times_treatment(one, column, rows) for one in own]
+            found += [_product(one, column.variable, rows) for one in own]
     return tuple(found)
 
 
-def _times_treatment(own: Column, mediator: Line, rows: RowValues) -> Times:
-    """Return a mediator times a column of the treatment, whichever of the two is a number about its mean."""
-    first, second = (mediator, own.name) if isinstance(own, Line) else (own, mediator.variable)
-    return Times(first, second, float(rows.values[second].mean()))
+def _product(own: Column, mediator: str, rows: RowValues) -> Column:
+    """Return a mediator times a column of the treatment, numbers about their means."""
+    middle = float(rows.values[mediator].mean())
+    if not isinstance(own, Line):
+        return Times(own, mediator, middle)
+    center = float(rows.values[own.variable].mean()), middle
+    return Clipped(own.variable, mediator, center, (-np.inf, -np.inf), (np.inf, np.inf))
 
 
 def base_columns(spec: CurvedSpec, causes: Sequence[str], treatment: str | None, rows: RowValues) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
-from alldags.columns.products import Given, OnArm, Times
+from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.engines.curves.screen import screened
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms, Terms
@@ -176,9 +176,9 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
 
 def is_product(column: Column, own: Column, mediator: str) -> bool:
     """Tell whether a column is that of a mediator's line times one of the treatment, a line or a level."""
-    if not isinstance(column, Times):
-        return False
-    return (column.column, column.variable) in ((Line(mediator), own.name), (own, mediator))
+    if isinstance(column, Times):
+        return (column.column, column.variable) in ((Line(mediator), own.name), (own, mediator))
+    return isinstance(column, Clipped) and (column.first, column.second) == (own.name, mediator)
 
 
 def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:
