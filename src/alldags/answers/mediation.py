@@ -18,13 +18,13 @@ from alldags.answers.comparison import Comparison
 from alldags.answers.held import HeldEffect
 from alldags.answers.inner import NOTHING_BETWEEN
 from alldags.answers.levels import is_category
+from alldags.answers.mediated import Kind, Mediation, assumptions_of
 from alldags.answers.nested import afresh_worlds, natural_worlds, path_worlds
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
 from alldags.answers.steps import MakeWorlds, Steps, steps_along, steps_between
 from alldags.answers.treatment_values import treatment_word
 from alldags.answers.world import World
-from alldags.effects.mediation import Kind, Mediation, assumptions_of
 from alldags.effects.paths import (
     avoiding_moments,
     first_through_moments,
@@ -234,9 +234,9 @@ class Asked:
         found = [] if closed or kind != "natural" else _witnesses(self.graphs, self.effect, self.names)
         named = some(map(repr, found))
         text = (
-            f"{named}, which {self.effect.treatment!r} may move and which through= does not name, may act on a mediator "
-            f"and on {self.effect.outcome!r}: natural effects then suppose that chance decides {named} alike under both "
-            "values of the treatment; name it in through=, or ask for kind='interventional'"
+            f"{named}, which {self.effect.treatment!r} may move and which through= does not name, may act on a "
+            f"mediator and on {self.effect.outcome!r}: natural effects then suppose that chance decides {named} alike "
+            "under both values of the treatment; name it in through=, or ask for kind='interventional'"
         )
         return (*[Note(text, "changes the answer", tuple(found))] * bool(found), *_hidden_note(self.graphs))
 

@@ -52,7 +52,7 @@ class Steps:
     def _drawn(self) -> FloatArray:
         """All draws in random order, shape (steps + 1, draws)."""
         together = np.concatenate([joint.effect for joint in self.joints], axis=1)
-        return self.effect.posterior.workings.stream().permutation(together, axis=1)
+        return np.asarray(self.effect.posterior.workings.stream().permutation(together, axis=1))
 
     @property
     def leverage(self) -> FloatArray:

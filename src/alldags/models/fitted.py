@@ -20,8 +20,8 @@ from alldags.models.store import BlockKey, NodeKey, NodeStore
 from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
-from alldags.nodes.problem import NodeProblem
 from alldags.nodes.presence import presences
+from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import About, Present, straight_columns
 from alldags.nodes.toward import toward
 from alldags.priors.equivalent import block_prior
@@ -103,7 +103,7 @@ class FittedGraph:
         return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied, self._about)
 
     def through(self, treatment: str, mediators: tuple[str, ...], data: WorkingData) -> FittedGraph:
-        """Return the model in which children have products of the treatment and mediators; `data` is its own, with rows."""
+        """Return the model in which children have products of treatment and mediators; `data` is its own, with rows."""
         own = self._link, self._tied, treatment, self._way
         return FittedGraph(self.graph, self.prior, data, self._store, *own, mediators)
 

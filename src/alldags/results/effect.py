@@ -23,6 +23,7 @@ from alldags.answers.do import intervention
 from alldags.answers.influence import influence_of_edges
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
+from alldags.answers.mediated import KINDS, Kind, Mediation
 from alldags.answers.mediation import along_path, mediate
 from alldags.answers.question import Question
 from alldags.answers.treatment_values import treatment_value, treatment_values
@@ -31,7 +32,6 @@ from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
 from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.intervention import Intervention
-from alldags.effects.mediation import KINDS, Kind, Mediation
 from alldags.effects.outcome import check_level
 from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between

@@ -139,7 +139,8 @@ class Candidates:
     @cached_property
     def modifying(self) -> BoolArray:
         """Which are another column times the treatment, and may be absent, shape (K,)."""
-        return ~self.products & np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
+        times = np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
+        return np.asarray(times & ~self.products)
 
     def with_link(self, raised: FloatArray) -> Candidates:
         """Return them with further columns raised, shape (K,), as well."""
@@ -167,10 +168,11 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
     free = {*bending, spec.mover}
     modifies = np.array([free.issuperset(column.variables) for column in columns], dtype=bool)
     raised = np.where(own, raised, 0.0)
-    mediating = np.array([column in map(Line, spec.mediators) for column in columns], dtype=bool)
+    lines = [isinstance(column, Line) and column.variable in spec.mediators for column in columns]
     pairs = [(one, name) for one in spec.straight(str(spec.treatment)) for name in spec.mediators]
     products = np.array([any(is_product(column, *pair) for pair in pairs) for column in columns], dtype=bool)
     further = ~own & ~products & counted
+    mediating = np.array(lines, dtype=bool)
     return Candidates(columns, np.array(probability), raised, further, counted, modifies, mediating, products)
 
 

@@ -188,7 +188,7 @@ def assumptions_of(treatment: str, outcome: str, through: Sequence[str], kind: K
 
     Examples
     --------
-    >>> from alldags.effects.mediation import assumptions_of
+    >>> from alldags.answers.mediated import assumptions_of
     >>> for text in assumptions_of("x", "y", ["m"], "natural"):
     ...     print(text)
     nothing unmeasured acts on two of x, m and y
