@@ -57,7 +57,7 @@ class Steps:
     @property
     def leverage(self) -> FloatArray:
         """What a hidden cause of mediator and outcome would move, per unit of its strength, shape (draws,)."""
-        return self._drawn[-1]
+        return np.asarray(self._drawn[-1])
 
     def of(self, places: Sequence[int], exact: tuple[float, float] | None = None) -> Quantity:
         """Return the sum of some steps; `exact` has mean and sd, before widening."""
@@ -133,12 +133,11 @@ def steps_between(effect: HeldEffect, answer: PushedAnswer, make: MakeWorlds, me
         response, worlds = answer.responses.items[place], make(total.model.graph, low, high)
         if not total.span.variables:
             return np.zeros((len(worlds), size)), ()
-        own, chance = rng.spawn(2)
-        samples = response.sample(size, own)
+        samples = response.sample(size, rng)
         found = nested_outcomes(response, samples, worlds)
         steps, regressed = np.diff(found.levels, axis=0), regressed_in(total.model, samples)
         if question.is_population:
-            steps = _of_a_sample(steps, found.spread, chance)
+            steps = _of_a_sample(steps, found.spread, rng)
         leverage = np.zeros(size)
         if mediator in total.span.places:
             moved = _moved(response, samples, mediator, question.comparison)
