@@ -254,16 +254,30 @@ class Worlds:
     # -- one regression ------------------------------------------------------------------------------------------------
 
     def _change(self, plan: Plan, copy: Copy, predictor: Predictor, moves: Moves) -> FloatArray:
-        """Return by how much a predictor changes, shape (rows, draws): along straight lines, and by what bends."""
-        change = np.zeros((self.rows.count, self._size))
-        for source, slope in predictor.slopes.items():
-            change += moves[source].move * slope
-        for place in predictor.bent:
-            self._bend(plan, change, copy, int(place), moves)
-        return change
+        """Return by how much a predictor changes, shape (rows, draws): along straight lines, and by what bends.
 
-    def _bend(self, plan: Plan, change: FloatArray, copy: Copy, place: int, moves: Moves) -> None:
-        """Add what one column changes by, in the draws in which it is present."""
+        What moves alike in all draws is one matrix product.
+        """
+        alike, slopes, change = list[FloatArray](), list[FloatArray](), np.zeros((self.rows.count, self._size))
+        for source, slope in predictor.slopes.items():
+            if moves[source].move.shape[1] > 1:
+                change += moves[source].move * slope
+                continue
+            alike.append(moves[source].move)
+            slopes.append(np.broadcast_to(slope, self._size))
+        for place in predictor.bent:
+            slope, there, moved = self._bend(plan, copy, int(place), moves)
+            if moved.shape[1] == 1:
+                alike.append(moved)
+                slopes.append(slope)
+            elif there.size == self._size:
+                change += slope * moved
+            else:
+                change[:, there] += slope[there] * moved
+        return change + np.hstack(alike) @ np.array(slopes) if alike else change
+
+    def _bend(self, plan: Plan, copy: Copy, place: int, moves: Moves) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return what one column changes by, shape (rows, 1 or some draws), its slope (draws,), and where it is any."""
         sample = self._samples[copy.column]
         slopes = sample.coefficients[self.block, place] / sample.columns.scale[place]
         there = np.flatnonzero(slopes)
@@ -274,7 +288,7 @@ class Worlds:
                 if moved:
                     now[one] = self._value(one, moved, moves, there)
         after = column.values(self.rows.standing(copy.column).put(now))
-        change[:, there] += slopes[there] * (after - self.rows.own(copy.column, place, sample))
+        return slopes, there, np.asarray(after - self.rows.own(copy.column, place, sample))
 
     def _value(self, column: str, slopes: Slopes, moves: Moves, there: IntArray | None) -> FloatArray:
         """Return the value of a column that moves in all or some draws, shape (rows, 1) or (rows, draws)."""
