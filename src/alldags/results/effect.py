@@ -25,6 +25,7 @@ from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.question import Question
+from alldags.answers.settings import Set
 from alldags.answers.treatment_values import treatment_value, treatment_values
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
@@ -41,6 +42,7 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
+from alldags.results.doing import with_minus
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
 from alldags.results.kept import told_apart
@@ -356,7 +358,8 @@ class Effect:
         self._check_arms([value])
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
         notes = range_note(self.posterior.workings.data.seen, self.treatment, [value])
-        return intervention(self._any_pair._as_asked_of_do, value, size, notes)
+        found = intervention(self._any_pair._as_asked_of_do, value, size, notes)
+        return with_minus(found, self.posterior, Set(self.treatment, x), self._question.over)
 
     @property
     def _as_asked_of_do(self) -> Effect:
