@@ -51,7 +51,7 @@ class NewRows:
 
     def rows(self, least: int = _LEAST_ROWS) -> PushedRows:
         """Return the rows with levels of noise that are spread evenly, each as often as there are too few."""
-        values, count = self._values()
+        values, count = self.values()
         times = max(1, math.ceil(least / count))
         many = {name: np.tile(column, times) for name, column in values.items()}
         weight = None if self.other.weight is None else np.tile(self.other.weight, times)
@@ -59,14 +59,15 @@ class NewRows:
 
     def units(self, size: int, rng: np.random.Generator) -> PushedRows:
         """Return random rows, each with its own noise in every draw."""
-        values, count = self._values()
+        values, count = self.values()
         share = None if self.other.weight is None else self.other.weight / self.other.weight.sum()
         chosen = rng.choice(count, _UNITS, p=share) if count > _UNITS or share is not None else np.arange(count)
         part = {name: column[chosen] for name, column in values.items()}
         levels = {name: rng.random((len(chosen), size)) for name in self.nodes}
         return PushedRows(RowValues(part), self.model.data, levels)
 
-    def _values(self) -> tuple[dict[str, FloatArray], int]:
+    def values(self) -> tuple[dict[str, FloatArray], int]:
+        """Return the columns that are known, shape (rows,) each, and the number of rows."""
         data = self.model.data
         offsets = [family.offset for name in self.nodes if (family := data.families.get(name)) and family.offset]
         values = self.other.values(data, (*self.needed, *offsets))
@@ -141,8 +142,9 @@ class NewResponse(Response):
         return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / new.other.count)
 
     def _both(self, worlds: NewWorlds, comparison: Comparison) -> tuple[FloatArray, FloatArray]:
-        low, high = (worlds.mean(world, self.target.outcome) for world in _worlds(self.treatment, comparison))
-        return low, high
+        low, high = _worlds(self.treatment, comparison)
+        found = worlds.mean(low, self.target.outcome)
+        return found, found if comparison.is_level else worlds.mean(high, self.target.outcome)
 
     def units(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return outcomes of new units when the treatment is set to `x`, shape (size,)."""

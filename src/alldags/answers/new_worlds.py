@@ -6,7 +6,6 @@ and a level of its noise, which is the same in all worlds. For the rest see `Wor
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -19,7 +18,7 @@ from alldags.answers.world import World
 from alldags.columns.base import RowValues
 from alldags.families.base import Family
 from alldags.families.yes_no import Bernoulli
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
 
 _MOST_BRANCHING = 4  # yes/no variables on the way that are averaged over exactly; the values of more are drawn
 _Copy: TypeAlias = tuple[World, str]
@@ -50,17 +49,15 @@ class NewWorlds:
         branches = not drawn and len({other for _, other in copies}) == len(copies) <= _MOST_BRANCHING
         if not branches or not self._averaged(world, name):
             return self._all_draws(self._last(world, name, {}))
-        whole: FloatArray = np.zeros((self.rows.count, self._size))
-        for states in itertools.product((0.0, 1.0), repeat=len(copies)):
-            known = {copy: np.full((1, 1), state) for copy, state in zip(copies, states, strict=True)}
-            chance: FloatArray = np.ones((1, 1))
-            seen: _Known = {}
-            for copy in copies:
-                p = self._last(*copy, seen)
-                chance = chance * (p if known[copy][0, 0] else 1.0 - p)
-                seen = {**seen, copy: known[copy]}
-            whole += chance * self._last(world, name, dict(seen))
-        return whole
+        return self._all_draws(self._over(copies, (world, name), {}))
+
+    def _over(self, copies: list[_Copy], last: _Copy, known: _Known) -> FloatArray:
+        """Return the mean of the last variable, averaged over both values of yes/no variables before it."""
+        if not copies:
+            return self._last(*last, known)
+        p = self._last(*copies[0], known)
+        yes, no = (self._over(copies[1:], last, {**known, copies[0]: np.full((1, 1), x)}) for x in (1.0, 0.0))
+        return np.asarray(no + p * (yes - no))
 
     def value(self, world: World, name: str) -> FloatArray:
         """Return values of a variable in a world, shape (rows, draws): with noise, and yes/no and counts drawn."""
@@ -156,19 +153,21 @@ class NewWorlds:
         eta = design @ theta[:, 1:][:, ~moved].T + theta[:, 0]
         for place in np.flatnonzero(moved).tolist():
             slope = theta[:, 1 + place] / of.columns.scale[place]
-            if slope.any():
-                eta += (self._column(world, of, place, known) - of.columns.center[place]) * slope
+            there = np.flatnonzero(slope)
+            if there.size:
+                moved_to = self._column(world, of, place, known, there) - of.columns.center[place]
+                eta[:, there] += moved_to * slope[there]
         return eta
 
     def _stays(self, world: World, child: str, causes: tuple[str, ...]) -> bool:
         """Tell whether causes have the rows' own values."""
         return all(cause not in world.of(child, cause).settings and cause not in self._nodes for cause in causes)
 
-    def _column(self, world: World, of: Regressed, place: int, known: _Known) -> FloatArray:
-        column = of.columns.made[place]
-        now = {
-            one: self._value(world.of(of.child, cause), one, known)
-            for cause in column.variables
-            for one in self.rows.data.columns((cause,))
-        }
+    def _column(self, world: World, of: Regressed, place: int, known: _Known, there: IntArray) -> FloatArray:
+        """Return one column in some of the draws, shape (rows, 1) or (rows, there)."""
+        column, now = of.columns.made[place], dict[str, FloatArray]()
+        for cause in column.variables:
+            for one in self.rows.data.columns((cause,)):
+                value = self._value(world.of(of.child, cause), one, known)
+                now[one] = value if value.shape[1] == 1 else value[:, there]
         return column.values(self.rows.standing(of.child).put(now))

@@ -188,7 +188,7 @@ def rows_asked(
         if part.count:
             own = RowValues({**part.values, **extra}, part.fold)
             yield PushedRows(
-                own, model.data, _uniforms(seed, stop, own.count, drawn), weight, _folds(model, nodes, own)
+                own, model.data, _uniforms(seed, stop, own.count, drawn), weight, folds_of(model, nodes, own)
             )
 
 
@@ -197,7 +197,7 @@ def _uniforms(seed: int, start: int, count: int, names: Sequence[str]) -> dict[s
     return {name: stream.random(count) for name in names}
 
 
-def _folds(model: FittedGraph, nodes: Sequence[str], rows: RowValues) -> dict[str, IntArray]:
+def folds_of(model: FittedGraph, nodes: Sequence[str], rows: RowValues) -> dict[str, IntArray]:
     """Return, for each node with learned columns, the part of the data that each of some rows belongs to."""
     found = {name: model.node(name) for name in nodes}
     curved = {name: node.found.spec.rows.rows for name, node in found.items() if isinstance(node, CurvedPosterior)}

@@ -138,7 +138,7 @@ class ScenarioAnswer:
         """The models for questions about all that is set; straight ones if nothing else is on the way."""
         workings, data = self.workings, self.workings.data
         if not self.variables:
-            return workings.models
+            return workings.models.map(FittedGraph.everywhere) if data.on_demand else workings.models
         models = workings.about(*self.variables)
         others = any(
             name in data.families or data.may_bend(name, model.treatment_of(name))

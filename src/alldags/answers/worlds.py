@@ -203,7 +203,8 @@ class Worlds:
 
     def _drawn(self, name: str, family: Family, mean: FloatArray) -> FloatArray:
         """Return the values at the rows' levels of a distribution, shape (rows, draws)."""
-        level = self.rows.uniforms[name][:, None]
+        level = self.rows.uniforms[name]
+        level = level[:, None] if level.ndim == 1 else level[:, self.block]
         if self._keeps:
             low, high = self._levels(name)
             level = low + level * (high - low)

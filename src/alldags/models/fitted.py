@@ -92,6 +92,10 @@ class FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
 
+    def everywhere(self) -> FittedGraph:
+        """Return the model with curves in all children that may have them, whatever is asked."""
+        return self.on(self.data.everywhere, self._store)
+
     def changed(self, graph: CandidateGraph | None = None, prior: Prior | None = None) -> FittedGraph:
         """Return the model of the same data with another graph or prior, without a link."""
         return FittedGraph(graph or self.graph, prior or self.prior, self.data, self._store, tied=self._tied)

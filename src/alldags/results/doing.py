@@ -14,6 +14,7 @@ from alldags import meetings
 from alldags.answers.choose import rows_at_hand
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.over import is_word, over_rows, query_mask
+from alldags.answers.predicted import predictions
 from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.scenario import Scenario, ScenarioAnswer
@@ -31,6 +32,7 @@ from alldags.graph.edges import find_cycle
 from alldags.models.capabilities import data_asks
 from alldags.models.categories import category_outcome
 from alldags.notes import Note
+from alldags.show.table import Table
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -58,6 +60,13 @@ def with_minus(found: Intervention, posterior: Posterior, given: Set, over: Any)
     """Return what `Effect.do` found, to be compared with others."""
     scenario = Scenario((given,), found.outcome, over)
     return replace(found, scenario=scenario, _minus=partial(difference, posterior))
+
+
+def target_notes_of(effect: Effect) -> tuple[Note, ...]:
+    """Return what a reader should know of the rows of another table that an effect is over."""
+    over = effect.answer.question.over
+    answer = ScenarioAnswer(effect.posterior, [Scenario((Set(effect.treatment, 0.0),), effect.outcome, over)])
+    return target_notes(effect.posterior.workings, over, answer.covariates)
 
 
 def difference(posterior: Posterior, one: Intervention, other: Intervention) -> Difference:
@@ -309,3 +318,14 @@ class Asked:
     def new_unit(self, notes: tuple[Note, ...]) -> NewUnit:
         """Return the outcome of a unit like a random one of the rows."""
         return replace(scenario_unit(self.answer, Done(self.scenarios[0].words)), notes=notes)
+
+
+def predicted(
+    posterior: Posterior, rows: Any, outcome: str, given: Sequence[Mapping[str, Any] | Set], level: float
+) -> Table:
+    """Return the outcome of each of some new rows."""
+    scenario = scenario_of(posterior, given, outcome, OtherRows.of(rows))
+    answer = ScenarioAnswer(posterior, [scenario])
+    answer.check()
+    notes = target_notes(posterior.workings, scenario.over, answer.covariates)
+    return replace(predictions(answer, level), note="; ".join(map(str, notes)))

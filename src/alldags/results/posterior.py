@@ -22,6 +22,7 @@ from alldags.assumptions.notes import posterior_notes
 from alldags.effects.clusters import Clusters
 from alldags.effects.intervention import Intervention
 from alldags.effects.jackknife import Jackknife
+from alldags.effects.outcome import check_level
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
@@ -253,6 +254,36 @@ class Posterior:
 
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
         return intervention_on(self, settings, outcome, over, size)
+
+    def predict(self, rows: Any, *, outcome: str, do: Mapping[str, Any] | None = None, level: float = 0.95) -> Table:
+        """Return the outcome of new rows: mean, sd and interval of each, with its noise.
+
+        Of a yes/no outcome they are of the probability of a one.
+
+        Parameters
+        ----------
+        rows
+            A table with the outcome's causes, and those of all that is set acts on.
+        outcome
+            Name.
+        do
+            What is set in the rows, as for `do`; None for nothing.
+        level
+            Probability that each interval holds.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
+        >>> new = {"age": [30.0, 60.0], "sex": [0.0, 1.0], "income": [3.0, 3.0]}
+        >>> [round(x) for x in posterior.predict(new, outcome="risk", do={"smoking": 10})["mean"]]
+        [27, 52]
+        """
+        from alldags.results.doing import predicted
+
+        check_level(level)
+        return predicted(self, rows, outcome, () if do is None else (do,), level)
 
     def asked(self, question: Question) -> Effect:
         """Return the answer to a question, for the package's own rooms; users ask `effect`."""
