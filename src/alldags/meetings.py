@@ -110,9 +110,12 @@ CAPABILITIES: dict[str, Capability] = {
     "sensitivity": Capability("sensitivity to a hidden cause", error=AlldagsError),
     "mean of set rows": Capability("the mean outcome where rows were set from outside", error=AlldagsError),
     "products": Capability("products of treatment and mediators", "ask with products=False", AlldagsError),
+    "mediation": Capability("mediation", "use the effect itself", AlldagsError),
     "several mediators": Capability("several mediators", "name one in through=", AlldagsError),
     "checks": Capability("checks", error=AlldagsError),
     "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
+    "scenarios": Capability("several variables that are set at once", "set one variable", AlldagsError),
+    "other rows": Capability("rows of another table", f"ask {option('over', 'sample')}", AlldagsError),
     "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
 
@@ -178,9 +181,16 @@ _ROWS = (
         ),
         "they are columns made from rows, as curves are",
     ),
+    _Row("mediation", "other rows", "in nested worlds a row has mediators of its own, of which other rows have none"),
     _Row("several mediators", "open directions", "their order says what runs through which of them first"),
     _Row("mean of set rows", "categories", "a category has no mean"),
-    _Row(("new unit", "population"), "fixed effects", "the intercept of a level that is not in the table is not known"),
+    _Row("scenarios", "open directions", "it has to be known what comes before what on the way", _ORDERED),
+    _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
+    _Row(
+        ("new unit", "population", "other rows"),
+        "fixed effects",
+        "the intercept of a level that is not in the table is not known",
+    ),
     _Row("mean of set rows", "fixed effects", "rows that were set may have levels whose intercepts are not known"),
     _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alldags.effects.new_unit import OutcomeDraws, YesNoOutcome
     from alldags.effects.open_pairs import OpenPair
     from alldags.effects.outcome import OutcomeDistribution
-    from alldags.effects.quantity import Quantity
+    from alldags.effects.quantity import Difference, Quantity
     from alldags.effects.regression import Regression
     from alldags.effects.top import TopGraph
     from alldags.notes import Note
@@ -40,6 +40,7 @@ _HOME = {
     "Checks": "alldags.show.checks",
     "ClusterCheck": "alldags.effects.clusters",
     "Contrasts": "alldags.show.contrasts",
+    "Difference": "alldags.effects.quantity",
     "DirectEffect": "alldags.effects.direct",
     "EffectChecks": "alldags.results.effect_checks",
     "EffectExports": "alldags.results.exports",
@@ -71,6 +72,7 @@ __all__ = [
     "Checks",
     "ClusterCheck",
     "Contrasts",
+    "Difference",
     "DirectEffect",
     "EffectChecks",
     "EffectExports",

@@ -13,9 +13,10 @@ import alldags as ad
 from alldags.answers.choose import pushed_answer
 from alldags.answers.comparison import Comparison
 from alldags.answers.mediation import Asked, _worlds
-from alldags.answers.nested import afresh_worlds, both_worlds, natural_worlds, nested_outcomes, path_worlds
+from alldags.answers.nested import afresh_worlds, natural_worlds, nested_outcomes, path_worlds
 from alldags.answers.nodes import NodeSample
 from alldags.answers.steps import steps_along, steps_between
+from alldags.answers.world import both_worlds
 from alldags.effects.total import TotalEffect
 from lines import fit
 from naive.mediation import Network

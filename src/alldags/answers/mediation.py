@@ -161,6 +161,7 @@ class Asked:
     def answer(self) -> ClosedAnswer | PushedAnswer:
         """How the whole effect is computed, with products if they are asked for."""
         answer = self.effect.answer
+        meetings.check({"mediation": (), **({"other rows": ()} if self.effect.over == "other rows" else {})})
         if self.products:
             return self._with_products(answer.question)
         assert isinstance(answer, ClosedAnswer | PushedAnswer)

@@ -8,23 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import Samples
 from alldags.answers.response import Response
-from alldags.answers.world import Setting, Shift, Stays, Value, World
+from alldags.answers.world import World
 from alldags.answers.worlds import Worlds, world_blocks
 from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray
-
-
-def both_worlds(treatment: str, comparison: Comparison) -> tuple[World, World]:
-    """Return the worlds in which the treatment has its low and its high value."""
-    values = comparison.values
-    settings: tuple[Setting, Setting] = (
-        (Stays(), Shift(1.0)) if values is None else (Value(values[0]), Value(values[1]))
-    )
-    low, high = (World({treatment: one}) for one in settings)
-    return low, high
 
 
 def with_mediators(

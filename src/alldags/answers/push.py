@@ -41,7 +41,8 @@ class PushedRows:
     data
         Units of the variables.
     uniforms
-        For each stop that is not normal one number per row, the same for all draws, shape (rows,).
+        For each stop that is not normal one number per row, the same for all draws, shape (rows,). In worlds it may be
+        another in each draw, shape (rows, draws).
     weight
         How much each row counts, shape (rows,); None: all the same.
     folds

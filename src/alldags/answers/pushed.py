@@ -11,6 +11,7 @@ import numpy as np
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
 from alldags.answers.forward import forward_mean, is_linear
+from alldags.answers.new_rows import NewResponse
 from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
 from alldags.answers.response import Outcomes, Response
@@ -64,7 +65,7 @@ class PushedAnswer:
     ) -> None:
         self.question = question
         self.target = target
-        self.responses = totals.map(lambda total: _response(total, target))
+        self.responses = totals.map(lambda total: _response(total, target, question.treatment))
         self._seed, self._worth, self._most = seed, worth, most
 
     @property
@@ -236,7 +237,9 @@ class PushedAnswer:
         return np.asarray(found.low + np.sqrt(found.spread) * rng.standard_normal(size))
 
 
-def _response(total: TotalEffect, target: Target) -> Response:
+def _response(total: TotalEffect, target: Target, treatment: str) -> Response:
+    if target.other is not None:
+        return NewResponse(total.model, total.span, target, treatment=treatment)
     return Response(total.model, total.span, target.in_table(total.model.data.table))
 
 

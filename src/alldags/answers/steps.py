@@ -13,14 +13,15 @@ import numpy as np
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import Comparison
 from alldags.answers.held import HeldEffect
-from alldags.answers.joint import Draw, Drawn, Joint, Regressed, along_lines, joints_of, regressed_in
-from alldags.answers.nested import both_worlds, nested_outcomes
+from alldags.answers.joint import Draw, Drawn, Joint, along_lines, joints_of
+from alldags.answers.nested import nested_outcomes
 from alldags.answers.nodes import Samples
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.regressed import Regressed, regressed_nodes
 from alldags.answers.response import Response
-from alldags.answers.robust import jackknife_of_draws
-from alldags.answers.world import World
-from alldags.effects.jackknife import Jackknife
+from alldags.answers.robust import stretch_of_joints
+from alldags.answers.world import World, both_worlds
+from alldags.effects.jackknife import Stretch
 from alldags.effects.quantity import Quantity
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
@@ -68,13 +69,14 @@ class Steps:
         return Quantity(draws, exact=(exact[0], factor * exact[1]))
 
     @cached_property
-    def check(self) -> Jackknife | None:
+    def stretch(self) -> Stretch | None:
         """What rows or clusters say of the spread: of total, direct or indirect effect, of which they say most."""
         last = len(self._drawn) - 1
         sums = dict.fromkeys([(0, last), (0, 1), (min(1, last - 1), last)])
+        posterior = self.effect.posterior
         found = [
-            jackknife_of_draws(
-                self.effect, [replace(one, effect=one.effect[start:stop].sum(axis=0)) for one in self.joints]
+            stretch_of_joints(
+                posterior, [replace(one, effect=one.effect[start:stop].sum(axis=0)) for one in self.joints]
             )
             for start, stop in sums
         ]
@@ -87,23 +89,22 @@ class Steps:
         So they still add up. With few clusters each draw has a factor that makes of what was normal a Student's
         distribution.
         """
-        check = self.check
-        if check is None or (check.factor == 1.0 and math.isinf(check.freedom)):
-            return self._drawn
-        factor, drawn = np.full(self._drawn.shape[1], check.factor), self._drawn
-        if math.isfinite(check.freedom):
+        stretch, drawn = self.stretch, self._drawn
+        if stretch is None:
+            return drawn
+        factor = np.full(drawn.shape[1], stretch.factor)
+        if math.isfinite(stretch.freedom):
             rng = self.effect.posterior.workings.stream()
-            factor *= np.sqrt(check.freedom / rng.chisquare(check.freedom, len(factor)))
+            factor *= np.sqrt(stretch.freedom / rng.chisquare(stretch.freedom, len(factor)))
         center = (drawn.sum(axis=1) / np.maximum((drawn != 0.0).sum(axis=1), 1))[:, None]
         return np.where(drawn == 0.0, 0.0, center + factor * (drawn - center))
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What that did."""
-        if self.check is None or self.check.factor == 1.0:
+        if self.stretch is None or self.stretch.factor == 1.0:
             return ()
-        what = "clusters" if self.check.kind == "clusters" else "rows"
-        times = f"{self.check.factor:.2f}"
+        what, times = "clusters" if math.isfinite(self.stretch.freedom) else "rows", f"{self.stretch.factor:.2f}"
         return (Note(f"{what} say more than the noise of the model: intervals are {times} times as wide as it says"),)
 
 
@@ -135,7 +136,7 @@ def steps_between(effect: HeldEffect, answer: PushedAnswer, make: MakeWorlds, me
             return np.zeros((len(worlds), size)), ()
         samples = response.sample(size, rng)
         found = nested_outcomes(response, samples, worlds)
-        steps, regressed = np.diff(found.levels, axis=0), regressed_in(total.model, samples)
+        steps, regressed = np.diff(found.levels, axis=0), regressed_nodes(total.model, samples)
         if question.is_population:
             steps = _of_a_sample(steps, found.spread, rng)
         leverage = np.zeros(size)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from alldags.answers.comparison import Comparison
 from alldags.answers.push import PushedRows
 from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray
@@ -113,6 +114,13 @@ class Stays:
     def values(self, rows: PushedRows, column: str, value: Callable[[str], FloatArray]) -> FloatArray:
         del value
         return rows.rows.values[column][:, None]
+
+
+def both_worlds(treatment: str, comparison: Comparison) -> tuple[World, World]:
+    """Return the worlds in which a treatment has its low and its high value."""
+    if comparison.low is None or comparison.high is None:
+        return World({treatment: Stays()}), World({treatment: Shift(1.0)})
+    return World({treatment: Value(comparison.low)}), World({treatment: Value(comparison.high)})
 
 
 def moved_nodes(graph: CandidateGraph, worlds: Iterable[World], outcome: str) -> tuple[str, ...]:

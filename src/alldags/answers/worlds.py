@@ -218,7 +218,8 @@ class Worlds:
 
     def _drawn(self, name: str, family: Family, mean: FloatArray, *, afresh: bool = False) -> FloatArray:
         """Return the values at the rows' levels of a distribution, or at those of other rows, shape (rows, draws)."""
-        level = self.rows.uniforms[name][self._lot if afresh else slice(None), None]
+        level = self.rows.uniforms[name][self._lot if afresh else slice(None)]
+        level = level[:, None] if level.ndim == 1 else level[:, self.block]
         if self._keeps:
             low, high = self._levels(name)
             level = low + level * (high - low)

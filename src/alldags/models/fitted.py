@@ -12,7 +12,7 @@ from alldags.columns.base import Columns
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
-from alldags.models.link import Link
+from alldags.models.link import JointLink, Link, joint_link
 from alldags.models.margins import BlockMargin, Margin, NodeMargin
 from alldags.models.order_block import OrderBlock
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
@@ -47,7 +47,7 @@ class FittedGraph:
     tied
         Single nodes that have the prior of blocks, because another graph of the same fit turns their edges around.
     about
-        The treatment of the question that the model is for; None for none: children have curves on the way of a
+        The treatments of the question that the model is for, mostly one; none: children have curves on the way of a
         question only, unless these were asked for by name.
     way
         A category, and by how much a change of its levels moves its columns, in working units: it is then a number to
@@ -62,9 +62,9 @@ class FittedGraph:
         prior: Prior,
         data: WorkingData,
         store: NodeStore,
-        link: Link | None = None,
+        link: Link | JointLink | None = None,
         tied: frozenset[str] = frozenset(),
-        about: str | None = None,
+        about: tuple[str, ...] = (),
         way: tuple[str, FloatArray] | None = None,
         mediators: tuple[str, ...] = (),
     ) -> None:
@@ -82,17 +82,24 @@ class FittedGraph:
         self._margins: dict[str, Margin] = {}
         self._home = {name: block for block in graph.blocks for name in block}
 
-    def about(self, treatment: str, *, linked: bool = True) -> FittedGraph:
-        """Return the model for questions about one treatment.
+    def about(self, *treatments: str, linked: bool = True) -> FittedGraph:
+        """Return the model for questions about a treatment, or about several that are set at once.
 
-        If it is linked, what drives the treatment is a possible confounder of all that comes after.
+        If it is linked, what drives a treatment is a possible confounder of all that comes after.
         """
-        link = Link(self.graph, self.prior, self.data, self._store, treatment) if linked else None
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatment)
+        link: Link | JointLink | None = None
+        if linked:
+            link = Link(self.graph, self.prior, self.data, self._store, treatments[0])
+            link = link if len(treatments) == 1 else joint_link(link, treatments)
+        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatments)
 
     def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
+
+    def everywhere(self) -> FittedGraph:
+        """Return the model with curves in all children that may have them, whatever is asked."""
+        return self.on(self.data.everywhere, self._store)
 
     def changed(self, graph: CandidateGraph | None = None, prior: Prior | None = None) -> FittedGraph:
         """Return the model of the same data with another graph or prior, without a link."""
@@ -104,7 +111,7 @@ class FittedGraph:
 
     def through(self, treatment: str, mediators: tuple[str, ...], data: WorkingData) -> FittedGraph:
         """Return the model in which children have products of treatment and mediators; `data` is its own, with rows."""
-        own = self._link, self._tied, treatment, self._way
+        own = self._link, self._tied, (treatment,), self._way
         return FittedGraph(self.graph, self.prior, data, self._store, *own, mediators)
 
     def toward(self, category: str, move: FloatArray) -> FittedGraph:
@@ -124,7 +131,7 @@ class FittedGraph:
         """Return the mean coefficient of each candidate cause in such a regression, in working units."""
         return self._link_to(treatment).slopes(source)
 
-    def _link_to(self, treatment: str) -> Link:
+    def _link_to(self, treatment: str) -> Link | JointLink:
         return self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
 
     def _terms(self, child: str) -> NodeTerms:
@@ -139,21 +146,40 @@ class FittedGraph:
         return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
 
     def _curved_key(self, child: str, *, curves: bool = True) -> NodeKey:
-        after = frozenset() if self._about is None else self.graph.descendants(self._about)
+        treatment = self.treatment_of(child)
+        after = frozenset() if treatment is None else self._after - {treatment}
         data, mediators = self.data if curves else self.data.unbent, self._products(child)
-        about = About(self._about, after, mediators, self._present(child) if mediators else ())
+        about = About(treatment, after, mediators, self._present(child) if mediators else ())
         return NodeKey(self._terms(child), self._prior_of(child), data, about=about)
 
     def _products(self, child: str) -> tuple[str, ...]:
         """Return the mediators whose products with the treatment are in a child's regression where both act on it."""
         parents = self.graph.parents(child)
-        return tuple(name for name in self._mediators if name in parents) if self._about in parents else ()
+        both = self.treatment_of(child) in parents
+        return tuple(name for name in self._mediators if name in parents) if both else ()
 
     def _present(self, child: str) -> tuple[Present, ...]:
         """Return which of treatment and mediators act on a child, as found without products."""
         own = self._link, self._tied, self._about
         without = FittedGraph(self.graph, self.prior, self.data, self._store, *own)
-        return presences(without.node(child), (str(self._about), *self._products(child)))
+        return presences(without.node(child), (str(self.treatment_of(child)), *self._products(child)))
+
+    @property
+    def _after(self) -> frozenset[str]:
+        """All that the treatments may act on, and themselves if there are several."""
+        below = frozenset[str]().union(*map(self.graph.descendants, self._about))
+        return below | set(self._about) if len(self._about) > 1 else below
+
+    def treatment_of(self, child: str) -> str | None:
+        """Return the treatment that the curves of a child are made for.
+
+        Of several, one that may act on the child directly, else on any way; the first in the order of the graph.
+        """
+        if len(self._about) < 2:
+            return self._about[0] if self._about else None
+        parents, before = self.graph.parents(child), self.graph.ancestors(child)
+        ordered = [name for name in self.graph.order if name in self._about]
+        return next((name for group in (parents, before) for name in ordered if name in group), None)
 
     def bends(self, child: str) -> bool:
         """Whether a child's regression may have curves in this model.
@@ -161,7 +187,7 @@ class FittedGraph:
         Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
         left out where they could not be computed.
         """
-        if not self.data.may_bend(child, self._about):
+        if not self.data.may_bend(child, self.treatment_of(child)):
             return False
         return not self.data.on_demand or self.data.model(child).family is None or self.could_bend(child)
 
