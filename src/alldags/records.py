@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from alldags.lazy import attach
 
 if TYPE_CHECKING:
+    from alldags.answers.mediated import Mediation
     from alldags.assumptions.placebo import Placebo
     from alldags.effects.clusters import ClusterCheck
     from alldags.effects.direct import DirectEffect
@@ -49,6 +50,7 @@ _HOME = {
     "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
+    "Mediation": "alldags.answers.mediated",
     "OutcomeDistribution": "alldags.effects.outcome",
     "OutcomeDraws": "alldags.effects.new_unit",
     "YesNoOutcome": "alldags.effects.new_unit",
@@ -81,6 +83,7 @@ __all__ = [
     "Intervention",
     "Jackknife",
     "LinkCheck",
+    "Mediation",
     "Note",
     "OpenPair",
     "OutcomeDistribution",

@@ -272,7 +272,7 @@ PICTURES: dict[str, Ask] = {
 }
 ALWAYS = {  # never refused
     "mean", "sd", "median", "interval", "draws", "contrast", "summary", "sentence", "print", "repr", "html", "notes",
-    "to.dict", "to.latex", "to.markdown", "converged", "uncertainty.mean_error", "report", "details", "save", "plot",
+    "to.dict", "to.latex", "to.markdown", "uncertainty.converged", "uncertainty.mean_error", "report", "details", "save", "plot",
 }  # fmt: skip
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
@@ -326,7 +326,7 @@ def numbers(found: Any) -> Iterator[float]:
 
 UNKNOWN = {"direct", "edge_influence", "summary", "to.dict", "checks.stability"}  # what does not exist is nan there
 ENDLESS = {"summary", "to.dict", "on ratio", "on odds ratio"}  # or infinite
-SHORT = {"treatment", "outcome", "measure", "over", "repr", "maketables", "converged"}
+SHORT = {"treatment", "outcome", "measure", "over", "repr", "maketables", "uncertainty.converged"}
 
 
 PARTS = ("structure", "coefficients", "missing", "direction", "hidden", "mean_error", "mean_bound")

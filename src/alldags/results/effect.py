@@ -741,11 +741,6 @@ class Effect:
             (*hidden, *outside, *self._target_notes, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts)),
         )
 
-    @property
-    def converged(self) -> bool:
-        """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
-        return all(block.diagnostics.is_reliable for block in self.workings.blocks)
-
     # -- showing -------------------------------------------------------------------------------------------------------
 
     def summary(self, level: float = 0.95) -> EffectSummary:
