@@ -155,7 +155,7 @@ ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
     ),
     ("use contrast(start, stop)", lambda: curved().standardized(), lambda: curved().contrast(0, 1).mean),
     ("fit without terms", lambda: curved().paths(), lambda: asked("y").paths()),
-    ("see mediators()", lambda: through().paths(), lambda: through().mediators()),
+    ("see mediation()", lambda: through().paths(), lambda: through().mediation(["weak"])),
     ("use effects_on(outcome)", lambda: curved().posterior.effects(), lambda: curved().posterior.effects_on("y")),
     ("effect.paths() lists them", lambda: asked("ill").plots.paths(), lambda: asked("ill").paths()),
     (

@@ -14,6 +14,7 @@ __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from alldags import datasets, engines, priors, records, schema, sites
+    from alldags.answers.settings import rule, shift
     from alldags.data.files import read_table
     from alldags.data.imputed import Imputed
     from alldags.data.moments import Moments, read_moments
@@ -59,6 +60,8 @@ _HOME = {
     "read_graph": "alldags.graph.io",
     "read_moments": "alldags.data.moments",
     "read_table": "alldags.data.files",
+    "rule": "alldags.answers.settings",
+    "shift": "alldags.answers.settings",
     "write_graph": "alldags.graph.io",
 }
 
@@ -88,7 +91,9 @@ __all__ = [
     "read_moments",
     "read_table",
     "records",
+    "rule",
     "schema",
+    "shift",
     "sites",
     "write_graph",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from alldags.lazy import attach
 
 if TYPE_CHECKING:
+    from alldags.answers.mediated import Mediation
     from alldags.assumptions.placebo import Placebo
     from alldags.effects.clusters import ClusterCheck
     from alldags.effects.direct import DirectEffect
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from alldags.effects.new_unit import OutcomeDraws, YesNoOutcome
     from alldags.effects.open_pairs import OpenPair
     from alldags.effects.outcome import OutcomeDistribution
-    from alldags.effects.quantity import Quantity
+    from alldags.effects.quantity import Difference, Quantity
     from alldags.effects.regression import Regression
     from alldags.effects.top import TopGraph
     from alldags.notes import Note
@@ -40,6 +41,7 @@ _HOME = {
     "Checks": "alldags.show.checks",
     "ClusterCheck": "alldags.effects.clusters",
     "Contrasts": "alldags.show.contrasts",
+    "Difference": "alldags.effects.quantity",
     "DirectEffect": "alldags.effects.direct",
     "EffectChecks": "alldags.results.effect_checks",
     "EffectExports": "alldags.results.exports",
@@ -48,6 +50,7 @@ _HOME = {
     "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
+    "Mediation": "alldags.answers.mediated",
     "OutcomeDistribution": "alldags.effects.outcome",
     "OutcomeDraws": "alldags.effects.new_unit",
     "YesNoOutcome": "alldags.effects.new_unit",
@@ -71,6 +74,7 @@ __all__ = [
     "Checks",
     "ClusterCheck",
     "Contrasts",
+    "Difference",
     "DirectEffect",
     "EffectChecks",
     "EffectExports",
@@ -79,6 +83,7 @@ __all__ = [
     "Intervention",
     "Jackknife",
     "LinkCheck",
+    "Mediation",
     "Note",
     "OpenPair",
     "OutcomeDistribution",

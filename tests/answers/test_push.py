@@ -164,7 +164,7 @@ def check_seeds_agree(effects) -> None:
 
 def test_the_error_holds_that_of_the_regressions_where_rows_are_carried_straight():
     effects = answers(*wide(), dict.fromkeys(("m", "y"), LINES), "x", "y")
-    assert all(is_linear(effect.answer.responses.items[0]) and effect.converged for effect in effects)
+    assert all(is_linear(effect.answer.responses.items[0]) and effect.uncertainty.converged for effect in effects)
     means = np.array([effect.mean for effect in effects])
     claimed = np.array([effect.uncertainty.mean_error for effect in effects])
     assert (claimed > 0.0).all()

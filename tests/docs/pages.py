@@ -32,6 +32,7 @@ PAGES = (
     "docs/how-to/save.md",
     "docs/how-to/categories.md",
     "docs/how-to/fixed-effects.md",
+    "docs/how-to/mediation.md",
 )
 DATA_PAGES = (
     "docs/how-to/curves.md",

@@ -128,14 +128,46 @@ def test_do_draws_agree_with_exact_moments(case):
     assert np.trapezoid(found.density(grid), grid) == pytest.approx(1.0, abs=1e-3)
 
 
-def test_mediators_are_products_of_legs(case):
+def test_what_runs_through_a_mediator_is_a_product_of_legs(case):
     world, posterior, effect, _ = case
     target = world.names[-1]
-    for row in effect.mediators().rows():
-        first, second = posterior.effect("a", row["mediator"]), posterior.effect(row["mediator"], target)
-        assert row["mean"] == pytest.approx(first.mean * second.mean, **EXACT)
+    for name in world.names[1:-1]:
+        try:
+            found = effect.mediation([name], products=False).indirect
+        except ad.GraphError as error:
+            assert "on no candidate path" in str(error)  # noqa: PT017
+            continue
+        first, second = posterior.effect("a", name), posterior.effect(name, target)
+        assert found.mean == pytest.approx(first.mean * second.mean, **EXACT)
         square = (first.sd**2 + first.mean**2) * (second.sd**2 + second.mean**2)
-        assert row["sd"] ** 2 + row["mean"] ** 2 == pytest.approx(square, rel=1e-9, abs=1e-12)
+        assert found.sd**2 + found.mean**2 == pytest.approx(square, rel=1e-9, abs=1e-12)
+
+
+def test_mediation_along_straight_lines_is_a_sum_over_graphs_and_paths(case):
+    world, _, effect, _ = case
+    paths = {tuple(row["path"].split(" -> ")): row for row in effect.paths(5000).rows()}
+    between = [name for name in world.names[1:-1] if any(name in path for path in paths)]
+    if len(between) < 2:
+        pytest.skip("fewer than two mediators")
+    found = effect.mediation(between[:2][::-1], products=False)
+    assert found.through == tuple(between[:2])
+    through = {path: [name for name in path if name in found.through] for path in paths}
+
+    def total(chosen):
+        return math.fsum(paths[path]["mean"] for path in paths if chosen(through[path]))
+
+    assert found.direct.mean == pytest.approx(total(lambda names: not names), **EXACT)
+    assert found.indirect.mean == pytest.approx(total(bool), **EXACT)
+    for name, part in found.parts.items():
+        assert part.mean == pytest.approx(total(lambda names, name=name: names[:1] == [name]), **EXACT)
+    for one in (found.total, found.direct, found.indirect, *found.parts.values()):
+        fourth = np.var((one.draws - one.draws.mean()) ** 2)
+        error = 4.5 * math.sqrt(fourth / len(one.draws)) + 1e-12
+        assert one.draws.var() == pytest.approx(one.sd**2, abs=error)
+    np.testing.assert_allclose(found.direct.draws + found.indirect.draws, found.total.draws, atol=1e-9)
+    for path, row in paths.items():
+        along = effect.along(path, products=False)
+        assert (along.mean, along.sd) == pytest.approx((row["mean"], row["sd"]), rel=1e-12, abs=1e-12)
 
 
 def test_several_graphs_with_opposite_directions():

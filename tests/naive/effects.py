@@ -186,3 +186,37 @@ def effect(x, probability, tau, noise, source, target, with_do=True):
         mean_absent,
         float(w @ [row[4] for row in rows]),
     )
+
+
+def joint(x, probability, tau, noise, scenarios, target):
+    """Return mean and variance of a combination of changes of the target, over every graph and every pair of paths.
+
+    `scenarios` has pairs (weight, moves by vertex): what is moved is set, so that paths into it are cut.
+    """
+    log_weights, firsts, seconds, none = [], [], [], []
+    for log_weight, combination in all_graphs(x, probability, tau, noise):
+        walks = []
+        for weight, moves in scenarios:
+            present = np.zeros((len(combination),) * 2, dtype=bool)
+            for child, node in enumerate(combination):
+                present[list(node.parents), child] = child not in moves
+            walks += [(weight * move, path) for start, move in moves.items() for path in paths(present, start, target)]
+        steps = [(size, {b: a for a, b in itertools.pairwise(path)}) for size, path in walks]
+        firsts.append(sum(size * _product(combination, step, {}) for size, step in steps))
+        seconds.append(sum(s * t * _product(combination, one, two) for s, one in steps for t, two in steps))
+        none.append(not walks)
+        log_weights.append(log_weight)
+    w = np.exp(np.array(log_weights) - np.logaddexp.reduce(log_weights))
+    mean = float(w @ firsts)
+    return mean, float(w @ seconds) - mean**2, float(w @ np.array(none, dtype=float))
+
+
+def _product(combination, one, two):
+    """Return the mean product of the coefficients along two paths; different nodes are independent."""
+    found = 1.0
+    for child in set(one) | set(two):
+        node, entering = combination[child], [step[child] for step in (one, two) if child in step]
+        first, last = entering[0], entering[-1]
+        both = node.covariance[first, last] if len(entering) == 2 else 0.0
+        found *= node.mean[first] * (node.mean[last] if len(entering) == 2 else 1.0) + both
+    return found

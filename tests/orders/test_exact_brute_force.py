@@ -88,12 +88,13 @@ def test_paths_are_exact_and_add_up(world):
 def test_mediators_pass_on_what_goes_through_them(world):
     cause, effect = world.names[0], world.names[-1]
     i, j = place(world, cause, effect)
-    rows = list(world.posterior.effect(cause, effect).mediators().rows())
-    assert {row["mediator"] for row in rows} == set(world.names) - {cause, effect}
-    for row in rows:
-        mean, second = world.naive.mediated(i, world.names.index(row["mediator"]), j)
-        assert row["mean"] == pytest.approx(world.unit(i, j) * mean, **EXACT)
-        assert row["sd"] == pytest.approx(world.unit(i, j) * math.sqrt(second - mean**2), rel=1e-7, abs=1e-9)
+    for name in set(world.names) - {cause, effect}:
+        found = world.posterior.effect(cause, effect).mediation([name], products=False)
+        mean, second = world.naive.mediated(i, world.names.index(name), j)
+        assert found.indirect.mean == pytest.approx(world.unit(i, j) * mean, **EXACT)
+        assert found.indirect.sd == pytest.approx(world.unit(i, j) * math.sqrt(second - mean**2), rel=1e-7, abs=1e-9)
+        assert abs(found.indirect.draws.mean() - found.indirect.mean) < 5 * found.indirect.sd / math.sqrt(20_000)
+        np.testing.assert_allclose(found.direct.draws + found.indirect.draws, found.total.draws, atol=1e-9)
 
 
 def test_influence_of_edges_has_three_states(world):

@@ -165,7 +165,7 @@ def test_exact_and_sampled_blocks_agree_on_it(rng):
     rows = rng.normal(size=(80, 5)) @ (np.eye(5) + np.triu(rng.normal(size=(5, 5)), 1) * 0.6)
     table, graph = dict(zip("abcde", rows.T, strict=True)), ad.CandidateGraph.unordered(list("abcde"), 0.5)
     exact, sampled = (fit(table, graph, engine=name, rng=0).effect("b", "e") for name in ("exact", "mcmc"))
-    assert sampled.converged
+    assert sampled.uncertainty.converged
     assert sampled.uncertainty.mean_error > 0
     assert abs(sampled.mean - exact.mean) < 5 * sampled.uncertainty.mean_error
     assert sampled.sd == pytest.approx(exact.sd, rel=0.05)

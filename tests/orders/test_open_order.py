@@ -147,7 +147,7 @@ def test_near_copies_lose_no_digits():
     effect = posterior.effect("x0", "x1")
     block = effect.workings.totals.items[0].order_blocks[0]
     assert block.diagnostics.self_check < 1e-9
-    assert effect.converged
+    assert effect.uncertainty.converged
 
 
 # -- the link ----------------------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def test_engines_agree_within_the_error_they_state(seed, prior):
     assert abs(bounded.mean - exact.mean) <= bounded.uncertainty.mean_bound + 1e-9 * max(1.0, abs(exact.mean))
     assert bounded.sd == pytest.approx(exact.sd, rel=1e-3, abs=1e-9)
     sampled = world.fit(engine="mcmc").effect("a", "f")
-    assert sampled.converged
+    assert sampled.uncertainty.converged
     assert abs(sampled.mean - exact.mean) <= 5 * sampled.uncertainty.mean_error + 1e-9 * max(1.0, abs(exact.mean))
     assert sampled.sd == pytest.approx(exact.sd, rel=0.15, abs=1e-9)
 

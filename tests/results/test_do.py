@@ -233,13 +233,15 @@ def test_a_mask_chooses_rows_of_a_straight_effect():
     ("over", "words"),
     [
         (np.array([True, False, True]), r"one truth value for each of the 200 rows, got shape \(3,\)"),
-        (np.ones(ROWS), "one truth value for each of the 200 rows"),
+        (np.ones(3), "one weight for each of the 200 rows"),
+        (np.zeros(ROWS), "weights of rows that are negative, not finite or all zero"),
+        (-np.ones(ROWS), "weights of rows that are negative, not finite or all zero"),
         ([True] * 3, "one truth value for each of the 200 rows"),
         (np.zeros(ROWS, dtype=bool), "over picks no row at all"),
         ("treated", "over='treated' needs a treatment with two values, 'dose' has more"),
         ("untreated", "needs a treatment with two values"),
-        ("nobody", "over must be 'sample', 'population'"),
-        (3, "one truth value for each of the 200 rows"),
+        ("nobody", "there is no variable 'nobody'; write 'sample', 'population'"),
+        (3, "one truth value or one weight per row, or a table, got 3"),
     ],
 )
 def test_other_rows_are_refused_when_the_effect_is_asked_for(over, words):

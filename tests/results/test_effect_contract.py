@@ -221,7 +221,8 @@ CALLS: dict[str, Ask] = {
     "draws": lambda e: e.draws(50, rng=1),
     "edge_influence": lambda e: e.edge_influence(),
     "interval": lambda e: e.interval(0.8),
-    "mediators": lambda e: e.mediators(),
+    "along": lambda e: e.along([e.treatment, "between", e.outcome]).draws,
+    "mediation": lambda e: (str(e.mediation(["between"])), e.mediation(["between"], "interventional").table()),
     "modifiers": lambda e: e.modifiers(),
     "paths": lambda e: e.paths(5),
     "plot": lambda e: closed(e.plot()),
@@ -271,7 +272,7 @@ PICTURES: dict[str, Ask] = {
 }
 ALWAYS = {  # never refused
     "mean", "sd", "median", "interval", "draws", "contrast", "summary", "sentence", "print", "repr", "html", "notes",
-    "to.dict", "to.latex", "to.markdown", "converged", "uncertainty.mean_error", "report", "details", "save", "plot",
+    "to.dict", "to.latex", "to.markdown", "uncertainty.converged", "uncertainty.mean_error", "report", "details", "save", "plot",
 }  # fmt: skip
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
@@ -325,7 +326,7 @@ def numbers(found: Any) -> Iterator[float]:
 
 UNKNOWN = {"direct", "edge_influence", "summary", "to.dict", "checks.stability"}  # what does not exist is nan there
 ENDLESS = {"summary", "to.dict", "on ratio", "on odds ratio"}  # or infinite
-SHORT = {"treatment", "outcome", "measure", "over", "repr", "maketables", "converged"}
+SHORT = {"treatment", "outcome", "measure", "over", "repr", "maketables", "uncertainty.converged"}
 
 
 PARTS = ("structure", "coefficients", "missing", "direction", "hidden", "mean_error", "mean_bound")

@@ -81,7 +81,7 @@ def test_three_rows_have_infinite_spread_and_no_nan(engine, seed):
     assert posterior.effects_sd()["x", "y"] == math.inf
     assert not np.isnan(posterior.effects_sd().values).any()
     assert effect.do(1.0).mean.sd == effect.do(1.0).new_unit.sd == math.inf
-    assert effect.mediators()["sd"] == [math.inf]
+    assert effect.mediation(["z"], products=False).indirect.sd == math.inf
     assert effect.to.dict()["sd"] is None
 
 

@@ -9,12 +9,17 @@ from typing import Any
 from alldags import meetings
 from alldags.answers.base import Answer
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.comparison import STEP, Comparison, check_over, natural_comparison
+from alldags.answers.comparison import STEP, Comparison, natural_comparison
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import OpenAnswer, along, is_category, is_open
+from alldags.answers.new_rows import needed_columns
+from alldags.answers.over import is_word, over_rows, query_mask
 from alldags.answers.pushed import MIXED, MOST_BENT_ROWS, MOST_ROWS, PushedAnswer
 from alldags.answers.question import Question, Target
+from alldags.answers.rows_given import OtherRows, RowWeights
+from alldags.answers.world import Value
 from alldags.data.batches import RowTable
+from alldags.data.columns import Columns
 from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
@@ -26,6 +31,7 @@ from alldags.models.mixture import Mixture
 from alldags.models.workings import Workings
 
 _EVERY_ROW = 2**62
+_NO_TABLE = RowTable(Columns((), 0, ()))
 
 
 def natural_question(workings: Workings, treatment: str, outcome: str, over: Any = "sample") -> Question:
@@ -33,13 +39,18 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
 
     A straight effect is the same for any two values, and is asked for per unit.
     """
-    check_over(over)
+    over = over_rows(over)
     question = Question(treatment, outcome, over=over)
+    if isinstance(over, str) and not is_word(over):
+        mask = query_mask(over, rows_at_hand(workings), workings.data)
+        question = replace(question, over=mask, named=f"rows with {over}")
     if question.is_population:
         meetings.check({"population": (), **data_asks(workings.data)})
-    if not (isinstance(over, str) and over in ("sample", "population")):
-        question.chosen(_rows(workings))  # refuses what picks no rows
     reached = _reached(workings, treatment, outcome)
+    if isinstance(over, OtherRows):
+        check_other(workings, question, reached)
+    elif not (isinstance(over, str) and over in ("sample", "population")):
+        question.chosen(rows_at_hand(workings))  # refuses what picks no rows
     for name in reached & workings.data.categories.keys():
         raise category_between(name, treatment, outcome)
     if is_category(workings.data, question):
@@ -103,18 +114,37 @@ def choose(
     if is_closed(totals, question):
         target = _closed_target(workings, question)
         per_unit = unit_of(workings, replace(question, comparison=STEP, factor=1.0))
-        return ClosedAnswer(question, totals, unit_of(workings, question), per_unit, workings.seed, target)
+        elsewhere = (
+            pushed_answer(workings, question, totals, worth, most) if isinstance(question.over, OtherRows) else None
+        )
+        unit = unit_of(workings, question)
+        return ClosedAnswer(question, totals, unit, per_unit, workings.seed, target, elsewhere)
     bends = any(_bends(total) for total in totals.items)
     inner = bends and all(_is_inner(total) for total in totals.items)
     inner = inner and not is_category(workings.data, question)
+    inner = inner and not isinstance(question.over, OtherRows | RowWeights)
+    if not inner:
+        return pushed_answer(workings, question, totals, worth, most)
+    return InnerAnswer(question, totals, _target(workings, question, totals, _EVERY_ROW), workings.seed)
+
+
+def pushed_answer(
+    workings: Workings, question: Question, totals: Mixture[TotalEffect], worth: float, most: int | None = None
+) -> PushedAnswer:
+    """Return the answer by rows, whatever the nodes on the way are; arguments as for `choose`."""
+    rows = MOST_BENT_ROWS if any(_bends(total) for total in totals.items) else MOST_ROWS
+    target = _target(workings, question, totals, rows)
+    return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
+
+
+def _target(workings: Workings, question: Question, totals: Mixture[TotalEffect], rows: int) -> Target:
+    """Return the rows asked about, in each completed table."""
+    if isinstance(question.over, OtherRows):
+        return Target(_NO_TABLE, None, float(question.over.count), question.outcome, other=question.over)
     reached = {name for total in totals.items for name in total.span.reached}
-    rows = _EVERY_ROW if inner else MOST_BENT_ROWS if bends else MOST_ROWS
     tables = dict.fromkeys(total.model.data.table for total in totals.items)
     each = [Target.of(question, table, reached, rows, workings.stream()) for table in tables if table is not None]
-    target = replace(each[0], copies=tuple(each) if len(each) > 1 else ())
-    if inner:
-        return InnerAnswer(question, totals, target, workings.seed)
-    return PushedAnswer(question, totals, target, workings.seed, worth, *(() if most is None else (most,)))
+    return replace(each[0], copies=tuple(each) if len(each) > 1 else ())
 
 
 def is_closed(totals: Mixture[TotalEffect], question: Question) -> bool:
@@ -143,13 +173,24 @@ def _is_inner(total: TotalEffect) -> bool:
 
 def _closed_target(workings: Workings, question: Question) -> Target | None:
     """Return the rows of a straight effect, which is the same for all of them: only where some were chosen."""
-    if isinstance(question.over, str) and question.over in ("sample", "population"):
+    if isinstance(question.over, OtherRows) or (
+        isinstance(question.over, str) and question.over in ("sample", "population")
+    ):
         return None
-    table = _rows(workings)
-    return Target(table, question.chosen(table), math.nan, question.outcome)
+    table = rows_at_hand(workings)
+    return Target(table, question.chosen(table), math.nan, question.outcome, weights=question.weights)
 
 
-def _rows(workings: Workings) -> RowTable:
+def check_other(workings: Workings, question: Question, reached: set[str]) -> None:
+    """Refuse other rows without the columns that the outcome in them depends on, by name."""
+    meetings.check({"other rows": (), **data_asks(workings.data)})
+    nodes = tuple(name for name in workings.models.items[0].graph.order if name in reached) or (question.outcome,)
+    setting = {question.treatment: Value(0.0)}
+    for graph in dict.fromkeys(model.graph for model in workings.models.items):
+        question.over.values(workings.data, needed_columns(graph, nodes, [setting]))
+
+
+def rows_at_hand(workings: Workings) -> RowTable:
     """Return the rows of all variables, or say that there are none to choose from, or that they do not count alike."""
     opened, found = workings.table, workings.data.table
     if found is None and opened is not None:

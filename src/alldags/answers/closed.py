@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,17 @@ from alldags.typing import FloatArray
 from alldags.wording import option
 
 _DRAWS = 20_000  # behind intervals and probabilities
+
+
+class LevelAnswer(Protocol):
+    """What knows mean outcomes, as `Answer` does."""
+
+    @property
+    def target(self) -> Target: ...
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray]: ...
+    def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray: ...
+    def level_mean(self, x: float) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +51,8 @@ class ClosedAnswer:
         Of the draws behind intervals.
     target
         The rows that outcomes are averaged over; None: all, whose means are known.
+    elsewhere
+        What knows the mean outcome of other rows than those of the fit, where it is asked for.
     """
 
     question: Question
@@ -47,6 +61,7 @@ class ClosedAnswer:
     per_unit: float
     seed: np.random.SeedSequence
     target: Target | None = None
+    elsewhere: LevelAnswer | None = None
 
     size = _DRAWS
     drawn: tuple[FloatArray, Samples] | None = None
@@ -62,7 +77,7 @@ class ClosedAnswer:
             found["standardized"] = "a change of levels has no standard deviations; use the effect itself"
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
-            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity"), scale)
+            found |= dict.fromkeys(("do", "curve", "levels", "sensitivity", "mediation"), scale)
         return found
 
     @cached_property
@@ -130,8 +145,7 @@ class ClosedAnswer:
         """Return the mean of treatment or outcome over the rows asked about, in the user's units."""
         if self.target is None:
             return float(row_means(self.totals.items[0].model, (name,))[0])
-        kept = slice(None) if self.target.chosen is None else self.target.chosen
-        return float(self.target.table.column(name)[kept].mean())
+        return float(self.target.means((name,))[0])
 
     def _to(self, x: float) -> tuple[float, Mixture[TotalEffect]]:
         """Return the effect of setting the treatment of all rows to `x`, as a factor and what it multiplies."""
@@ -141,11 +155,15 @@ class ClosedAnswer:
 
     def level(self, x: float, size: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of the mean outcome over the rows when the treatment is set to `x`: each keeps its residual."""
+        if self.elsewhere is not None:
+            return self.elsewhere.level(x, size, rng)
         factor, totals = self._to(x)
         return self._mean_of(self.question.outcome) + factor * totals.draw(size, rng, TotalEffect.draws)
 
     def level_mean(self, x: float) -> float:
         """Return its posterior mean."""
+        if self.elsewhere is not None:
+            return self.elsewhere.level_mean(x)
         factor, totals = self._to(x)
         return self._mean_of(self.question.outcome) + factor * totals.average(lambda total: total.mean)
 
@@ -158,6 +176,8 @@ class ClosedAnswer:
     @property
     def levels(self) -> tuple[FloatArray, FloatArray]:
         """Draws of the mean outcome under both values of the treatment; of a step, at the rows' own value and after."""
+        if self.elsewhere is not None:
+            return self.elsewhere.levels
         values = self.question.comparison.values
         low, high = values or (own := self._mean_of(self.question.treatment), own + 1.0)
         return self.level(low, self.size, fresh_stream(self.seed)), self.level(high, self.size, fresh_stream(self.seed))

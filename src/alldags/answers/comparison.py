@@ -14,7 +14,7 @@ from alldags.errors import AlldagsError
 from alldags.typing import BoolArray, FloatArray
 
 Over: TypeAlias = Literal["sample", "population", "treated", "untreated"]
-_OVER = ("sample", "population", "treated", "untreated")
+OVER = ("sample", "population", "treated", "untreated")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def natural_comparison(levels: Sequence[float]) -> Comparison:
 
 def check_over(over: Any) -> None:
     """Refuse what does not say over which rows to average."""
-    if isinstance(over, str) and over not in _OVER:
+    if isinstance(over, str) and over not in OVER:
         raise AlldagsError(
             f"over must be 'sample', 'population', 'treated', 'untreated' or one truth value per row, got {over!r}"
         )

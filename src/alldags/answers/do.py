@@ -36,7 +36,7 @@ def intervention(effect: HeldEffect, x: float, size: int | None, notes: tuple[No
     notes
         What a reader should know of the value.
     """
-    if isinstance(effect.answer, ClosedAnswer):
+    if isinstance(effect.answer, ClosedAnswer) and effect.answer.elsewhere is None:
         if effect.treatment in effect.posterior.workings.data.categories:
             return level_intervention(effect, x, DRAWS if size is None else size)
         return straight_intervention(effect, x, DRAWS if size is None else size, notes)
@@ -61,6 +61,9 @@ def _new_unit(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) 
     """Return the outcome of a unit like a random one of the rows."""
     if effect.measure == "risk":
         return YesNoOutcome(treatment_word(effect, x), float(np.mean(_average(effect, x, size, ()).draws)), notes)
-    assert isinstance(effect.answer, InnerAnswer | PushedAnswer)
-    drawn = new_units(effect.answer.target, effect.workings.totals, x, size, effect.posterior.workings.stream())
+    answer = effect.answer.elsewhere if isinstance(effect.answer, ClosedAnswer) else effect.answer
+    assert isinstance(answer, InnerAnswer | PushedAnswer)
+    drawn = new_units(
+        answer.target, effect.workings.totals, effect.treatment, x, size, effect.posterior.workings.stream()
+    )
     return OutcomeDraws(treatment_word(effect, x), drawn, notes)

@@ -1,4 +1,4 @@
-"""Mediators and edges of an effect that is pushed through rows."""
+"""Edges of an effect that is pushed through rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import math
 
 import numpy as np
 
-from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample, Samples
-from alldags.answers.response import Response
 from alldags.effects.influence import EdgeInfluence
-from alldags.models.mixture import Mixture
 from alldags.show.table import Table
 from alldags.typing import BoolArray, FloatArray
 
@@ -18,37 +15,6 @@ _LEAST_DRAWS = 50  # with and without an edge, for means given it
 FEW = (
     "effects are - where an edge is so nearly certain, or ruled out, that too few draws say what it would be otherwise"
 )
-
-
-def loss_without_mediators(
-    responses: Mixture[Response], contrast: Comparison, size: int, rng: np.random.Generator
-) -> Table:
-    """Return, for each variable between treatment and outcome, the effect less what is left if it is held fixed."""
-    names = tuple(dict.fromkeys(name for item in responses.items for name in item.span.variables[1:-1]))
-    lost = responses.draw(size, rng, lambda item, count, stream: _losses(item, names, contrast, count, stream))
-    rows = sorted(zip(names, lost, strict=True), key=lambda pair: -abs(float(pair[1].mean())))
-    return Table(
-        {
-            "mediator": [name for name, _ in rows],
-            "mean": [float(values.mean()) for _, values in rows],
-            "sd": [float(values.std(ddof=1)) for _, values in rows],
-        }
-    )
-
-
-def _losses(
-    response: Response, names: tuple[str, ...], contrast: Comparison, size: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return what each mediator's response is worth, shape (mediators, size)."""
-    lost = np.zeros((len(names), size))
-    if not response.span.variables:
-        return lost
-    samples = response.sample(size, rng)
-    whole = response.outcomes(samples, contrast, drawn=True).difference
-    for row, name in zip(lost, names, strict=True):
-        if name in response.span.variables[1:-1]:
-            row[:] = whole - response.outcomes(samples, contrast, frozen=name).difference
-    return lost
 
 
 def influence_of_edges(values: FloatArray, samples: Samples, mean: float, sd: float) -> Table:

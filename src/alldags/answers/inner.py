@@ -23,6 +23,11 @@ from alldags.typing import FloatArray
 
 _DRAWS = 4000  # behind intervals
 
+NOTHING_BETWEEN = (
+    "nothing lies between treatment and outcome in any candidate graph, so that all of the effect is direct; add the "
+    "edges of a mediator to the graph, or use the effect itself"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Change:
@@ -258,7 +263,8 @@ class InnerAnswer:
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
         lines = "a curve has no coefficients to multiply along paths; fit without terms for the straight lines' answer"
-        found = dict.fromkeys(("paths", "direct", "mediators"), lines)
+        found = dict.fromkeys(("paths", "direct"), lines)
+        found["mediation"] = NOTHING_BETWEEN
         found["standardized"] = "an effect that bends has no one size per standard deviation; use contrast(start, stop)"
         found["log odds"] = "the outcome is neither yes/no nor a count and has no log-odds; use the effect itself"
         return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,73 +12,20 @@ from alldags.answers.base import Answer
 from alldags.answers.inner import Change, InnerAnswer
 from alldags.answers.nodes import NodeSample, sample_node
 from alldags.answers.pushed import PushedAnswer
-from alldags.columns.base import Columns, RowValues
+from alldags.answers.regressed import Regressed, of_sample, regressed_nodes, straight_regression
 from alldags.columns.line import Line
 from alldags.effects.total import TotalEffect, variable_streams
-from alldags.engines.curves.posterior import CurvedPosterior
-from alldags.families.base import Family
 from alldags.models.blocks import parent_places
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock, OrderDraws
 from alldags.nodes.data import WorkingData
-from alldags.nodes.posterior import NodePosterior
-from alldags.nodes.problem import Origin
 from alldags.nodes.spec import straight_columns
 from alldags.nodes.toward import TowardPosterior
-from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.typing import FloatArray
 
 _DRAWS = 5000  # behind the jackknife of a closed answer: the factor then has about 1% of error
 _VALUES = 4e7  # draws times columns squared that are added up, at most
-
-
-@dataclass(frozen=True, eq=False)
-class Regressed:
-    """Draws of one child's regression, over its columns.
-
-    Parameters
-    ----------
-    child, family
-        Its name, and how it depends on its predictor; None: normal noise around it.
-    columns
-        What it is regressed on, k of them.
-    coefficients
-        Intercept first, at the means of the columns, in working units, shape (draws, k + 1).
-    precision
-        Of the noise, shape (arms, draws); one arm, unless both arms of a treatment have noise of their own.
-    center, unit
-        What is taken off the child, and user's units per working unit.
-    share
-        Variance of the intercept over the noise variance, where `coefficients` do not have it.
-    curved
-        The regression, if it is one on derived columns.
-    """
-
-    child: str
-    family: Family | None
-    columns: Columns
-    coefficients: FloatArray
-    precision: FloatArray
-    center: float
-    unit: float
-    share: float = 0.0
-    curved: CurvedPosterior | None = None
-
-    @property
-    def is_straight(self) -> bool:
-        """Whether moments of rows determine its log-likelihood."""
-        return self.family is None and self.curved is None
-
-    def arm(self, rows: RowValues) -> BoolArray | None:
-        """Return which rows have the noise of the second arm, shape (rows,); None if all have the same."""
-        arms = None if self.curved is None else self.curved.found.arms
-        if arms is None or self.curved is None:
-            return None
-        return np.asarray(rows.values[str(self.curved.found.spec.treatment)] == arms[1])
-
-    def fold(self, values: Mapping[str, FloatArray]) -> IntArray | None:
-        """Return the part of the data that each of some rows belongs to, shape (rows,), if columns were learned."""
-        return None if self.curved is None else self.curved.found.spec.rows.rows.fold(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +35,7 @@ class Joint:
     Parameters
     ----------
     effect
-        In the user's units, exact zeros where there is no path, shape (draws,).
+        In the user's units, exact zeros where there is no path, shape (draws,); several, shape (effects, draws).
     regressed
         The regressions behind the draws that tell the model's rows what they are worth.
     table, place
@@ -125,20 +73,42 @@ def joint_draws(
     """
     if isinstance(answer, PushedAnswer) and answer.samples is not None:
         (total,) = totals.items
-        return [Joint(answer.outcomes.difference, _regressed(total.model, answer.samples))]
-    size, per_table = _size(answer, totals), len(totals.items) // totals.weights.tables
+        return [Joint(answer.outcomes.difference, regressed_nodes(total.model, answer.samples))]
+
+    def draw(place: int, total: TotalEffect, count: int, stream: np.random.Generator) -> Drawn:
+        return _drawn(answer, place, total, count, stream)
+
+    return joints_of(totals, models, _size(answer, totals), rng, draw)
+
+
+Drawn: TypeAlias = tuple[FloatArray, tuple[Regressed, ...]]
+"""Draws of an effect, or of several, shape (..., draws), and of the regressions on its way."""
+
+Draw: TypeAlias = Callable[[int, TotalEffect, int, np.random.Generator], Drawn]
+"""Draws from one model: its place, the way in it, and the number of draws are given."""
+
+
+def joints_of(
+    totals: Mixture[TotalEffect],
+    models: Mixture[FittedGraph],
+    size: int,
+    rng: np.random.Generator,
+    draw: Draw,
+) -> list[Joint]:
+    """Draw from each model as often as falls to it, by its place, its way and the number of draws."""
+    per_table = len(totals.items) // totals.weights.tables
     counts = rng.multinomial(size, totals.weights.posterior)
     found = []
     for place, (count, stream) in enumerate(zip(counts.tolist(), rng.spawn(len(counts)), strict=True)):
         if count:
             own, other = stream.spawn(2)
-            effect, inside = _drawn(answer, place, totals.items[place], count, own)
-            outside: tuple[Regressed, ...] = ()
+            effect, inside = draw(place, totals.items[place], count, own)
+            others: tuple[Regressed, ...] = ()
             if per_table > 1:
                 first = place - place % per_table
                 alike = models.items[first : first + per_table]
-                outside = _outside(alike, place - first, {item.child for item in inside}, count, other)
-            found.append(Joint(effect, (*inside, *outside), place // per_table, place))
+                others = outside(alike, place - first, {item.child for item in inside}, count, other)
+            found.append(Joint(effect, (*inside, *others), place // per_table, place))
     return found
 
 
@@ -150,50 +120,60 @@ def _size(answer: Answer, totals: Mixture[TotalEffect]) -> int:
     return answer.size
 
 
-def _drawn(
-    answer: Answer, place: int, total: TotalEffect, size: int, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[Regressed, ...]]:
+def _drawn(answer: Answer, place: int, total: TotalEffect, size: int, rng: np.random.Generator) -> Drawn:
     """Return draws of the effect in one model, and of the regressions on its way."""
     if not total.span.variables:
         return np.zeros(size), ()
     if isinstance(answer, PushedAnswer):
         response = answer.responses.items[place]
         samples = response.sample(size, rng)
-        return response.outcomes(samples, answer.question.comparison).difference, _regressed(total.model, samples)
+        return response.outcomes(samples, answer.question.comparison).difference, regressed_nodes(total.model, samples)
     if isinstance(answer, InnerAnswer):
         return _of_change(answer.changes.items[place], total, size, rng)
-    effect, regressed = _along(total, size, rng)
-    return answer.unit * effect, regressed  # type: ignore[attr-defined]
+    effects, regressed = along_lines(total, size, rng)
+    return answer.unit * effects[0, -1], regressed  # type: ignore[attr-defined]
 
 
-def _of_change(
-    change: Change, total: TotalEffect, size: int, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[Regressed, ...]]:
+def _of_change(change: Change, total: TotalEffect, size: int, rng: np.random.Generator) -> Drawn:
     sample = sample_node(total.model, change.question.outcome, size, rng)
     effect = change.unit * sample.coefficients @ change.weights
-    return effect, _regressed(total.model, {change.question.outcome: sample})
+    return effect, regressed_nodes(total.model, {change.question.outcome: sample})
 
 
 # -- along straight lines ----------------------------------------------------------------------------------------------
 
 
-def _along(total: TotalEffect, size: int, rng: np.random.Generator) -> tuple[FloatArray, tuple[Regressed, ...]]:
-    """Return draws of a total effect in working units, and of the nodes and blocks that it runs through."""
+def along_lines(
+    total: TotalEffect, size: int, rng: np.random.Generator, held: Sequence[Collection[str]] = ((),)
+) -> Drawn:
+    """Return draws of effects on all variables of a way, in working units, shape (effects, v, draws), and of its nodes.
+
+    Parameters
+    ----------
+    total
+        The way, which is not empty.
+    size, rng
+        Number of draws, and where they come from.
+    held
+        For each effect, the variables that it does not run through.
+    """
     places, streams = total.span.places, variable_streams(total.model, rng)
-    effect = np.zeros((len(total.span), size))
-    effect[0] = 1.0
+    effects = np.zeros((len(held), len(total.span), size))
+    effects[:, 0] = 1.0
     found: list[Regressed] = []
     for block in total.blocks:
         stream = streams[block.variables[0]]
         if isinstance(block, OrderBlock):
             drawn = block.draw(size, stream)
-            drawn.carry(places, effect)
+            for effect, without in zip(effects, held, strict=True):
+                drawn.holding(without).carry(places, effect)
             found += _members(drawn, total.model.data)
         else:
             sample = sample_node(total.model, block.child, size, stream)
-            effect[places[block.child]] = _carried(sample, places, effect)
-            found.append(_of_sample(total.model, block.child, sample))
-    return effect[-1], tuple(found)
+            for effect, without in zip(effects, held, strict=True):
+                effect[places[block.child]] = 0.0 if block.child in without else _carried(sample, places, effect)
+            found.append(of_sample(total.model, block.child, sample))
+    return effects, tuple(found)
 
 
 def _carried(sample: NodeSample, places: Mapping[str, int], effect: FloatArray) -> FloatArray:
@@ -215,60 +195,13 @@ def _members(drawn: OrderDraws, data: WorkingData) -> Iterator[Regressed]:
         columns = straight_columns(node.terms, data)
         coefficients, origin = drawn.coefficients[:, problem.rows(j), j], node.origin
         share = 1.0 / node.rows if node.rows > node.n else 0.0
-        yield _straight(node.child, columns, coefficients, drawn.variance[:, j], origin, share, data)
+        yield straight_regression(node.child, columns, coefficients, drawn.variance[:, j], origin, share, data)
 
 
-# -- records -----------------------------------------------------------------------------------------------------------
+# -- regressions outside of the way ------------------------------------------------------------------------------------
 
 
-def _regressed(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tuple[Regressed, ...]:
-    return tuple(_of_sample(model, child, sample) for child, sample in samples.items())
-
-
-def _of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
-    family, data = model.data.model(child).family, model.data
-    place = data.pooled.index[child]
-    unit = float(data.scale[place])
-    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.has_noise else (0.0, 1.0)
-    if isinstance(sample.node, CurvedPosterior):
-        return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
-    if family is None:
-        known = sample.known
-        assert isinstance(known, NodePosterior)
-        share, origin = known.intercept_share, known.problem.origin
-        return _straight(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
-    both = np.column_stack([sample.intercept, sample.coefficients])
-    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own)
-
-
-def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
-    """Return a regression on derived columns, of which many are in no draw."""
-    assert isinstance(sample.node, CurvedPosterior)
-    used = np.asarray(sample.coefficients.any(axis=0))
-    both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
-    ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
-    precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
-    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
-
-
-def _straight(
-    child: str,
-    columns: Columns,
-    coefficients: FloatArray,
-    variance: FloatArray,
-    origin: Origin | None,
-    share: float,
-    data: WorkingData,
-) -> Regressed:
-    """Return a normal regression on lines and levels, whose line passes through the means of the child's own rows."""
-    unit = float(data.scale[data.pooled.index[child]])
-    own = Origin(0.0, np.zeros(len(columns))) if origin is None else origin
-    intercept = coefficients @ (columns.center / columns.scale - own.terms)
-    both = np.column_stack([intercept, coefficients])
-    return Regressed(child, None, columns, both, 1.0 / variance[None], own.child * unit, unit, share)
-
-
-def _outside(
+def outside(
     models: Sequence[FittedGraph], place: int, known: set[str], size: int, rng: np.random.Generator
 ) -> tuple[Regressed, ...]:
     """Return draws of the regressions outside of the way that are not the same in all models: they decide weights."""
@@ -283,7 +216,7 @@ def _outside(
                 found += _members(block.draw(size, streams[block.variables[0]]), model.data)
             else:
                 sample = sample_node(model, block.child, size, streams[block.child])
-                found.append(_of_sample(model, block.child, sample))
+                found.append(of_sample(model, block.child, sample))
     return tuple(found)
 
 

@@ -81,7 +81,9 @@ def unit_of_rows(
     answer, stream = effect.answer, effect.posterior.workings.stream()
     assert isinstance(answer, ClosedAnswer)
     target = answer.target or _every_row(effect)
-    return OutcomeDraws(x if shown is None else shown, new_units(target, answer.totals, x, size, stream), notes)
+    return OutcomeDraws(
+        x if shown is None else shown, new_units(target, answer.totals, effect.treatment, x, size, stream), notes
+    )
 
 
 def _every_row(effect: HeldEffect) -> Target:

@@ -23,7 +23,7 @@ from alldags.wording import either
 
 _OPEN = frozenset(
     {
-        "paths", "mediators", "direct", "standardized", "log odds", "levels", "modifiers", "structures", "sensitivity",
+        "paths", "mediation", "direct", "standardized", "log odds", "levels", "modifiers", "structures", "sensitivity",
         "plots.rows",
     }
 )  # fmt: skip
@@ -82,8 +82,7 @@ def _mean_columns(model: FittedGraph, category: str, target: Target | None) -> F
     columns = model.data.categories[category]
     if target is None:
         return row_means(model, columns)
-    kept = slice(None) if target.chosen is None else target.chosen
-    return np.array([target.table.column(name)[kept].mean() for name in columns])
+    return target.means(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from alldags.answers.joint import Joint, Regressed
+from alldags.answers.joint import Joint
+from alldags.answers.regressed import Regressed
 from alldags.columns.base import Columns, RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import Marks, RowTable

@@ -41,7 +41,8 @@ class PushedRows:
     data
         Units of the variables.
     uniforms
-        For each stop that is not normal one number per row, the same for all draws, shape (rows,).
+        For each stop that is not normal one number per row, the same for all draws, shape (rows,). In worlds it may be
+        another in each draw, shape (rows, draws).
     weight
         How much each row counts, shape (rows,); None: all the same.
     folds
@@ -124,9 +125,7 @@ class Push:
         """Return the mean outcome of each row and draw, shape (rows, draws), under two moves of the treatment."""
         if self._sums_states:
             return self._over_states(0, low), self._over_states(0, high)
-        moves = self._moved_stops(low)
-        fixed = {} if self._route.frozen is None else {self._route.frozen: moves[self._route.frozen]}
-        return self._last(moves), self._last(self._moved_stops(high, fixed))
+        return self._last(self._moved_stops(low)), self._last(self._moved_stops(high))
 
     # -- stops ---------------------------------------------------------------------------------------------------------
 
@@ -140,14 +139,12 @@ class Push:
         no = self._over_states(place + 1, {**moves, name: self._move_to(name, 0.0)})
         return np.asarray(no + mean * (yes - no))
 
-    def _moved_stops(self, moves: Moves, fixed: Mapping[str, FloatArray] | None = None) -> Moves:
+    def _moved_stops(self, moves: Moves) -> Moves:
         """Return the moves of all stops; yes/no and counts at the row's own level of their distribution."""
         found = dict(moves)
         for name in self._route.stops:
             family = self._samples[name].family
-            if fixed and name in fixed:
-                found[name] = fixed[name]
-            elif family is not None:
+            if family is not None:
                 value = family.draw(self._mean(name, found), self._rows.uniforms[name][:, None])
                 found[name] = self._move_to(name, value)
             else:

@@ -11,6 +11,7 @@ import numpy as np
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
 from alldags.answers.forward import forward_mean, is_linear
+from alldags.answers.new_rows import NewResponse
 from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
 from alldags.answers.response import Outcomes, Response
@@ -22,8 +23,8 @@ from alldags.typing import FloatArray
 from alldags.wording import option
 
 MIXED = (
-    "paths do not multiply through a yes/no variable or a count ({names}); see mediators() for what would be lost if "
-    "one of them did not respond"
+    "paths do not multiply through a yes/no variable or a count ({names}); see mediation() for how much runs through "
+    "them, along() for one path"
 )
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000  # draws; the last where nodes on the way bend
@@ -64,20 +65,20 @@ class PushedAnswer:
     ) -> None:
         self.question = question
         self.target = target
-        self.responses = totals.map(lambda total: _response(total, target))
+        self.responses = totals.map(lambda total: _response(total, target, question.treatment))
         self._seed, self._worth, self._most = seed, worth, most
 
     @property
     def lacks(self) -> Mapping[str, str]:
         """What has one coefficient a cause."""
         found = {
-            "direct": "a difference of mean outcomes is no sum of direct and mediated parts; see mediators()",
+            "direct": "a difference of mean outcomes has no one coefficient of a direct edge; see mediation().direct",
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
             "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
         if self.bends:
-            lines = "a curve has no coefficients to multiply along paths; see mediators() for what would be lost"
+            lines = "a curve has no coefficients to multiply along paths; see along() and mediation()"
             found |= {"paths": lines, "log odds": lines}
         elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
             mixed = MIXED.format(names=", ".join(names))
@@ -236,7 +237,9 @@ class PushedAnswer:
         return np.asarray(found.low + np.sqrt(found.spread) * rng.standard_normal(size))
 
 
-def _response(total: TotalEffect, target: Target) -> Response:
+def _response(total: TotalEffect, target: Target, treatment: str) -> Response:
+    if target.other is not None:
+        return NewResponse(total.model, total.span, target, treatment=treatment)
     return Response(total.model, total.span, target.in_table(total.model.data.table))
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.answers.joint import Joint, Regressed
+from alldags.answers.joint import Joint
 from alldags.answers.push import PushedRows
 from alldags.answers.question import Question
+from alldags.answers.regressed import Regressed
 from alldags.columns.base import Columns, RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable

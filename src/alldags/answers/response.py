@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,13 +78,12 @@ class Response:
         """Draw every node of the span."""
         return sample_nodes(self.model, self.span.reached, size, rng)
 
-    def route(self, samples: Samples, frozen: str | None = None, drawn: bool = False) -> Route:
-        """Return where a push has to stop; values of stops are drawn where one is frozen."""
+    def route(self, samples: Samples, drawn: bool = False) -> Route:
+        """Return where a push has to stop."""
         data, variables = self.model.data, self.span.variables
         entries = data.columns(variables[:1])
         scale = {name: data.column_scale(name) for name in (*entries, *variables[1:])}
-        drawn = drawn or frozen is not None
-        return route_of(variables, samples, scale, entries=entries, frozen=frozen, drawn=drawn)
+        return route_of(variables, samples, scale, entries=entries, drawn=drawn)
 
     @property
     def outcome(self) -> str:
@@ -106,9 +105,7 @@ class Response:
         uniforms = {name: uniform[places] for name, uniform in batch.uniforms.items()}
         return PushedRows(RowValues(values), self.model.data, uniforms, None, folds)
 
-    def outcomes(
-        self, samples: Samples, comparison: Comparison, frozen: str | None = None, drawn: bool = False
-    ) -> Outcomes:
+    def outcomes(self, samples: Samples, comparison: Comparison, drawn: bool = False) -> Outcomes:
         """Return the mean outcomes of all draws.
 
         Parameters
@@ -117,14 +114,12 @@ class Response:
             Draws of all nodes of the span.
         comparison
             Two values of the treatment.
-        frozen
-            A mediator that stays as it is under the low value.
         drawn
             Draw the values of yes/no nodes on the way instead of averaging over them, with numbers that are the same
-            under both values of the treatment; so it is, too, where one is frozen, or there are many.
+            under both values of the treatment; so it is, too, where there are many.
         """
         size = next(iter(samples.values())).size
-        route = self.route(samples, frozen, drawn)
+        route = self.route(samples, drawn)
         sums, total, count = np.zeros((4, size)), 0.0, 0
         for rows in self.batches():
             total, count = total + rows.total, count + rows.count
@@ -142,32 +137,11 @@ class Response:
 
     def batches(self) -> Iterator[PushedRows]:
         """Yield the rows that are asked about."""
-        start, chosen = 0, self.target.chosen
-        for rows in Rows(self.target.table).batches():
-            stop = start + rows.count
-            part = rows if chosen is None else rows.taken(chosen[start:stop])
-            start = stop
-            if part.count:
-                yield self.pushed_rows(part, stop, self.target.weight(part.values), self._folds(part))
+        return rows_asked(self.model, self.target, self.span.reached, self.not_normal, self.seed)
 
-    def _folds(self, rows: RowValues) -> dict[str, IntArray]:
-        """Return, for each node with learned columns, the part of the data that each of some rows belongs to."""
-        nodes = {name: self.model.node(name) for name in self.span.reached}
-        curved = {name: node.found.spec.rows.rows for name, node in nodes.items() if isinstance(node, CurvedPosterior)}
-        found = {name: own.fold(rows.values) for name, own in curved.items()}
-        return {name: fold for name, fold in found.items() if fold is not None}
-
-    def pushed_rows(
-        self,
-        rows: RowValues,
-        start: int,
-        weight: FloatArray | None = None,
-        folds: Mapping[str, IntArray] | None = None,
-    ) -> PushedRows:
+    def pushed_rows(self, rows: RowValues, start: int) -> PushedRows:
         """Return rows with the uniform numbers of stops; `start` tells batches apart."""
-        stream = np.random.default_rng([self.seed, start])
-        uniforms = {name: stream.random(rows.count) for name in self.not_normal}
-        return PushedRows(rows, self.model.data, uniforms, weight, folds or {})
+        return PushedRows(rows, self.model.data, _uniforms(self.seed, start, rows.count, self.not_normal))
 
     def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
         """Return what the treatment does to each row in each draw, shape (draws, rows)."""
@@ -178,3 +152,49 @@ class Response:
             low, high = Push(own, samples, route, block).both(*moves)
             found[block] = (high - low).T
         return found
+
+
+def rows_asked(
+    model: FittedGraph, target: Target, nodes: Sequence[str], drawn: Sequence[str], seed: int = 0
+) -> Iterator[PushedRows]:
+    """Yield the rows that are asked about.
+
+    Parameters
+    ----------
+    model
+        The fitted graph.
+    target
+        The rows.
+    nodes
+        Those whose regressions are needed.
+    drawn
+        Those of them that need a uniform number in each row.
+    seed
+        Of these numbers.
+    """
+    start = 0
+    for rows in Rows(target.table).batches():
+        stop = start + rows.count
+        kept = slice(None) if target.chosen is None else target.chosen[start:stop]
+        part = rows if target.chosen is None else rows.taken(target.chosen[start:stop])
+        weight = target.weight(part.values) if target.weights is None else target.weights[start:stop][kept]
+        extra = {name: column[start:stop][kept] for name, column in target.beside.items()}
+        start = stop
+        if part.count:
+            own = RowValues({**part.values, **extra}, part.fold)
+            yield PushedRows(
+                own, model.data, _uniforms(seed, stop, own.count, drawn), weight, folds_of(model, nodes, own)
+            )
+
+
+def _uniforms(seed: int, start: int, count: int, names: Sequence[str]) -> dict[str, FloatArray]:
+    stream = np.random.default_rng([seed, start])
+    return {name: stream.random(count) for name in names}
+
+
+def folds_of(model: FittedGraph, nodes: Sequence[str], rows: RowValues) -> dict[str, IntArray]:
+    """Return, for each node with learned columns, the part of the data that each of some rows belongs to."""
+    found = {name: model.node(name) for name in nodes}
+    curved = {name: node.found.spec.rows.rows for name, node in found.items() if isinstance(node, CurvedPosterior)}
+    folds = {name: own.fold(rows.values) for name, own in curved.items()}
+    return {name: fold for name, fold in folds.items() if fold is not None}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.held import HeldEffect
+from alldags.answers.held import HeldEffect, HeldPosterior
 from alldags.answers.joint import Joint, joint_draws
 from alldags.answers.pieces import Answering, answering, cluster_moves, present, row_moves
+from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.data.distributed import DistributedSource
@@ -21,6 +23,9 @@ from alldags.errors import DataError
 from alldags.priors.mixtures import ScaleMixture
 from alldags.priors.noise import KnownNoise
 from alldags.typing import FloatArray
+
+Shares: TypeAlias = Callable[[RowTable], FloatArray | None]
+"""Returns each row's own share in an effect, where rows are a sample of a population."""
 
 _LEAST_DRAWS = 100  # that are an effect: fewer say nothing of its spread
 _LEAST_ROWS = 20  # of which fewer say nothing of how uneven noise is
@@ -40,7 +45,7 @@ def jackknife_of(effect: HeldEffect) -> Jackknife | str:
         return ""
     if not effect.workings.variables or not 0.0 < sd < math.inf:
         return ""
-    if posterior.clusters is None and (reason := _not_asked(effect)):
+    if posterior.clusters is None and (reason := _not_asked(posterior)):
         return reason
     known = posterior.jackknives
     key = _key(effect)
@@ -58,8 +63,17 @@ def _key(effect: HeldEffect) -> str:
     names = (asked.treatment, asked.outcome, asked.linked, asked.straight, asked.on_link)
     if isinstance(effect.answer, ClosedAnswer):
         return repr(names)
-    over = asked.over if isinstance(asked.over, str) else crc32(np.asarray(asked.over, dtype=bool).tobytes())
-    return repr((*names, asked.comparison.values, over))
+    return repr((*names, asked.comparison.values, _over_key(asked.over)))
+
+
+def _over_key(over: Any) -> str | int:
+    """Return what tells rows from others."""
+    if isinstance(over, str):
+        return over
+    if isinstance(over, OtherRows):
+        return f"other rows {over.number}"
+    values = over.values if isinstance(over, RowWeights) else np.asarray(over, dtype=bool)
+    return crc32(values.tobytes())
 
 
 def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
@@ -68,7 +82,7 @@ def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
     draws = present(joints)
     if len(draws) < _LEAST_DRAWS:
         return ""
-    found = _of_rows(effect, joints, sd) if effect.posterior.clusters is None else _of_clusters(effect, joints)
+    found = _pieces(effect.posterior, joints, lambda table: _shares(effect, table, sd))
     if isinstance(found, str):
         return found
     kind, moves = found
@@ -77,9 +91,36 @@ def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
     return Jackknife.of(moves.scaled(chance), kind, known)
 
 
-def _not_asked(effect: HeldEffect) -> str:
+def _pieces(posterior: HeldPosterior, joints: Sequence[Joint], shares: Shares) -> tuple[Kind, Moves] | str:
+    """Return how far an effect moves with clusters, or with rows if there are none; else why that is not known."""
+    return (_of_rows if posterior.clusters is None else _of_clusters)(posterior, joints, shares)
+
+
+def stretch_of_joints(posterior: HeldPosterior, joints: Sequence[Joint]) -> Stretch | None:
+    """Return what makes draws of any number, zeros put aside, as wide as rows or clusters say; None if they are."""
+    draws = present(joints)
+    if posterior.clusters is None and (not posterior.is_robust or _not_asked(posterior)):
+        return None
+    if len(draws) < _LEAST_DRAWS or not draws.std() > 1e-12 * abs(draws.mean()):
+        return None
+    sd = float(draws.std())
+    found = _pieces(posterior, [replace(joint, effect=joint.effect / sd) for joint in joints], _no_shares)
+    if isinstance(found, str):
+        return None
+    check = Jackknife.of(found[1], found[0], 1.0)
+    if check.factor == 1.0 and math.isinf(check.freedom):
+        return None
+    return Stretch(check.factor, float(draws.mean()), sd, check.freedom)
+
+
+def _no_shares(table: RowTable) -> None:
+    """Return that rows have no share of their own."""
+    del table
+
+
+def _not_asked(posterior: HeldPosterior) -> str:
     """Return why rows are not asked how large noise is; empty if they are."""
-    workings = effect.posterior.workings
+    workings = posterior.workings
     prior, engine = workings.models.items[0].prior, workings.store.engine
     if isinstance(prior.noise, KnownNoise):
         return "the prior says how large it is"
@@ -104,13 +145,13 @@ def joint_of(effect: HeldEffect) -> list[Joint]:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float) -> tuple[Kind, Moves] | str:
+def _of_rows(posterior: HeldPosterior, joints: Sequence[Joint], shares: Shares) -> tuple[Kind, Moves] | str:
     try:
-        tables = rows_of(effect)
+        tables = rows_of(posterior)
         if tables is None:
             return "there are only moments of them here"
-        if effect.posterior.workings.data.is_within:
-            moves = _moves_within(effect, tuple(answering(joints).values()))
+        if posterior.workings.data.is_within:
+            moves = _moves_within(posterior, tuple(answering(joints).values()))
         else:
             moves = _averaged([row_moves(found, tables[place]) for place, found in _by_table(joints)])
         table = tables[0]
@@ -118,18 +159,18 @@ def _of_rows(effect: HeldEffect, joints: Sequence[Joint], sd: float) -> tuple[Ki
         return "they cannot be read again"
     if moves.count < _LEAST_ROWS:
         return ""
-    if table.marks.weight is None and moves.count != round(effect.posterior.rows):
+    if table.marks.weight is None and moves.count != round(posterior.rows):
         return "they are not those of the fit any more"
     kind: Kind = "weights" if table.marks.effective else "rows"
-    return kind, _with_shares(moves, _shares(effect, table, sd))
+    return kind, _with_shares(moves, shares(table))
 
 
-def _moves_within(effect: HeldEffect, found: Sequence[Answering]) -> Moves:
+def _moves_within(posterior: HeldPosterior, found: Sequence[Answering]) -> Moves:
     """Return the moves where fixed effects were taken out of every regression: residuals are smaller by what they took.
 
     Squares of residuals are smaller by the share of the degrees of freedom that levels take (the factor of HC1).
     """
-    workings, parts = effect.posterior.workings, list[Moves]()
+    workings, parts = posterior.workings, list[Moves]()
     assert workings.table is not None
     for item in found:
         data = workings.data.of(item.of.child)
@@ -140,9 +181,9 @@ def _moves_within(effect: HeldEffect, found: Sequence[Answering]) -> Moves:
     return Moves(np.sum([one.psi for one in parts], axis=0), sum(one.expected for one in parts))
 
 
-def rows_of(effect: HeldEffect) -> Sequence[RowTable] | None:
+def rows_of(posterior: HeldPosterior) -> Sequence[RowTable] | None:
     """Return the rows of each completed table; None if they are not at hand."""
-    workings = effect.posterior.workings
+    workings = posterior.workings
     kept = [data.table for data in workings.tables if data.table is not None]
     if len(kept) == len(workings.tables):
         return kept
@@ -158,9 +199,9 @@ def _by_table(joints: Sequence[Joint]) -> Iterator[tuple[int, tuple[Answering, .
         yield place, tuple(answering([joint for joint in joints if joint.table == place]).values())
 
 
-def _shares(effect: HeldEffect, table: RowTable, sd: float) -> FloatArray | None:
+def _shares(effect: HeldEffect, table: RowTable, sd: float | None) -> FloatArray | None:
     """Return each row's own share in the effect, shape (rows,), where rows are a sample of a population."""
-    if not effect.answer.question.is_population or isinstance(effect.answer, ClosedAnswer):
+    if sd is None or not effect.answer.question.is_population or isinstance(effect.answer, ClosedAnswer):
         return None
     rng, weight = effect.posterior.workings.stream(), table.marks.weight
     parts, weights = [], []
@@ -182,18 +223,18 @@ def _with_shares(moves: Moves, shares: FloatArray | None, pieces: FloatArray | N
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
 
-def _of_clusters(effect: HeldEffect, joints: Sequence[Joint]) -> tuple[Kind, Moves] | str:
-    clusters = effect.posterior.clusters
+def _of_clusters(posterior: HeldPosterior, joints: Sequence[Joint], shares: Shares) -> tuple[Kind, Moves] | str:
+    clusters = posterior.clusters
     assert clusters is not None
     by_table = list(_by_table(joints))
     if all(item.of.is_straight for _, found in by_table for item in found):
         return "clusters", _averaged([cluster_moves(found, clusters.tables[place]) for place, found in by_table])
-    tables = rows_of(effect)
+    tables = rows_of(posterior)
     if tables is None or tables[0].marks.cluster is None:
         return "the rows of the clusters are not at hand"
-    codes, shares = tables[0].column(tables[0].marks.cluster), _shares(effect, tables[0], effect.answer.sd)
+    codes = tables[0].column(tables[0].marks.cluster)
     moves = _averaged([row_moves(found, tables[place], clusters.count) for place, found in by_table])
-    return "clusters", _with_shares(moves, shares, codes)
+    return "clusters", _with_shares(moves, shares(tables[0]), codes)
 
 
 def _averaged(tables: Sequence[Moves]) -> Moves:

@@ -30,14 +30,12 @@ class Route:
     entries
         The columns of the treatment: itself, or those of a category.
     stops
-        Nodes between them that bend, are not normal, or are frozen, in order.
+        Nodes between them that bend or are not normal, in order.
     slopes
         Change of a node's predictor per unit of a column of the treatment or an earlier stop, along straight lines
         only, by the two names; shape (draws,) each, in working units.
     bent
         For each stop, and the outcome, the columns that are no straight line in what is moved, shape (columns,).
-    frozen
-        The stop that stays as it is under the low value.
     drawn
         Whether values of yes/no stops are drawn even where they could be averaged over.
     """
@@ -48,7 +46,6 @@ class Route:
     stops: tuple[str, ...]
     slopes: Mapping[tuple[str, str], FloatArray]
     bent: Mapping[str, IntArray] = field(default_factory=dict)
-    frozen: str | None = None
     drawn: bool = False
 
     @property
@@ -63,7 +60,6 @@ def route_of(
     scale: Mapping[str, float],
     *,
     entries: Sequence[str] | None = None,
-    frozen: str | None = None,
     drawn: bool = False,
 ) -> Route:
     """Return where to stop on the way, and how each stop answers to the treatment and to the stops before it.
@@ -78,15 +74,13 @@ def route_of(
         User's units per working unit of the variables, and of the columns of the treatment.
     entries
         The columns of the treatment; None: itself.
-    frozen, drawn
+    drawn
         As for `Route`.
     """
     starts = (variables[0],) if entries is None else tuple(entries)
     moved = set(variables)
     bent = {name: _bent(samples[name], moved) for name in variables[1:]}
-    stops = tuple(
-        name for name in variables[1:-1] if samples[name].family is not None or bent[name].size or name == frozen
-    )
+    stops = tuple(name for name in variables[1:-1] if samples[name].family is not None or bent[name].size)
     slopes: dict[tuple[str, str], FloatArray] = {}
     for start in (*starts, *stops):
         reached: dict[str, FloatArray] = {start: np.ones(1)}
@@ -97,7 +91,7 @@ def route_of(
                 if child not in stops:
                     reached[child] = slope
     kept = {name: places for name, places in bent.items() if places.size}
-    return Route(variables[0], starts, variables[-1], stops, slopes, kept, frozen, drawn)
+    return Route(variables[0], starts, variables[-1], stops, slopes, kept, drawn)
 
 
 def _bent(sample: NodeSample, moved: set[str]) -> IntArray:

@@ -107,10 +107,8 @@ def _row_means(effect: HeldEffect, total: TotalEffect) -> RowMeans:
     """Return the means of the rows asked about in one completed table."""
     target = _closed(effect).target
     if target is not None:
-        kept = slice(None) if target.chosen is None else target.chosen
-        values = np.array([target.table.column(name)[kept] for name in (effect.outcome, effect.treatment)])
-        outcome, treatment = values.mean(axis=1).tolist()
-        return RowMeans(outcome, treatment, np.cov(values, bias=True), float(values.shape[1]))
+        outcome, treatment = target.means((effect.outcome, effect.treatment)).tolist()
+        return RowMeans(outcome, treatment, np.zeros((2, 2)), math.inf)  # chosen rows are no sample
     data, seen = total.model.data, effect.posterior.workings.data.seen
     if not total.model.prior.intercept and seen is not None:
         return _of_moments(seen.moments, effect)  # about their means, which working data do not hold here

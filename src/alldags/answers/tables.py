@@ -11,7 +11,7 @@ import numpy as np
 from alldags import checks
 from alldags.answers.inner import Change
 from alldags.effects.influence import EdgeInfluence, edge_influences, edge_prior
-from alldags.effects.paths import candidate_paths, mediator_moments, path_moments
+from alldags.effects.paths import candidate_paths, path_moments
 from alldags.effects.total import TotalEffect
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.errors import AlldagsError
@@ -32,7 +32,7 @@ def _sd(mean: float, second: float) -> float:
     return math.sqrt(max(second - mean**2, 0.0))
 
 
-# -- paths and mediators ---------------------------------------------------------------------------------------------
+# -- paths -----------------------------------------------------------------------------------------------------------
 
 
 def paths_table(totals: Mixture[TotalEffect], unit: float, mean: float, limit: int) -> Table:
@@ -53,20 +53,6 @@ def _path_row(
     mean, second, probability = totals.average_array(lambda total: path_moments(total.model, path)).tolist()
     shown = None if math.isnan(probability) else probability
     return " -> ".join(path), unit * mean, abs(unit) * _sd(mean, second), shown
-
-
-def mediators_table(totals: Mixture[TotalEffect], unit: float) -> Table:
-    """Return the effect through each variable between treatment and outcome, largest first."""
-    names = dict.fromkeys(name for total in totals.items for name in total.span.variables[1:-1])
-    moments = {name: totals.average_array(lambda total, name=name: mediator_moments(total, name)) for name in names}  # type: ignore[misc]
-    rows = sorted(moments.items(), key=lambda item: -abs(item[1][0]))
-    return Table(
-        {
-            "mediator": [name for name, _ in rows],
-            "mean": [float(unit * mean) for _, (mean, _) in rows],
-            "sd": [abs(unit) * _sd(mean, second) for _, (mean, second) in rows],
-        }
-    )
 
 
 # -- edge influence --------------------------------------------------------------------------------------------------

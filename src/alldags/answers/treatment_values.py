@@ -10,6 +10,7 @@ import numpy as np
 from alldags import checks
 from alldags.answers.held import HeldEffect
 from alldags.errors import AlldagsError, did_you_mean
+from alldags.nodes.data import WorkingData
 
 
 def treatment_value(effect: HeldEffect, value: Any, what: str = "the value the treatment is set to") -> float:
@@ -34,17 +35,21 @@ def treatment_value(effect: HeldEffect, value: Any, what: str = "the value the t
     >>> treatment_value(effect, "yes"), treatment_value(effect, 0)
     (1.0, 0.0)
     """
-    data = effect.posterior.workings.data
-    if effect.treatment in data.categories:
-        return _level(effect.treatment, data.levels[effect.treatment].words, value)
-    words = data.look(effect.treatment).words or ()
+    return value_of(effect.posterior.workings.data, effect.treatment, value, what)
+
+
+def value_of(data: WorkingData, name: str, value: Any, what: str) -> float:
+    """Return a value of any variable as a number; a level of a category by its place."""
+    if name in data.categories:
+        return _level(name, data.levels[name].words, value)
+    words = data.look(name).words or ()
     if isinstance(value, bool | np.bool_) and words == ("False", "True"):
         return float(value)
     if not isinstance(value, str):
         return checks.finite(what, value)
     if not words:
-        raise AlldagsError(f"{what} must be a finite number, got {value!r}: {effect.treatment!r} has no words")
-    return _level(effect.treatment, words, value)
+        raise AlldagsError(f"{what} must be a finite number, got {value!r}: {name!r} has no words")
+    return _level(name, words, value)
 
 
 def _level(treatment: str, words: Sequence[str], value: Any) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from alldags.answers.comparison import Comparison
+from alldags.answers.new_rows import NewResponse
 from alldags.answers.push import Push, PushedRows, blocks
 from alldags.answers.question import Target
 from alldags.answers.response import Response
@@ -16,12 +17,15 @@ _ROWS = 512  # of a batch, of which each draw gets one; of more a random part
 
 
 def new_units(
-    target: Target, totals: Mixture[TotalEffect], x: float, size: int, rng: np.random.Generator
+    target: Target, totals: Mixture[TotalEffect], treatment: str, x: float, size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return outcomes of new units when the treatment is set to `x`, shape (size,).
 
     A unit is like a random one of the rows asked about: a normal outcome keeps that row's residual, any other is drawn.
     """
+    if target.other is not None:
+        others = totals.map(lambda total: NewResponse(total.model, total.span, target, treatment=treatment))
+        return others.draw(size, rng, lambda response, count, stream: response.units(x, count, stream))
     responses = totals.map(lambda total: Response(total.model, total.span, target))
     return responses.draw(size, rng, lambda response, count, stream: _units(response, x, count, stream))
 

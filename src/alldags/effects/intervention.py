@@ -1,19 +1,21 @@
-"""`Intervention`: the outcome when the treatment is set to a value, on average over rows and of a new unit."""
+"""`Intervention`: the outcome when variables are set, on average over rows and of a new unit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from alldags.effects.new_unit import NewUnit, shown
-from alldags.effects.quantity import Quantity
+from alldags.effects.new_unit import NewUnit, done
+from alldags.effects.quantity import Difference, Quantity
+from alldags.errors import AlldagsError
 from alldags.notes import Note
 
 
 @dataclass(frozen=True, eq=False)
 class Intervention:
-    """What the outcome would be if the treatment were set to `x`; what `effect.do(x)` returns, whatever the effect.
+    """What the outcome would be if variables were set: what `Effect.do` and `Posterior.do` return.
 
     Nothing is computed before it is asked for.
 
@@ -22,11 +24,14 @@ class Intervention:
     treatment, outcome
         Their names.
     x
-        The value the treatment is set to: a number, or the level of a category.
+        The value the treatment is set to: a number, or the level of a category. Of several variables, what all of them
+        are set to, in words.
     over
         Over which rows the mean is: ``"sample"``, ``"population"``, ``"treated"``, ``"untreated"``, ``"chosen rows"``.
     notes
         What a reader should know, such as that `x` is outside the observed values.
+    scenario
+        What is set, for the package's own rooms.
 
     Examples
     --------
@@ -46,6 +51,27 @@ class Intervention:
     _average: Callable[[], Quantity] = field(repr=False)
     _unit: Callable[[], NewUnit] = field(repr=False)
     notes: tuple[Note, ...] = ()
+    scenario: Any = field(default=None, repr=False)
+    _minus: Callable[[Intervention, Intervention], Difference] | None = field(default=None, repr=False)
+
+    def minus(self, other: Intervention) -> Difference:
+        """Return the mean outcome less that of another intervention, over the same rows and from the same draws.
+
+        A number with a posterior: `Difference.interval`, and `Difference.probability_no_effect` that both are the same.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
+        >>> both, none = ({"smoking": x, "exercise": y} for x, y in ((0, 5), (20, 0)))
+        >>> gain = posterior.do(both, outcome="risk").minus(posterior.do(none, outcome="risk"))
+        >>> round(float(gain), 1), [round(x, 1) for x in gain.interval()]
+        (-20.3, [-24.6, -15.9])
+        """
+        if self._minus is None or other._minus is None:
+            raise AlldagsError("minus() takes what do() returns, of the same posterior")
+        return self._minus(self, other)
 
     @cached_property
     def mean(self) -> Quantity:
@@ -69,6 +95,6 @@ class Intervention:
         noted = "".join(f"; note: {note}" for note in self.notes)
         mean = self.mean
         return (
-            f"Intervention(do({self.treatment} = {shown(self.x)}): mean of {self.outcome} {mean:.4g}, sd {mean.sd:.4g}"
+            f"Intervention(do({done(self.x, self.treatment)}): mean of {self.outcome} {mean:.4g}, sd {mean.sd:.4g}"
             f"{noted})"
         )

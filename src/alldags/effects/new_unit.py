@@ -22,7 +22,7 @@ class OutcomeDraws:
     Parameters
     ----------
     x
-        The value the treatment is set to: a number, or the level of a category.
+        The value the treatment is set to: a number, or the level of a category; what is set, in words, if it is more.
     draws
         Shape (draws,).
     notes
@@ -68,7 +68,7 @@ class OutcomeDraws:
 
     def __repr__(self) -> str:
         noted = "".join(f"; note: {note}" for note in self.notes)
-        return f"OutcomeDraws(do(x = {shown(self.x)}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"
+        return f"OutcomeDraws(do({done(self.x)}): mean {self.mean:.4g}, sd {self.sd:.4g}{noted})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,18 @@ class YesNoOutcome:
 
     def __repr__(self) -> str:
         noted = "".join(f"; note: {note}" for note in self.notes)
-        return f"YesNoOutcome(do(x = {shown(self.x)}): a one with probability {self.probability:.4g}{noted})"
+        return f"YesNoOutcome(do({done(self.x)}): a one with probability {self.probability:.4g}{noted})"
+
+
+class Done(str):
+    """What is set, in words: ``"dose = 1, sex = 'f'"``."""
+
+    __slots__ = ()
+
+
+def done(x: float | str, name: str = "x") -> str:
+    """Return what is set as it is printed: a name and its value, or the words for several."""
+    return str(x) if isinstance(x, Done) else f"{name} = {shown(x)}"
 
 
 def shown(x: float | str) -> str:

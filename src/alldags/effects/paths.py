@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect, second_moments, variable_streams
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge, topological_order
-from alldags.models.blocks import all_moments
+from alldags.models.blocks import NodeBlock, all_moments, parent_places, weighted_rows, weighted_sum
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.order_block import OrderBlock
@@ -134,6 +134,18 @@ def path_moments(model: FittedGraph, path: tuple[str, ...]) -> FloatArray:
     return moments
 
 
+def path_draws(model: FittedGraph, path: tuple[str, ...], size: int, rng: np.random.Generator) -> FloatArray:
+    """Draw a path's product of coefficients, shape (size,); zeros where an edge of it is not there."""
+    found, streams = np.ones(size), variable_streams(model, rng)
+    if any(edge not in model.graph.edges for edge in itertools.pairwise(path)):
+        return np.zeros(size)
+    wanted = set(itertools.pairwise(path))
+    for block in model.blocks(path[1:]):
+        drawn = block.draw(size, streams[block.variables[0]])
+        found *= math.prod((values for edge, values in drawn.edges() if edge in wanted), start=np.ones(size))
+    return found
+
+
 def _pieces(model: FittedGraph, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Cut a path into pieces all of whose edges lead into the same block."""
     for _, edges in itertools.groupby(itertools.pairwise(path), key=lambda edge: model.graph.component(edge[1])):
@@ -152,21 +164,42 @@ def _piece_moments(model: FittedGraph, piece: tuple[str, ...]) -> FloatArray:
     return np.array([node.mean[place], node.second_moments([place])[0, 0], present])
 
 
-def mediator_moments(total: TotalEffect, mediator: str) -> FloatArray:
-    """Return mean and second moment of the effect that passes through a variable, shape (2,); zeros if none can.
+# -- mediators ---------------------------------------------------------------------------------------------------------
+
+
+def avoiding(total: TotalEffect, held: Collection[str]) -> tuple[FloatArray, FloatArray]:
+    """Return mean (v,) and second moments (v, v) of the effect on each variable along paths through none of some."""
+    mean, square = np.zeros(len(total.span)), np.zeros((len(total.span), len(total.span)))
+    mean[:1], square[:1, :1] = 1.0, 1.0
+    for block in total.blocks:
+        block.carry_first(total.span.places, mean)
+        block.carry_second(total.span.places, square, all_moments)
+        places = [total.span.places[name] for name in block.variables if name in held]
+        mean[places], square[places], square[:, places] = 0.0, 0.0, 0.0
+    return mean, square
+
+
+def avoiding_moments(total: TotalEffect, held: Collection[str]) -> FloatArray:
+    """Return mean and second moment of the effect along paths that run through none of some variables, shape (2,)."""
+    mean, square = avoiding(total, held)
+    return np.array([mean[-1], square[-1, -1]]) if total.span.variables else np.zeros(2)
+
+
+def first_through_moments(total: TotalEffect, mediator: str, before: Collection[str]) -> FloatArray:
+    """Return the same of paths through a variable that run through none of those `before` it, shape (2,).
 
     ``E[T_Xk] E[T_kY]`` and ``E[T_Xk^2] E[T_kY^2]``: the two legs involve different nodes. Inside a block of unknown
     order they do not, and the block is asked for what passes through.
     """
     if mediator not in total.span.variables[1:-1]:
         return np.zeros(2)
-    model, place = total.model, total.span.places[mediator]
-    block = model.order_block(mediator)
+    block = total.model.order_block(mediator)
     if block is not None:
         return _through_block(total, block, mediator)
-    onward = Span.between(model.graph, mediator, total.span.variables[-1])
-    second = second_moments(model, onward)[-1, -1]
-    return np.array([total.reach[place] * total.onward(mediator), total.square[place, place] * second])
+    place, (mean, square) = total.span.places[mediator], avoiding(total, before)
+    onward = Span.between(total.model.graph, mediator, total.span.variables[-1])
+    second = second_moments(total.model, onward)[-1, -1]
+    return np.array([mean[place] * total.onward(mediator), square[place, place] * second])
 
 
 def _through_block(total: TotalEffect, block: OrderBlock, mediator: str) -> FloatArray:
@@ -184,3 +217,26 @@ def _through_block(total: TotalEffect, block: OrderBlock, mediator: str) -> Floa
         other.carry_first(places, mean)
         other.carry_second(places, square, all_moments)
     return np.array([mean[-1], square[-1, -1]])
+
+
+def through_moments(total: TotalEffect, held: Collection[str]) -> FloatArray:
+    """Return the same of all paths that run through at least one of some variables, shape (2,).
+
+    Second moments are of two effects on each variable: along all paths, and along those through one of them.
+    """
+    count, places = len(total.span), total.span.places
+    if not count:
+        return np.zeros(2)
+    square = np.zeros((2 * count, 2 * count))
+    square[0, 0] = 1.0
+    for block in total.blocks:
+        assert isinstance(block, NodeBlock)
+        own, others = parent_places(block.node, places)
+        here, moments = places[block.child], all_moments(block.node, own)
+        copies = [others, others if block.child in held else [count + i for i in others]]
+        rows = [weighted_rows(block.node.mean[own], square[copy]) for copy in copies]
+        both = [[weighted_sum(moments, square[np.ix_(one, two)]) for two in copies] for one in copies]
+        for i, row in enumerate(rows):
+            square[here + i * count] = square[:, here + i * count] = row
+        square[np.ix_([here, here + count], [here, here + count])] = both
+    return np.array([total.mean - avoiding_moments(total, held)[0], square[-1, -1]])

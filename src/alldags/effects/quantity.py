@@ -75,3 +75,23 @@ class Quantity:
         low, high = self.interval(0.95)
         noted = "".join(f"; note: {note}" for note in self.notes)
         return f"Quantity(median {self.median:.4g}, 95% {low:.4g} to {high:.4g}{noted})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Quantity):
+    """Posterior of a difference of two mean outcomes: what `Intervention.minus` returns.
+
+    Parameters
+    ----------
+    probability_no_effect
+        Posterior probability that no directed path leads from what is set differently to the outcome, so that the
+        difference is zero; None if the engine has no notion of a graph.
+    """
+
+    probability_no_effect: float | None = None
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        none = "" if self.probability_no_effect is None else f", no effect {self.probability_no_effect:.2g}"
+        noted = "".join(f"; note: {note}" for note in self.notes)
+        return f"Difference({self.mean:.4g}, sd {self.sd:.4g}, 95% {low:.4g} to {high:.4g}{none}{noted})"

@@ -190,6 +190,9 @@ class Family(Protocol):
     def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
         """Return the value at a level of the distribution with this mean, any shape; 0 and 1 for yes/no."""
 
+    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return between which levels of the distribution with this mean a value is drawn, any shape."""
+
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether so few rows say anything that weights cannot be judged by themselves."""
 

@@ -93,6 +93,12 @@ class Poisson(Canonical):
             open_ &= uniform > below
         return value
 
+    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the cumulative probabilities of one less, and of the count."""
+        from scipy.special import pdtr
+
+        return np.where(value > 0.0, pdtr(value - 1.0, mean), 0.0), np.asarray(pdtr(value, mean))
+
     def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
         """Say how much more counts spread around their means than Poisson ones do (Pearson), if much."""
         used = 1 + int((np.abs(draws.coefficients[0]) > 0).sum())

@@ -228,6 +228,13 @@ class Student:
 
         return np.asarray(mean + stdtrit(self.df, uniform))
 
+    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the level of the value, twice: with noise of any size there is only one."""
+        from scipy.special import stdtr
+
+        level = np.asarray(stdtr(self.df, value - mean))
+        return level, level
+
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell that weights can be judged by themselves."""
         del quadratic

@@ -88,6 +88,10 @@ class Bernoulli(Canonical):
         """Return 1 where the level lies below the probability of a one."""
         return np.asarray(uniform < mean, dtype=float)
 
+    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return from 0 to the probability of a one for a one, from there to 1 for a zero."""
+        return np.where(value == 1.0, 0.0, mean), np.where(value == 1.0, mean, 1.0)
+
     def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
         """Return nothing: a yes/no child has no other spread than its mean says."""
         del rows, draws

@@ -12,7 +12,7 @@ from alldags.columns.base import Columns
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
-from alldags.models.link import Link
+from alldags.models.link import JointLink, Link, joint_link
 from alldags.models.margins import BlockMargin, Margin, NodeMargin
 from alldags.models.order_block import OrderBlock
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
@@ -20,8 +20,9 @@ from alldags.models.store import BlockKey, NodeKey, NodeStore
 from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.presence import presences
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.spec import About, straight_columns
+from alldags.nodes.spec import About, Present, straight_columns
 from alldags.nodes.toward import toward
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
@@ -46,11 +47,13 @@ class FittedGraph:
     tied
         Single nodes that have the prior of blocks, because another graph of the same fit turns their edges around.
     about
-        The treatment of the question that the model is for; None for none: children have curves on the way of a
+        The treatments of the question that the model is for, mostly one; none: children have curves on the way of a
         question only, unless these were asked for by name.
     way
         A category, and by how much a change of its levels moves its columns, in working units: it is then a number to
         the nodes that it acts on, the way that it goes. None: a category is no number.
+    mediators
+        Products of the treatment and these are there wherever both act on a child.
     """
 
     def __init__(
@@ -59,10 +62,11 @@ class FittedGraph:
         prior: Prior,
         data: WorkingData,
         store: NodeStore,
-        link: Link | None = None,
+        link: Link | JointLink | None = None,
         tied: frozenset[str] = frozenset(),
-        about: str | None = None,
+        about: tuple[str, ...] = (),
         way: tuple[str, FloatArray] | None = None,
+        mediators: tuple[str, ...] = (),
     ) -> None:
         self.graph = graph
         self.prior = prior
@@ -72,22 +76,30 @@ class FittedGraph:
         self._tied = tied
         self._about = about
         self._way = way
+        self._mediators = mediators
         self._nodes: dict[str, NodePosterior] = {}
         self._blocks: dict[tuple[str, ...], OrderBlock] = {}
         self._margins: dict[str, Margin] = {}
         self._home = {name: block for block in graph.blocks for name in block}
 
-    def about(self, treatment: str, *, linked: bool = True) -> FittedGraph:
-        """Return the model for questions about one treatment.
+    def about(self, *treatments: str, linked: bool = True) -> FittedGraph:
+        """Return the model for questions about a treatment, or about several that are set at once.
 
-        If it is linked, what drives the treatment is a possible confounder of all that comes after.
+        If it is linked, what drives a treatment is a possible confounder of all that comes after.
         """
-        link = Link(self.graph, self.prior, self.data, self._store, treatment) if linked else None
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatment)
+        link: Link | JointLink | None = None
+        if linked:
+            link = Link(self.graph, self.prior, self.data, self._store, treatments[0])
+            link = link if len(treatments) == 1 else joint_link(link, treatments)
+        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatments)
 
     def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
+
+    def everywhere(self) -> FittedGraph:
+        """Return the model with curves in all children that may have them, whatever is asked."""
+        return self.on(self.data.everywhere, self._store)
 
     def changed(self, graph: CandidateGraph | None = None, prior: Prior | None = None) -> FittedGraph:
         """Return the model of the same data with another graph or prior, without a link."""
@@ -96,6 +108,11 @@ class FittedGraph:
     def straight(self) -> FittedGraph:
         """Return the model with straight lines through all children."""
         return FittedGraph(self.graph, self.prior, self.data.straight, self._store, self._link, self._tied, self._about)
+
+    def through(self, treatment: str, mediators: tuple[str, ...], data: WorkingData) -> FittedGraph:
+        """Return the model in which children have products of treatment and mediators; `data` is its own, with rows."""
+        own = self._link, self._tied, (treatment,), self._way
+        return FittedGraph(self.graph, self.prior, data, self._store, *own, mediators)
 
     def toward(self, category: str, move: FloatArray) -> FittedGraph:
         """Return the model in which a category is a number: a change of its columns, shape (columns,)."""
@@ -114,7 +131,7 @@ class FittedGraph:
         """Return the mean coefficient of each candidate cause in such a regression, in working units."""
         return self._link_to(treatment).slopes(source)
 
-    def _link_to(self, treatment: str) -> Link:
+    def _link_to(self, treatment: str) -> Link | JointLink:
         return self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
 
     def _terms(self, child: str) -> NodeTerms:
@@ -122,21 +139,55 @@ class FittedGraph:
         return terms if self._link is None else self._link.raised(terms)
 
     def _key(self, child: str) -> NodeKey:
-        if not self.bends(child):
-            return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
-        return self._curved_key(child)
+        if self.bends(child):
+            return self._curved_key(child)
+        if self._products(child):
+            return self._curved_key(child, curves=False)
+        return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
 
-    def _curved_key(self, child: str) -> NodeKey:
-        after = frozenset() if self._about is None else self.graph.descendants(self._about)
-        return NodeKey(self._terms(child), self._prior_of(child), self.data, about=About(self._about, after))
+    def _curved_key(self, child: str, *, curves: bool = True) -> NodeKey:
+        treatment = self.treatment_of(child)
+        after = frozenset() if treatment is None else self._after - {treatment}
+        data, mediators = self.data if curves else self.data.unbent, self._products(child)
+        about = About(treatment, after, mediators, self._present(child) if mediators else ())
+        return NodeKey(self._terms(child), self._prior_of(child), data, about=about)
+
+    def _products(self, child: str) -> tuple[str, ...]:
+        """Return the mediators whose products with the treatment are in a child's regression where both act on it."""
+        parents = self.graph.parents(child)
+        both = self.treatment_of(child) in parents
+        return tuple(name for name in self._mediators if name in parents) if both else ()
+
+    def _present(self, child: str) -> tuple[Present, ...]:
+        """Return which of treatment and mediators act on a child, as found without products."""
+        own = self._link, self._tied, self._about
+        without = FittedGraph(self.graph, self.prior, self.data, self._store, *own)
+        return presences(without.node(child), (str(self.treatment_of(child)), *self._products(child)))
+
+    @property
+    def _after(self) -> frozenset[str]:
+        """All that the treatments may act on, and themselves if there are several."""
+        below = frozenset[str]().union(*map(self.graph.descendants, self._about))
+        return below | set(self._about) if len(self._about) > 1 else below
+
+    def treatment_of(self, child: str) -> str | None:
+        """Return the treatment that the curves of a child are made for.
+
+        Of several, one that may act on the child directly, else on any way; the first in the order of the graph.
+        """
+        if len(self._about) < 2:
+            return self._about[0] if self._about else None
+        parents, before = self.graph.parents(child), self.graph.ancestors(child)
+        ordered = [name for name in self.graph.order if name in self._about]
+        return next((name for group in (parents, before) for name in ordered if name in group), None)
 
     def bends(self, child: str) -> bool:
-        """Whether a child's regression may bend in this model.
+        """Whether a child's regression may have curves in this model.
 
         Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
         left out where they could not be computed.
         """
-        if not self.data.may_bend(child, self._about):
+        if not self.data.may_bend(child, self.treatment_of(child)):
             return False
         return not self.data.on_demand or self.data.model(child).family is None or self.could_bend(child)
 

@@ -43,6 +43,8 @@ class Link:
         Of the model that is linked.
     treatment
         Name.
+    after
+        What it may act on, where that is less than the graph says: other treatments are set at the same time.
     """
 
     graph: CandidateGraph
@@ -50,11 +52,12 @@ class Link:
     data: WorkingData
     store: NodeStore
     treatment: str
+    after: frozenset[str] | None = None
 
     @cached_property
     def _after(self) -> frozenset[str]:
         """The treatment and all it may act on: none of them is a confounder."""
-        return self.graph.descendants(self.treatment) | {self.treatment}
+        return self.graph.descendants(self.treatment) | {self.treatment} if self.after is None else self.after
 
     @cached_property
     def _inclusion(self) -> dict[str, dict[str, float]]:
@@ -134,6 +137,78 @@ class Link:
     def _matters(self, source: str) -> bool:
         """Tell whether a source has a cause that may be a confounder, and rows that show it."""
         return self.data.knows(source) and any(name not in self._after for name in self._terms(source).names)
+
+
+@dataclass(frozen=True, eq=False)
+class JointLink:
+    """The links of several treatments that are set at once: each is asked for what acts on it and not on the others.
+
+    With edges into treatments cut, a cause of a node after some of them is raised by what it drives: by every one of
+    these treatments that does not act on it, and by what lies between those and the node; each source counts once. A
+    variable between two treatments is so kept as a confounder of the second, though it is a mediator of the first.
+
+    Parameters
+    ----------
+    links
+        That of each treatment; what it acts on is without what it does by way of the others.
+    prior
+        Of the model.
+    """
+
+    links: tuple[Link, ...]
+    prior: Prior
+
+    def raised(self, terms: NodeTerms) -> NodeTerms:
+        """Return a node's terms with their probabilities raised."""
+        own = [link for link in self.links if terms.child in link._after and terms.child != link.treatment]
+        added = tuple(self._raised(own, name, terms.child) for name in terms.names)
+        return replace(terms, raised=added) if any(added) else terms
+
+    def _raised(self, own: list[Link], cause: str, child: str) -> float:
+        sources: dict[str, Link] = {}
+        for link in own:
+            if cause not in link._after:
+                sources |= dict.fromkeys(link._sources(child), link)
+        spared = 1.0
+        for source, link in sources.items():
+            spared *= 1.0 - self.prior.link * link.inclusion(source).get(cause, 0.0)
+        return 1.0 - spared
+
+    def prepare(self, children: Iterable[str]) -> None:
+        """Fit the regressions that the links of these children need, in parallel."""
+        wanted = list(children)
+        for link in self.links:
+            link.prepare(wanted)
+
+    def coefficient(self, cause: str, sources: Iterable[str]) -> float:
+        """Return the mean coefficient of a cause in the regression alone of that source on which it acts most."""
+        return self.links[0].coefficient(cause, sources)
+
+    def inclusion(self, source: str) -> dict[str, float]:
+        """Return the posterior probability of each candidate cause of `source`, in a regression of it alone."""
+        return self.links[0].inclusion(source)
+
+    def slopes(self, source: str) -> dict[str, float]:
+        """Return the mean coefficient of each column of the causes of `source`, in a regression of it alone."""
+        return self.links[0].slopes(source)
+
+
+def joint_link(link: Link, treatments: tuple[str, ...]) -> JointLink:
+    """Return the links of several treatments; `link` has the model of one."""
+    after = {name: _after_cut(link.graph, name, treatments) for name in treatments}
+    links = tuple(replace(link, treatment=name, after=after[name]) for name in treatments)
+    return JointLink(links, link.prior)
+
+
+def _after_cut(graph: CandidateGraph, treatment: str, treatments: tuple[str, ...]) -> frozenset[str]:
+    """Return what a treatment may act on other than by way of other treatments."""
+    found, new = {treatment}, [treatment]
+    while new:
+        children = {effect for cause, effect in graph.edges if cause == new[-1]} - found - set(treatments)
+        new.pop()
+        found |= children
+        new += children
+    return frozenset(found)
 
 
 def _numbers(node: NodePosterior) -> FloatArray:

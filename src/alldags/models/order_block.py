@@ -7,8 +7,8 @@ variables follow from the mean total effects inside the block: given the earlier
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,6 +122,15 @@ class OrderDraws:
         for j, node in enumerate(self.block.problem.nodes):
             for row, name in zip(self.block.problem.rows(j), node.terms, strict=True):
                 yield (name, node.child), self.coefficients[:, row, j]
+
+    def holding(self, names: Collection[str]) -> OrderDraws:
+        """Return the same draws with some variables held: nothing acts on them."""
+        places = [i for i, name in enumerate(self.block.variables) if name in names]
+        if not places:
+            return self
+        coefficients = self.coefficients.copy()
+        coefficients[:, :, places] = 0.0
+        return replace(self, drawn=replace(self.drawn, coefficients=coefficients))
 
     def carry(self, places: Places, effect: FloatArray) -> None:
         """Write the effect (v, size) on the block's variables, given those before it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class Workings:
     notes: tuple[Note, ...] = ()
     table: Opened | None = None
     is_linked: bool = True
-    _about: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
-    _straight: dict[tuple[str, bool], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _about: dict[tuple[object, ...], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
+    _opened: dict[WorkingData, WorkingData] = field(default_factory=dict, init=False, repr=False)
+    _straight: dict[tuple[object, ...], Mixture[FittedGraph]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def data(self) -> WorkingData:
@@ -64,26 +65,39 @@ class Workings:
         uses_edges = getattr(self.store.engine, "uses_edges", True) and self.is_linked
         return self.models.items[0].prior.link if uses_edges else 0.0
 
-    def about(self, treatment: str, *, linked: bool = True) -> Mixture[FittedGraph]:
-        """Return the models for a question about one treatment; weights are those of the models as they are.
+    def about(self, *treatments: str, linked: bool = True) -> Mixture[FittedGraph]:
+        """Return the models for a question about one or more treatments; weights are those of the models as they are.
 
-        If they are linked, what drives the treatment is a possible confounder of what comes after it (`Prior.link`).
+        If they are linked, what drives a treatment is a possible confounder of what comes after it (`Prior.link`).
         """
         linked = linked and self.link > 0.0
         if not linked and not self.data.curved:
             return self.models
-        if (treatment, linked) not in self._about:
-            self._about[treatment, linked] = self.models.map(lambda model: model.about(treatment, linked=linked))
-        return self._about[treatment, linked]
+        key = (*treatments, linked)
+        if key not in self._about:
+            self._about[key] = self.models.map(lambda model: model.about(*treatments, linked=linked))
+        return self._about[key]
 
-    def straight(self, treatment: str, *, linked: bool = True) -> Mixture[FittedGraph]:
+    def straight(self, *treatments: str, linked: bool = True) -> Mixture[FittedGraph]:
         """Return the same models with straight lines through all children."""
-        models = self.about(treatment, linked=linked)
+        models = self.about(*treatments, linked=linked)
         if not (self.data.families or self.data.curved):
             return models
-        if (treatment, linked) not in self._straight:
-            self._straight[treatment, linked] = models.map(FittedGraph.straight)
-        return self._straight[treatment, linked]
+        key = (*treatments, linked)
+        if key not in self._straight:
+            self._straight[key] = models.map(FittedGraph.straight)
+        return self._straight[key]
+
+    def with_rows(self, data: WorkingData) -> WorkingData | None:
+        """Return the data of one of the models with rows beside the moments; None if there are none."""
+        if data.table is not None:
+            return data
+        if data not in self._opened:
+            rows = None if self.table is None or len(self.tables) > 1 else self.table.rows(data.pooled.names)
+            if rows is None:
+                return None
+            self._opened[data] = replace(data, table=rows)
+        return self._opened[data]
 
     def stream(self) -> np.random.Generator:
         """Return a generator for draws: the same at every call."""

@@ -23,11 +23,30 @@ from alldags.nodes.stacked import stacked_problem
 from alldags.priors.prior import Prior
 
 
+class Present(NamedTuple):
+    """Which of a treatment and some mediators act on a child, and the probability of just these."""
+
+    causes: frozenset[str]
+    share: float
+
+
 class About(NamedTuple):
-    """What is asked about: a treatment, and all that it may act on; nothing for a node by itself."""
+    """What is asked about; nothing for a node by itself.
+
+    Parameters
+    ----------
+    treatment, after
+        A treatment, and all that it may act on.
+    mediators
+        Causes whose products with the treatment are there whenever both act on the child.
+    present
+        Which of treatment and mediators act on it, as found without products, whose evidence is not asked.
+    """
 
     treatment: str | None = None
     after: frozenset[str] = frozenset()
+    mediators: tuple[str, ...] = ()
+    present: tuple[Present, ...] = ()
 
 
 NOTHING = About()
@@ -67,7 +86,8 @@ class NodeSpec:
     @property
     def wanted(self) -> ChildTerms | None:
         """What the regression may be made of beside straight lines; None for nothing."""
-        return self.data.model(self.child).terms
+        found = self.data.model(self.child).terms
+        return () if found is None and self.about.mediators else found
 
     @property
     def is_plain(self) -> bool:

@@ -81,7 +81,7 @@ class HiddenMixture:
         text = (
             f"a hidden common cause of {self.plain.treatment} and {self.hit} has probability {self.probability:.0%}, "
             "which is not informed by the data, nor is its strength; without it the effect is "
-            f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are ratios, paths, mediators and do()"
+            f"{number(self.plain.mean)} ({number(low)} to {number(high)}), and so are ratios, paths, mediation and do()"
         )
         return Note(text, "check")
 

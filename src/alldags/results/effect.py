@@ -19,12 +19,16 @@ from alldags.answers.choose import choose, models_for, unit_of
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.comparison import STEP
 from alldags.answers.contrasts import all_contrasts
+from alldags.answers.counterfactual import counterfactuals
 from alldags.answers.do import intervention
-from alldags.answers.influence import influence_of_edges, loss_without_mediators
+from alldags.answers.influence import influence_of_edges
 from alldags.answers.inner import InnerAnswer
 from alldags.answers.levels import change_of, is_category, is_open
-from alldags.answers.pushed import PushedAnswer
+from alldags.answers.mediated import KINDS, Kind, Mediation
+from alldags.answers.mediation import along_path, mediate
 from alldags.answers.question import Question
+from alldags.answers.rows_given import OtherRows
+from alldags.answers.settings import Set
 from alldags.answers.treatment_values import treatment_value, treatment_values
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
@@ -41,8 +45,10 @@ from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
 from alldags.priors.words import prior_words
+from alldags.results.doing import target_notes_of, with_minus
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
+from alldags.results.groups import effect_by_column
 from alldags.results.kept import told_apart
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
@@ -279,26 +285,54 @@ class Effect:
         found = on_link(self).paths(limit)
         return replace(found, note=f"on the {on_link(self).measure} of {self.outcome}, where paths add up")
 
-    def mediators(self) -> Table:
-        """Return, for each variable in between, the effect that passes through it. Rows overlap and do not add up.
+    def mediation(self, through: Sequence[str], kind: Kind = "natural", *, products: bool = True) -> Mediation:
+        """Return how much of the effect runs through some variables between treatment and outcome.
 
-        Where a variable on the way is not normal, or bends, it is what would be lost if the one in between did not
-        respond; that supposes that one number per row decides the value of a yes/no variable under either treatment.
+        Parameters
+        ----------
+        through
+            The mediators.
+        kind
+            ``"natural"``: what is left if each row keeps the mediators that it would have under the low value of the
+            treatment; ``"interventional"``: if it is given some that rows with its covariates have under that value,
+            which also says something where the treatment moves a common cause of mediator and outcome.
+        products
+            Whether treatment and mediator may act by their product on what comes after: it is then in every regression
+            that both are in. Without it, where all is straight lines, effects are sums of `paths`.
 
         Examples
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> print(ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").mediators())
-        mediator     mean       sd
-        tar        0.5333   0.1004
-        exercise  0.08341  0.02874
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> found = effect.mediation(through=["tar", "exercise"], products=False)
+        >>> {name: round(part.mean, 2) for name, part in found.parts.items()}
+        {'tar': 0.53, 'exercise': 0.08}
         """
-        self._require("mediators")
-        if isinstance(self.answer, PushedAnswer):
-            answer, stream = self.answer, self.posterior.workings.stream()
-            return loss_without_mediators(answer.responses, self._question.comparison, answer.size, stream)
-        return tables.mediators_table(self._totals, self.workings.unit)
+        self._require("mediation")
+        checks.one_of("kind", kind, KINDS)
+        return mediate(self, through, kind, products=checks.flag("products", products))
+
+    def along(self, path: Sequence[str], *, products: bool = True) -> Quantity:
+        """Return the effect that is passed on along one path: all else stays as it is under the low value.
+
+        Parameters
+        ----------
+        path
+            Names from treatment to outcome, both among them.
+        products
+            As for `mediation`.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> round(effect.along(["smoking", "tar", "risk"], products=False).mean, 4)
+        0.5333
+        """
+        self._require("mediation")
+        return along_path(self, path, products=checks.flag("products", products))
 
     def edge_influence(self) -> Table:
         """Return what knowing each uncertain edge would do to the answer, most informative edge first.
@@ -355,8 +389,15 @@ class Effect:
         value = treatment_value(self, x)
         self._check_arms([value])
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
-        notes = range_note(self.posterior.workings.data.seen, self.treatment, [value])
-        return intervention(self._any_pair._as_asked_of_do, value, size, notes)
+        notes = (*range_note(self.posterior.workings.data.seen, self.treatment, [value]), *self._target_notes)
+        found = intervention(self._any_pair._as_asked_of_do, value, size, notes)
+        return with_minus(found, self.posterior, Set(self.treatment, x), self._question.over)
+
+    @property
+    def _target_notes(self) -> tuple[Note, ...]:
+        """What a reader should know of other rows than those of the fit."""
+        over = self._question.over
+        return target_notes_of(self) if isinstance(over, OtherRows) else ()
 
     @property
     def _as_asked_of_do(self) -> Effect:
@@ -516,12 +557,14 @@ class Effect:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def by(self, rows: Any = None, level: float = 0.95, rng: RandomSource = None) -> Table:
-        """Return the effect of each of some rows: mean, sd and interval.
+        """Return the effect of each of some rows, or of groups of rows: mean, sd and interval.
 
         Parameters
         ----------
         rows
-            A table with the outcome's causes that the treatment cannot act on; None for the rows of the fit.
+            A table with the outcome's causes that the treatment cannot act on; None for the rows of the fit. The name
+            of a column: the effect in each of its groups (between quartiles, if it has many numbers), and then the
+            difference of every two of them, with an interval of its own.
         level
             Probability that each interval holds.
         rng
@@ -537,10 +580,50 @@ class Effect:
         >>> effect = ad.fit(table, graph, terms="auto", rng=0).effect("treated", "score")
         >>> [round(x) for x in effect.by({"age": [30.0, 70.0]})["mean"]]
         [3, 7]
+        >>> print(ad.fit({**table, "old": age > 50}, graph, terms="auto", rng=0).effect("treated", "score").by("old"))
+        old            mean      sd    low   high
+        False         3.502  0.1286  3.251  3.756
+        True          6.519   0.133   6.26  6.772
+        True - False  3.017  0.2203  2.587  3.444
         """
         check_level(level)
+        if isinstance(rows, str):
+            return effect_by_column(self._any_pair if self._is_open else self, rows, level)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         return effects_of_rows(self, row_values(self, rows), level, generator)
+
+    def counterfactual(self, rows: Any, values: Any = None, level: float = 0.95) -> Table:
+        """Return what the outcome of single rows would have been, had their treatment been another.
+
+        What is known of a row says which noise was its own: a normal variable keeps its residual, a yes/no variable or
+        a count its level, as far as its value tells. Of a yes/no outcome it is the probability of a one.
+
+        Parameters
+        ----------
+        rows
+            Numbers of rows of the fit (the first is 0), one truth value for each of them, or a table with treatment,
+            outcome, what lies between them, and the causes of these.
+        values
+            Of the treatment, one or several; None: the two that the effect compares.
+        level
+            Probability that each interval holds.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> print(effect.counterfactual([0, 1], values=0.25))
+        row  smoking  observed  mean  sd  low  high
+        """
+        check_level(level)
+        self._require("do")
+        compared = self._question.comparison.values if values is None else values
+        if compared is None:
+            raise AlldagsError(f"say which values of {self.treatment!r} the rows should have had, such as values=0")
+        points = treatment_values(self, compared)
+        self._check_arms(points)
+        return counterfactuals(self._any_pair._as_asked_of_do, rows, points, level)
 
     def modifiers(self) -> Table:
         """Return, for each covariate of the outcome's regression, the probability that the effect differs with it.
@@ -654,13 +737,9 @@ class Effect:
         cause = self.uncertainty.hidden_cause
         hidden = () if cause is None else (cause.note,)
         return effect_notes(
-            self, (*hidden, *outside, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts))
+            self,
+            (*hidden, *outside, *self._target_notes, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts)),
         )
-
-    @property
-    def converged(self) -> bool:
-        """Whether every node this effect needs was computed or sampled to the end; `notes` say what to do if not."""
-        return all(block.diagnostics.is_reliable for block in self.workings.blocks)
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,10 +16,13 @@ from alldags import checks
 from alldags.answers import tables
 from alldags.answers.choose import natural_question
 from alldags.answers.question import Question
+from alldags.answers.settings import Set
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
 from alldags.effects.clusters import Clusters
+from alldags.effects.intervention import Intervention
 from alldags.effects.jackknife import Jackknife
+from alldags.effects.outcome import check_level
 from alldags.effects.ranking import top_classes, top_graphs
 from alldags.effects.span import Span
 from alldags.effects.top import TopGraph
@@ -186,8 +190,9 @@ class Posterior:
             Names.
         over
             Over which rows outcomes are averaged: ``"sample"``, ``"population"`` (adds that the rows are a sample of
-            it), ``"treated"`` or ``"untreated"`` of a treatment with two values, or one truth value per row. A straight
-            effect is the same for all rows; `Effect.do` is not, nor is an effect on a risk or along a curve.
+            it), ``"treated"`` or ``"untreated"`` of a treatment with two values; a condition such as ``"age > 50"``,
+            one truth value per row, or one weight per row; or another table, of whose rows the covariates are read.
+            A straight effect is the same for all rows; `Effect.do` is not, nor is an effect on a risk or along a curve.
 
         Examples
         --------
@@ -197,14 +202,88 @@ class Posterior:
         >>> posterior.effect(treatment="smoking", outcome="risk")
         Effect('smoking' -> 'risk': mean 0.8939, sd 0.1036)
         """
-        for role, name in (("treatment", treatment), ("outcome", outcome)):
-            if name not in self.variables:
-                raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
+        self.check_known(treatment, "treatment")
+        self.check_known(outcome, "outcome")
         if outcome in self._data.categories:
             raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
         return self.asked(natural_question(self.workings, treatment, outcome, over))
+
+    def check_known(self, name: str, role: str) -> None:
+        """Refuse a name that is not in the graph, for the package's own rooms."""
+        if name not in self.variables:
+            raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
+
+    def do(
+        self,
+        *settings: Mapping[str, Any] | Set,
+        outcome: str,
+        over: Any = "sample",
+        draws_size: int | None = None,
+    ) -> Intervention:
+        """Return what the outcome would be if any variables were set, at once: its mean over rows, and a new unit's.
+
+        Edges into what is set are cut; all noise is left as it is.
+
+        Parameters
+        ----------
+        settings
+            What is set: values (or words, or levels) by name, ``ad.shift("dose", +10)``, ``ad.rule("dose", function)``.
+            Nothing: rows as they are, to be compared with.
+        outcome
+            Name.
+        over
+            Over which rows, as for `effect`; ``"treated"`` and ``"untreated"`` if one variable is set.
+        draws_size
+            Number of draws behind intervals; None for as many as are cheap.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
+        >>> healthy = posterior.do({"smoking": 0, "exercise": 5}, outcome="risk")
+        >>> healthy
+        Intervention(do(smoking = 0, exercise = 5): mean of risk 30.86, sd 1.442)
+        >>> gain = healthy.minus(posterior.do(outcome="risk"))
+        >>> round(float(gain), 1), round(gain.sd, 1), gain.probability_no_effect
+        (-13.5, 1.4, 0.0)
+        """
+        from alldags.results.doing import intervention_on
+
+        size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        return intervention_on(self, settings, outcome, over, size)
+
+    def predict(self, rows: Any, *, outcome: str, do: Mapping[str, Any] | None = None, level: float = 0.95) -> Table:
+        """Return the outcome of new rows: mean, sd and interval of each, with its noise.
+
+        Of a yes/no outcome they are of the probability of a one.
+
+        Parameters
+        ----------
+        rows
+            A table with the outcome's causes, and those of all that is set acts on.
+        outcome
+            Name.
+        do
+            What is set in the rows, as for `do`; None for nothing.
+        level
+            Probability that each interval holds.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
+        >>> new = {"age": [30.0, 60.0], "sex": [0.0, 1.0], "income": [3.0, 3.0]}
+        >>> [round(x) for x in posterior.predict(new, outcome="risk", do={"smoking": 10})["mean"]]
+        [27, 52]
+        """
+        from alldags.results.doing import predicted
+
+        check_level(level)
+        return predicted(self, rows, outcome, () if do is None else (do,), level)
 
     def asked(self, question: Question) -> Effect:
         """Return the answer to a question, for the package's own rooms; users ask `effect`."""

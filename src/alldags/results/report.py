@@ -74,7 +74,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         edges=tuple(_edge_facts(effect)),
         several=len(effect.posterior.graphs) > 1,
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and _can(effect, "paths") else (),
-        mediators=_facts(effect.mediators(), "mediator")[:_MOST_MEDIATORS] if _can(effect, "mediators") else (),
+        mediators=_mediators(effect),
         regressions=_regressions(effect, summary),
         origin=origin_of(effect.posterior),
         graph_file=("TOML", format_graph(graph, "toml")),
@@ -93,6 +93,16 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
 def _can(effect: Effect, name: str) -> bool:
     """Tell whether an effect has an answer to a question."""
     return name not in effect.answer.lacks
+
+
+def _mediators(effect: Effect) -> tuple[PathFacts, ...]:
+    """Return what runs through each variable in between, along straight lines; nothing if their order is open."""
+    totals = effect.workings.totals.items
+    names = dict.fromkeys(name for total in totals for name in total.span.variables[1:-1])
+    if not 0 < len(names) <= _MOST_MEDIATORS or not _is_closed(effect) or any(total.order_blocks for total in totals):
+        return ()
+    parts = effect.mediation(list(names), products=False).parts if _can(effect, "mediation") else {}
+    return tuple(PathFacts(name, part.mean, part.sd, None) for name, part in parts.items())
 
 
 def _is_closed(effect: Effect) -> bool:

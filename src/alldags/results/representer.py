@@ -57,7 +57,7 @@ def check_represented(effect: Effect, hits: Sequence[str]) -> None:
 
 def represented_analysis(effect: Effect, size: int) -> HiddenAnalysis:
     """Return the effect under hidden causes of any strength, by the bias formula, draw by draw."""
-    tables, joints = rows_of(effect), joint_of(effect)
+    tables, joints = rows_of(effect.posterior), joint_of(effect)
     if tables is None or len(tables) <= max(joint.table for joint in joints):
         raise AlldagsError("the bias of this effect is made from rows, which are not at hand; give the table itself")
     total = sum(len(joint.effect) for joint in joints)

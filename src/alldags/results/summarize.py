@@ -81,7 +81,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.regression),
         mean_without_link=effect.checks.confounder_link.mean_without if posterior.workings.link else None,
-        converged=effect.converged,
+        converged=effect.uncertainty.converged,
         given_effect=_given_effect(effect, level),
         prior_no_effect=_prior_no_effect(effect),
         is_binary=posterior.workings.data.look(effect.treatment).is_yes_no,

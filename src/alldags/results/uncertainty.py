@@ -230,6 +230,11 @@ class Uncertainty:
         return AtomicSample(values, atom, effect.workings.set_draws)
 
     @property
+    def converged(self) -> bool:
+        """Whether every node that was needed was computed or sampled to the end; `Effect.notes` say what to do."""
+        return all(block.diagnostics.is_reliable for block in self.effect.workings.blocks)
+
+    @property
     def engines(self) -> dict[str, str]:
         """For each node that this effect needs, the engine that was used."""
         blocks = self.effect.workings.blocks

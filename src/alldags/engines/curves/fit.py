@@ -15,7 +15,7 @@ from alldags.engines.curves.drives import raised_by_link
 from alldags.engines.curves.make import columns_of
 from alldags.engines.curves.moments import ArmMoments, arm_moments
 from alldags.engines.curves.normal import fit_normal
-from alldags.engines.curves.posterior import Averaged, CurvedPosterior, Made
+from alldags.engines.curves.posterior import Averaged, CurvedPosterior, Made, together
 from alldags.engines.curves.spec import CurvedSpec, candidates_of
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
@@ -47,6 +47,7 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | N
         spec.family,
         {} if terms.raised is None else dict(zip(terms.names, terms.raised, strict=True)),
         {name: levels for name, levels in spec.data.categories.items() if name in terms.names},
+        spec.about.mediators,
     )
     return CurvedPosterior(_averaged(made, spec, rng, same), parents_problem(spec.problem(), terms.names))
 
@@ -70,11 +71,25 @@ def _averaged(spec: CurvedSpec, node: NodeSpec, rng: np.random.Generator, like: 
     link_rng, fit_rng = rng.spawn(2)
     like = like if like is not None and _are_same(like.made.arms, arms) else None
     made = _made(spec, arms, sample, link_rng) if like is None else _made_again(spec, like.made)
+    if not spec.mediators:
+        return _fitted(spec, node, made, sample, fit_rng, like)
+    streams = fit_rng.spawn(len(node.about.present))
+    parts = [
+        (one.share, _fitted(replace(spec, present=one.causes), node, made, sample, stream, None))
+        for one, stream in zip(node.about.present, streams, strict=True)
+    ]
+    return together(parts)
+
+
+def _fitted(
+    spec: CurvedSpec, node: NodeSpec, made: Made, sample: RowValues, rng: np.random.Generator, like: Averaged | None
+) -> Averaged:
+    """Fit and weigh the structures, by rows or by moments."""
     if spec.family is not None:
         rows = replace(node.rows(spec.family), counted=spec.rows)
-        return fit_by_rows(spec, made, sample, rows, fit_rng, like)
+        return fit_by_rows(spec, made, sample, rows, rng, like)
     _check_varies(spec, made.raw.standardised())
-    return fit_normal(spec, made, sample, node.data.scale_of(spec.child), fit_rng, like)
+    return fit_normal(spec, made, sample, node.data.scale_of(spec.child), rng, like)
 
 
 def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues, rng: np.random.Generator) -> Made:

@@ -14,7 +14,7 @@ from alldags.columns.written import CURVE, written_columns
 from alldags.data.look import look_at_values
 from alldags.engines.curves.boost import all_edges, grown_column
 from alldags.engines.curves.learn import index_columns, propensity_columns, sparse_coefficients
-from alldags.engines.curves.spec import CurvedSpec
+from alldags.engines.curves.spec import CurvedSpec, is_product
 from alldags.errors import DataError, GraphError
 from alldags.graph.terms import GivenTerm, Terms
 from alldags.typing import BoolArray, FloatArray, IntArray
@@ -37,6 +37,11 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
     sample
         The rows.
     """
+    found = _columns_of(spec, arms, sample)
+    return found if arms is not None else with_products(spec, found, sample)
+
+
+def _columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> tuple[Column, ...]:
     if not isinstance(spec.terms, Terms):
         return given_columns(spec, sample)
     causes = tuple(name for name in spec.causes if name != spec.mover)
@@ -52,6 +57,28 @@ def columns_of(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues) -> 
         return (*base, *own)
     center, bending = float(values.mean()), spec.bending(sample)
     return (*base, *own, *(Times(column, mover, center) for column in base if bending.issuperset(column.variables)))
+
+
+def with_products(spec: CurvedSpec, columns: tuple[Column, ...], rows: RowValues) -> tuple[Column, ...]:
+    """Return columns with, after the line of each mediator, its products with the treatment."""
+    own = spec.straight(str(spec.treatment)) if spec.mediators else []
+    pairs = [(one, name) for one in own for name in spec.mediators]
+    kept = [column for column in columns if not any(is_product(column, *pair) for pair in pairs)]
+    found: list[Column] = []
+    for column in kept:
+        found.append(column)
+        if isinstance(column, Line) and column.variable in spec.mediators:
+            found += [_product(one, column.variable, rows) for one in own]
+    return tuple(found)
+
+
+def _product(own: Column, mediator: str, rows: RowValues) -> Column:
+    """Return a mediator times a column of the treatment, numbers about their means."""
+    middle = float(rows.values[mediator].mean())
+    if not isinstance(own, Line):
+        return Times(own, mediator, middle)
+    center = float(rows.values[own.variable].mean()), middle
+    return Clipped(own.variable, mediator, center, (-np.inf, -np.inf), (np.inf, np.inf))
 
 
 def base_columns(spec: CurvedSpec, causes: Sequence[str], treatment: str | None, rows: RowValues) -> tuple[Column, ...]:

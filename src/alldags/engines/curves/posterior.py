@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 
@@ -90,6 +91,15 @@ class Averaged:
     def center(self) -> float:
         """Mean of the child, in the user's units."""
         return float(self.made.raw.pooled[0][-1])
+
+
+def together(found: Sequence[tuple[float, Averaged]]) -> Averaged:
+    """Return several regressions on the same columns as one, each with its probability."""
+    first = found[0][1]
+    weights = np.concatenate([share * one.weights for share, one in found])
+    error = max(one.evidence_error for _, one in found)
+    parts = tuple(part for _, one in found for part in one.parts)
+    return replace(first, parts=parts, weights=weights / weights.sum(), evidence_error=error)
 
 
 def all_columns(base: Columns) -> Columns:

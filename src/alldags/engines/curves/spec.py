@@ -12,7 +12,7 @@ import numpy as np
 from alldags.columns.base import Column, RowValues
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
-from alldags.columns.products import Given, OnArm, Times
+from alldags.columns.products import Clipped, Given, OnArm, Times
 from alldags.engines.curves.screen import screened
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms, Terms
@@ -47,6 +47,10 @@ class CurvedSpec:
         Of slab, noise and link.
     categories
         The columns that stand for each cause that is a category.
+    mediators
+        Causes whose products with the treatment are there whenever both are.
+    present
+        Which of treatment and mediators are there; None: that is averaged over.
     """
 
     child: str
@@ -59,6 +63,8 @@ class CurvedSpec:
     family: Family | None = None
     raised: Mapping[str, float] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mediators: tuple[str, ...] = ()
+    present: frozenset[str] | None = None
 
     @property
     def mover(self) -> str | None:
@@ -104,6 +110,10 @@ class Candidates:
         Whether few further columns are expected, however many there are; not where they were written down.
     modifies
         Which may be there again under treatment, shape (K,).
+    mediating
+        Which are the line of a mediator, shape (K,): it is there again under treatment, for sure.
+    products
+        Which are such a line times the treatment, shape (K,).
     """
 
     columns: tuple[Column, ...]
@@ -112,6 +122,8 @@ class Candidates:
     further: BoolArray
     is_counted: bool
     modifies: BoolArray
+    mediating: BoolArray
+    products: BoolArray
 
     @cached_property
     def groups(self) -> IntArray:
@@ -126,8 +138,9 @@ class Candidates:
 
     @cached_property
     def modifying(self) -> BoolArray:
-        """Which are another column times the treatment, shape (K,)."""
-        return np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
+        """Which are another column times the treatment, and may be absent, shape (K,)."""
+        times = np.array([isinstance(column, Times) for column in self.columns], dtype=bool)
+        return np.asarray(times & ~self.products)
 
     def with_link(self, raised: FloatArray) -> Candidates:
         """Return them with further columns raised, shape (K,), as well."""
@@ -155,7 +168,19 @@ def candidates_of(spec: CurvedSpec, columns: tuple[Column, ...], bending: Collec
     free = {*bending, spec.mover}
     modifies = np.array([free.issuperset(column.variables) for column in columns], dtype=bool)
     raised = np.where(own, raised, 0.0)
-    return Candidates(columns, np.array(probability), raised, ~own & counted, counted, modifies)
+    lines = [isinstance(column, Line) and column.variable in spec.mediators for column in columns]
+    pairs = [(one, name) for one in spec.straight(str(spec.treatment)) for name in spec.mediators]
+    products = np.array([any(is_product(column, *pair) for pair in pairs) for column in columns], dtype=bool)
+    further = ~own & ~products & counted
+    mediating = np.array(lines, dtype=bool)
+    return Candidates(columns, np.array(probability), raised, further, counted, modifies, mediating, products)
+
+
+def is_product(column: Column, own: Column, mediator: str) -> bool:
+    """Tell whether a column is that of a mediator's line times one of the treatment, a line or a level."""
+    if isinstance(column, Times):
+        return (column.column, column.variable) in ((Line(mediator), own.name), (own, mediator))
+    return isinstance(column, Clipped) and (column.first, column.second) == (own.name, mediator)
 
 
 def _probability(spec: CurvedSpec, column: Column, counted: bool) -> float:

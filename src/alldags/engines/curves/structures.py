@@ -133,19 +133,20 @@ def structure(name: str, found: Candidates, arms: int) -> Structure:
     k = len(found.columns)
     places, ones = np.arange(k), np.ones((arms, k), dtype=bool)
     whole = Structure(name, places, ones, found.probability, found.raised, found.further, found.groups)
-    if name == "common" or arms == 1:
+    there = found.mediating if name == "common" else found.modifies | found.mediating
+    others, alike = places[1:][there[1:]], name == "arms"
+    if arms == 1 or not others.size:
         return whole
-    others, alike = places[1:][found.modifies[1:]], name == "arms"
-    first, again = ones.copy(), len(others)
+    first, again, sure = ones.copy(), len(others), alike | found.mediating[others]
     first[1, others] = not alike
     own = np.repeat([[False], [True]], again, axis=1)
     return replace(
         whole,
         places=np.r_[places, others],
         active=np.concatenate([first, own], axis=1),
-        probability=np.r_[found.probability, found.probability[others] if alike else np.full(again, 0.5)],
-        raised=np.r_[found.raised, found.raised[others] if alike else np.zeros(again)],
-        further=np.r_[found.further, found.further[others] if alike else np.full(again, found.is_counted)],
+        probability=np.r_[found.probability, np.where(sure, found.probability[others], 0.5)],
+        raised=np.r_[found.raised, np.where(sure, found.raised[others], 0.0)],
+        further=np.r_[found.further, np.where(sure, found.further[others], found.is_counted)],
         groups=np.r_[found.groups, found.groups[others] + found.groups.max()],
     )
 

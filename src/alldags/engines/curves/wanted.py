@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from alldags.columns.base import Columns, RowValues
-from alldags.engines.curves.spec import Candidates, CurvedSpec
+from alldags.engines.curves.spec import ITSELF, Candidates, CurvedSpec
 from alldags.engines.curves.structures import Structure, structure
 from alldags.graph.terms import Terms
-from alldags.typing import FloatArray
+from alldags.typing import BoolArray, FloatArray
 
 
 def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
     """Return the structures of effect modification that are wanted, with the treatment's edge divided between them."""
     chosen = _structures(spec, found)
+    if spec.present is not None:
+        return _present(spec, found, chosen)
     if spec.mover is None:
         return chosen
     place = next(i for i, column in enumerate(found.columns) if column.name == spec.mover)
@@ -26,6 +28,27 @@ def wanted_structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:
         replace(one, probability=np.where(one.places == place, p, one.probability), weight=weight)
         for one, (p, weight) in edges
     ]
+
+
+def _present(spec: CurvedSpec, found: Candidates, chosen: Sequence[Structure]) -> list[Structure]:
+    """Return the structures where it is known which of treatment and mediators are there: products are, then."""
+    assert spec.present is not None
+    absent = {str(spec.treatment), *spec.mediators} - spec.present
+    out = np.array([not absent.isdisjoint(column.variables) for column in found.columns], dtype=bool)
+    sure = found.products | np.array(
+        [isinstance(column, ITSELF) and column.variables[0] in spec.present for column in found.columns], dtype=bool
+    )
+    if spec.treatment in absent:
+        chosen = chosen[:1]
+    return [_restricted(one, ~out, sure, without=spec.treatment in absent) for one in chosen]
+
+
+def _restricted(one: Structure, kept: BoolArray, sure: BoolArray, *, without: bool) -> Structure:
+    """Return a structure with some columns only, of which some are sure; `without` treatment, none again under it."""
+    again = ~one.active[0] if len(one.active) == 2 else np.zeros(len(one.places), dtype=bool)
+    probability = np.where(sure[one.places], 1.0, one.probability)
+    inside = replace(one, probability=probability, active=one.active | (without & ~again))
+    return inside.taken(kept[one.places] & ~(again & without))
 
 
 def _structures(spec: CurvedSpec, found: Candidates) -> list[Structure]:

@@ -89,7 +89,7 @@ def report_html(report: Report) -> str:
             shape=texts.shape_words(summary),
             spread=texts.spread_words(summary),
             paths=_bars(report.paths, adds_up=report.adds_up),
-            mediators=_bars(report.mediators, adds_up=False),
+            mediators=_bars(report.mediators, adds_up=True),
             study_next=texts.study_next(report),
             sliders=[(i, edge) for i, edge in enumerate(sliders)],
             open_sliders=_OPEN_SLIDERS,

@@ -1,0 +1,116 @@
+"""`Regressed`: draws of a regression with all that its rows are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from alldags.answers.nodes import NodeSample
+from alldags.columns.base import Columns, RowValues
+from alldags.engines.curves.posterior import CurvedPosterior
+from alldags.families.base import Family
+from alldags.models.fitted import FittedGraph
+from alldags.nodes.data import WorkingData
+from alldags.nodes.posterior import NodePosterior
+from alldags.nodes.problem import Origin
+from alldags.typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Regressed:
+    """Draws of one child's regression, over its columns.
+
+    Parameters
+    ----------
+    child, family
+        Its name, and how it depends on its predictor; None: normal noise around it.
+    columns
+        What it is regressed on, k of them.
+    coefficients
+        Intercept first, at the means of the columns, in working units, shape (draws, k + 1).
+    precision
+        Of the noise, shape (arms, draws); one arm, unless both arms of a treatment have noise of their own.
+    center, unit
+        What is taken off the child, and user's units per working unit.
+    share
+        Variance of the intercept over the noise variance, where `coefficients` do not have it.
+    curved
+        The regression, if it is one on derived columns.
+    """
+
+    child: str
+    family: Family | None
+    columns: Columns
+    coefficients: FloatArray
+    precision: FloatArray
+    center: float
+    unit: float
+    share: float = 0.0
+    curved: CurvedPosterior | None = None
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether moments of rows determine its log-likelihood."""
+        return self.family is None and self.curved is None
+
+    def arm(self, rows: RowValues) -> BoolArray | None:
+        """Return which rows have the noise of the second arm, shape (rows,); None if all have the same."""
+        arms = None if self.curved is None else self.curved.found.arms
+        if arms is None or self.curved is None:
+            return None
+        return np.asarray(rows.values[str(self.curved.found.spec.treatment)] == arms[1])
+
+    def fold(self, values: Mapping[str, FloatArray]) -> IntArray | None:
+        """Return the part of the data that each of some rows belongs to, shape (rows,), if columns were learned."""
+        return None if self.curved is None else self.curved.found.spec.rows.rows.fold(values)
+
+
+def regressed_nodes(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tuple[Regressed, ...]:
+    """Return draws of nodes as those of regressions, with all that their rows are compared with."""
+    return tuple(of_sample(model, child, sample) for child, sample in samples.items())
+
+
+def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
+    """Return draws of one node as those of a regression."""
+    family, data = model.data.model(child).family, model.data
+    place = data.pooled.index[child]
+    unit = float(data.scale[place])
+    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.has_noise else (0.0, 1.0)
+    if isinstance(sample.node, CurvedPosterior):
+        return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
+    if family is None:
+        known = sample.known
+        assert isinstance(known, NodePosterior)
+        share, origin = known.intercept_share, known.problem.origin
+        return straight_regression(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
+    both = np.column_stack([sample.intercept, sample.coefficients])
+    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own)
+
+
+def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
+    """Return a regression on derived columns, of which many are in no draw."""
+    assert isinstance(sample.node, CurvedPosterior)
+    used = np.asarray(sample.coefficients.any(axis=0))
+    both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
+    ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
+    precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
+    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
+
+
+def straight_regression(
+    child: str,
+    columns: Columns,
+    coefficients: FloatArray,
+    variance: FloatArray,
+    origin: Origin | None,
+    share: float,
+    data: WorkingData,
+) -> Regressed:
+    """Return a normal regression on lines and levels, whose line passes through the means of the child's own rows."""
+    unit = float(data.scale[data.pooled.index[child]])
+    own = Origin(0.0, np.zeros(len(columns))) if origin is None else origin
+    intercept = coefficients @ (columns.center / columns.scale - own.terms)
+    both = np.column_stack([intercept, coefficients])
+    return Regressed(child, None, columns, both, 1.0 / variance[None], own.child * unit, unit, share)

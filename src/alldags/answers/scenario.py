@@ -1,0 +1,344 @@
+"""`ScenarioAnswer`: mean outcomes where any variables are set, in several scenarios with the same draws.
+
+Where every node that is moved is normal and straight, and what is set does not depend on what was moved, the mean
+outcome is that of the rows plus what follows from the mean moves of what is set: one row is pushed, and moments are
+exact (`alldags.effects.changes`). All else is rows x draws in their worlds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from alldags import meetings
+from alldags.answers.choose import rows_at_hand
+from alldags.answers.held import HeldPosterior
+from alldags.answers.joint import Joint, outside
+from alldags.answers.new_rows import NewRows, needed_columns
+from alldags.answers.new_worlds import NewWorlds
+from alldags.answers.nodes import Samples, sample_nodes
+from alldags.answers.push import PushedRows
+from alldags.answers.pushed import MOST_BENT_ROWS, MOST_ROWS
+from alldags.answers.question import Question, Target
+from alldags.answers.regressed import Regressed, regressed_nodes
+from alldags.answers.response import rows_asked
+from alldags.answers.robust import stretch_of_joints
+from alldags.answers.rows_given import OtherRows
+from alldags.answers.scenario_rows import Means, StraightRows
+from alldags.answers.settings import Set, settings_of
+from alldags.answers.world import World, moved_nodes
+from alldags.answers.worlds import Worlds, world_blocks
+from alldags.effects.changes import joint_changes
+from alldags.effects.jackknife import Stretch
+from alldags.models.categories import category_between
+from alldags.models.fitted import FittedGraph
+from alldags.models.mixture import Mixture, shuffled
+from alldags.models.workings import Workings
+from alldags.typing import FloatArray
+
+_CLOSED_DRAWS = 20_000
+_VALUES = 1e7  # rows times draws behind intervals
+_LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What is set, the outcome, and over which rows it is averaged.
+
+    Parameters
+    ----------
+    given
+        What is set; nothing: rows as they are.
+    outcome
+        Name.
+    over
+        As for `Question`.
+    beside
+        Values of each row that a rule was given, by the name of a column that they are put in.
+    """
+
+    given: tuple[Set, ...]
+    outcome: str
+    over: Any = "sample"
+    beside: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What is set."""
+        return tuple(one.variable for one in self.given)
+
+    @property
+    def words(self) -> str:
+        """As it is printed."""
+        return ", ".join(one.words for one in self.given)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Draws of one model: outcomes of each scenario, shape (scenarios, draws), and the nodes that they come from."""
+
+    place: int
+    levels: FloatArray
+    spread: FloatArray
+    samples: Samples
+
+
+class ScenarioAnswer:
+    """Mean outcomes in some scenarios, averaged over models.
+
+    Parameters
+    ----------
+    posterior
+        What is asked.
+    scenarios
+        Of one outcome, over the same rows.
+    size
+        Number of draws; None for as many as are cheap.
+    """
+
+    def __init__(self, posterior: HeldPosterior, scenarios: Sequence[Scenario], size: int | None = None) -> None:
+        self.posterior, self.scenarios, self._asked = posterior, tuple(scenarios), size
+        self.outcome, self.over = scenarios[0].outcome, scenarios[0].over
+        self.worlds = tuple(World(settings_of(self.workings.data, one.given)) for one in scenarios)
+
+    @property
+    def workings(self) -> Workings:
+        return self.posterior.workings
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """All that is set in any scenario, in the order of the graph."""
+        wanted = {name for one in self.scenarios for name in one.variables}
+        return tuple(name for name in self.workings.models.items[0].graph.order if name in wanted)
+
+    def moved(self, model: FittedGraph) -> tuple[str, ...]:
+        """Return the nodes of a model whose draws are needed, causes first; the outcome among them."""
+        return moved_nodes(model.graph, self.worlds, self.outcome)
+
+    def check(self) -> None:
+        """Refuse what cannot be answered, by name."""
+        data = self.workings.data
+        for model in self.workings.models.items:
+            moved = {name for name in self.moved(model) if model.graph.ancestors(name) & set(self.variables)}
+            for name in moved & data.categories.keys():
+                raise category_between(name, self.variables[0], self.outcome)
+            opened = [name for block in model.graph.blocks for name in block if name in moved | set(self.variables)]
+            asked = {"scenarios": (), **({"open directions": tuple(opened)} if opened else {})}
+            meetings.check(asked | ({"hidden causes": ()} if model.graph.hidden and self.variables else {}))
+
+    # -- models --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def models(self) -> Mixture[FittedGraph]:
+        """The models for questions about all that is set; straight ones if nothing else is on the way."""
+        workings, data = self.workings, self.workings.data
+        if not self.variables:
+            return workings.models.map(FittedGraph.everywhere) if data.on_demand else workings.models
+        models = workings.about(*self.variables)
+        others = any(
+            name in data.families or data.may_bend(name, model.treatment_of(name))
+            for model in models.items
+            for name in self.moved(model)
+        )
+        return models if others else workings.straight(*self.variables)
+
+    def prepare(self) -> None:
+        """Fit the nodes that are needed."""
+        for model in self.models.items:
+            model.prepare(self.moved(model))
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether every node that is moved is normal and straight, and nothing is set by what was moved."""
+        self.prepare()
+        if isinstance(self.over, OtherRows):
+            return False
+        for model in self.models.items:
+            nodes = self.moved(model)
+            if any(name in model.data.families or model.bends(name) for name in nodes):
+                return False
+        reads = {name for world in self.worlds for setting in world.settings.values() for name in setting.reads}
+        graphs = [model.graph for model in self.models.items]
+        return not any(reads & graph.descendants(name) for graph in graphs for name in self.variables)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def targets(self) -> dict[int, Target]:
+        """The rows in each completed table, by the number of the table."""
+        question = Question(self.variables[0] if self.variables else self.outcome, self.outcome, over=self.over)
+        found: dict[int, Target] = {}
+        for place, data in enumerate(self.workings.tables):
+            table = data.table if data.table is not None else rows_at_hand(self.workings)
+            model = self.models.items[place * self.workings.models_of_a_table]
+            most = MOST_BENT_ROWS if self._bends else MOST_ROWS
+            part = Target.of(question, table, set(self.moved(model)), most, self.workings.stream())
+            beside = {name: column for one in self.scenarios for name, column in one.beside.items()}
+            found[place] = replace(part, beside=beside)
+        return found
+
+    @cached_property
+    def _bends(self) -> bool:
+        return any(model.bends(name) for model in self.models.items for name in self.moved(model))
+
+    def _target(self, model: FittedGraph) -> Target:
+        return self.targets[self._table(model)]
+
+    def _table(self, model: FittedGraph) -> int:
+        return self.models.items.index(model) // self.workings.models_of_a_table
+
+    def batches(self, model: FittedGraph) -> Iterator[PushedRows]:
+        """Yield the rows of one model."""
+        nodes = self.moved(model)
+        if isinstance(self.over, OtherRows):
+            yield NewRows(model, self.over, nodes, self.needed(model)).rows()
+            return
+        known = [name for name in nodes if name in model.data.families]
+        yield from rows_asked(model, self._target(model), nodes, known)
+
+    def needed(self, model: FittedGraph) -> tuple[str, ...]:
+        """Return what has to be known of other rows: causes that nothing set acts on, and what is shifted or read."""
+        return needed_columns(model.graph, self.moved(model), [world.settings for world in self.worlds])
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """What has to be known of other rows, in any model."""
+        return tuple(dict.fromkeys(name for model in self.models.items for name in self.needed(model)))
+
+    @cached_property
+    def lines(self) -> StraightRows:
+        """What is known of the rows where all is straight."""
+        return StraightRows(self.worlds, self.variables, self.outcome, self.over, self.workings.data, self.batches)
+
+    # -- draws ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def size(self) -> int:
+        """Number of draws."""
+        if self._asked is not None:
+            return self._asked
+        if self.is_closed:
+            return _CLOSED_DRAWS
+        count = self.over.count if isinstance(self.over, OtherRows) else self.targets[0].count
+        return int(min(max(_VALUES / max(count, 1), _LEAST), _MOST_BENT if self._bends else _MOST))
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """Draws of all models that some fall to."""
+        self.prepare()
+        rng = self.workings.stream()
+        counts = rng.multinomial(self.size, self.models.weights.posterior)
+        drawn = zip(self.models.items, counts.tolist(), rng.spawn(len(counts)), strict=True)
+        return [self._piece(place, model, n, stream) for place, (model, n, stream) in enumerate(drawn) if n]
+
+    def _piece(self, place: int, model: FittedGraph, size: int, rng: np.random.Generator) -> Piece:
+        samples = sample_nodes(model, self.moved(model), size, rng)
+        levels, spread = self.lines.levels(model, samples) if self.is_closed else self._pushed_levels(model, samples)
+        return Piece(place, levels, spread, samples)
+
+    def _pushed_levels(self, model: FittedGraph, samples: Samples) -> tuple[FloatArray, FloatArray]:
+        """Return mean outcomes (scenarios, draws), and variances over rows of them and of the first difference."""
+        count = len(self.worlds)
+        sums, total, rows_seen = np.zeros((2 * count + 2, next(iter(samples.values())).size)), 0.0, 0
+        for rows in self.batches(model):
+            total, rows_seen = total + rows.total, rows_seen + rows.count
+            make = self._maker(model, rows, samples)
+            for block in world_blocks(rows.count, samples):
+                worlds = make(block)
+                found = [worlds.mean(world, self.outcome) for world in self.worlds]
+                gap = found[0] - found[-1]
+                parts = (*found, gap, *(one**2 for one in (*found, gap)))
+                sums[:, block] += np.array([rows.sums(part) for part in parts])
+        first, second = (sums / total).reshape(2, count + 1, -1)
+        return first[:count], np.maximum(second - first**2, 0.0) / rows_seen
+
+    def _maker(self, model: FittedGraph, rows: PushedRows, samples: Samples) -> Callable[[slice], Worlds | NewWorlds]:
+        if not isinstance(self.over, OtherRows):
+            return lambda block: Worlds(rows, samples, block)
+        nodes = NewRows(model, self.over, self.moved(model), self.needed(model)).draws(samples, self.workings.stream())
+        return lambda block: NewWorlds(rows, nodes, block)
+
+    # -- the answer ----------------------------------------------------------------------------------------------------
+
+    def moments(self, weights: Sequence[float]) -> tuple[float, float] | None:
+        """Return exact mean and standard deviation of a combination of the mean outcomes, if they are known."""
+        data = self.workings.data
+        if not self.is_closed or self.lines.is_population or any(name in data.categories for name in self.variables):
+            return None
+        parts = self.models.map(lambda model: self._moments(model, weights))
+        mean = parts.average(lambda pair: pair[0])
+        return mean, math.sqrt(max(parts.average(lambda pair: pair[1] + (pair[0] - mean) ** 2), 0.0))
+
+    def _moments(self, model: FittedGraph, weights: Sequence[float]) -> tuple[float, float]:
+        """Return mean and variance in one model.
+
+        Scenarios that set different variables are cut differently: the same node is then used once for each, and the
+        change in all of them is carried at once.
+        """
+        means = self.lines.means(model)
+        first, second = joint_changes(model, [self._moves(model, means, i) for i in range(len(weights))], self.outcome)
+        unit, by = model.data.scale_of(self.outcome), np.asarray(weights, dtype=float)
+        mean = float(by.sum() * means.outcome + unit * by @ first)
+        return mean, max(unit**2 * float(by @ (second - np.outer(first, first)) @ by), 0.0)
+
+    def _moves(self, model: FittedGraph, means: Means, place: int) -> dict[str, float]:
+        """Return by how much a scenario moves what it sets on average, in working units."""
+        gap, data = means.to[place] - means.own, model.data
+        return {
+            name: float(gap[i]) / data.scale_of(name) for i, name in enumerate(means.columns) if not np.isnan(gap[i])
+        }
+
+    def draws(self, weights: Sequence[float]) -> FloatArray:
+        """Return draws of a combination of the mean outcomes, shape (size,), as wide as rows say they are."""
+        rng = self.workings.stream()
+        by, stretch = np.asarray(weights, dtype=float), self.stretch(tuple(weights))
+        found = [self._offset(piece) * by.sum() + _widened(by @ self._changes(piece), stretch) for piece in self.pieces]
+        return shuffled(found, rng)
+
+    def _offset(self, piece: Piece) -> float:
+        return self.lines.means(self.models.items[piece.place]).outcome if self.is_closed else 0.0
+
+    def _changes(self, piece: Piece) -> FloatArray:
+        """Return draws of changes of the mean outcome of rows, or of mean outcomes, shape (scenarios, draws)."""
+        found = piece.levels - self._offset(piece)
+        if not self.is_closed:
+            return found
+        return np.asarray(np.where(np.abs(found) <= 1e-13 * abs(self._offset(piece)), 0.0, found))
+
+    def chance_of_rows(self, weights: Sequence[float]) -> FloatArray:
+        """Return draws of the variance by which a population's mean differs from that of its sample, shape (size,)."""
+        place = len(self.worlds) if sum(weights) == 0.0 else int(np.argmax(np.asarray(weights) != 0.0))
+        return shuffled([piece.spread[place] for piece in self.pieces], self.workings.stream())
+
+    def stretch(self, weights: tuple[float, ...]) -> Stretch | None:
+        """Return what makes draws as wide as rows or clusters say; None if they are."""
+        if weights not in self._stretches:
+            self._stretches[weights] = stretch_of_joints(self.posterior, self._joints(weights))
+        return self._stretches[weights]
+
+    @cached_property
+    def _stretches(self) -> dict[tuple[float, ...], Stretch | None]:
+        return {}
+
+    def _joints(self, weights: Sequence[float]) -> list[Joint]:
+        found, each = [], self.workings.models_of_a_table
+        for piece in self.pieces:
+            model, by = self.models.items[piece.place], np.asarray(weights, dtype=float)
+            inside = regressed_nodes(model, piece.samples)
+            first = piece.place - piece.place % each
+            others: tuple[Regressed, ...] = ()
+            if each > 1:
+                alike, names = self.workings.models.items[first : first + each], set(piece.samples)
+                others = outside(alike, piece.place - first, names, piece.levels.shape[1], self.workings.stream())
+            changes = by @ self._changes(piece)
+            found.append(Joint(changes, (*inside, *others), piece.place // each, piece.place))
+        return found
+
+
+def _widened(draws: FloatArray, stretch: Stretch | None) -> FloatArray:
+    return draws if stretch is None else stretch(draws)
