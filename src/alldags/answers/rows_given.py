@@ -69,6 +69,8 @@ class OtherRows:
 
 def read_columns(source: Source, data: WorkingData, names: Sequence[str]) -> dict[str, FloatArray]:
     """Return some variables of a table as the columns of a fit, shape (rows,) each."""
+    if not names:
+        return {}
     missing = [name for name in names if name not in source.columns]
     if missing:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
