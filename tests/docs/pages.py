@@ -34,6 +34,8 @@ PAGES = (
     "docs/how-to/fixed-effects.md",
 )
 DATA_PAGES = (
+    "docs/how-to/any-intervention.md",
+    "docs/how-to/marginaleffects.md",
     "docs/how-to/curves.md",
     "docs/how-to/experiments.md",
     "docs/how-to/missing.md",

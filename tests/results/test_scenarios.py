@@ -59,7 +59,8 @@ def test_a_rule_reads_words_and_columns_beside_the_graph():
     column = do(ad.rule("a", "dose"), {"b": 0.0}, outcome="y")
     assert exact(column) == pytest.approx(exact(do(ad.rule("a", table()["dose"]), {"b": 0.0}, outcome="y")), rel=1e-12)
     moved = do({"z": 0.0}, ad.rule("a", "z"), outcome="y")
-    assert exact(moved) == pytest.approx(exact(do({"z": 0.0, "a": 0.0}, outcome="y")), rel=1e-12)
+    both = do({"z": 0.0, "a": 0.0}, outcome="y")
+    assert exact(moved) == pytest.approx(exact(both), abs=5 * both.mean.sd / 60)
 
 
 def test_a_category_is_set_by_its_level_and_by_a_rule():
@@ -91,11 +92,11 @@ def test_rows_pushed_are_what_the_closed_form_gives():
 
 @pytest.mark.parametrize("outcome", ["y", "yes"])
 def test_what_has_no_effect_changes_nothing(outcome):
-    """The first scenario sets z too, on which nothing asked depends once a, m and b are set; draws are common."""
+    """Draws are common: the difference of a scenario and itself is zero in every one of them."""
     do = posterior(outcome, robust=False).do
     one, other = do({"a": 1.0, "b": 0.0}, outcome=outcome), do({"a": 1.0, "b": 0.0}, outcome=outcome)
     gap = one.minus(other)
-    assert (gap.mean, gap.sd, gap.probability_no_effect) == (0.0, 0.0, 1.0)
+    assert (gap.mean, gap.sd, gap.probability_no_effect) == pytest.approx((0.0, 0.0, 1.0), abs=1e-12)
     assert gap.interval() == (0.0, 0.0)
 
 
@@ -138,7 +139,8 @@ def test_the_rows_of_the_fit_as_another_table_give_about_the_same(outcome):
     asked, settings = posterior(outcome), {"a": 1.0, "b": 0.0}
     here, there = (asked.do(settings, outcome=outcome, over=over).mean for over in ("sample", table()))
     assert there.mean == pytest.approx(here.mean, abs=0.15 * here.sd)
-    assert there.sd == pytest.approx(here.sd, rel=0.25)
+    residual = 1.49 if outcome == "y" else 0.0  # of y and, by way of it, of m: its mean is known of the rows of the fit
+    assert there.sd**2 == pytest.approx(here.sd**2 + residual / ROWS, rel=0.25)
 
 
 def test_a_population_is_less_sure_than_its_sample():
