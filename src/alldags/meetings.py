@@ -166,6 +166,7 @@ _ROWS = (
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
     _Row("mean of set rows", "categories", "a category has no mean"),
+    _Row("other rows", "open directions", "an outcome follows from causes whose order has to be known", _ORDERED),
     _Row("scenarios", "open directions", "it has to be known what comes before what on the way", _ORDERED),
     _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
     _Row(

@@ -52,9 +52,7 @@ def counterfactuals(effect: HeldEffect, rows: Any, values: Sequence[float], leve
         found["row"] += numbers.tolist()
         found[effect.treatment] += [treatment_word(effect, x)] * known.count
         found["observed"] += known.values[effect.outcome].tolist()
-        for name, column in zip(
-            ("mean", "sd", "low", "high"), (mean, sd, low, high), strict=True
-        ):
+        for name, column in zip(("mean", "sd", "low", "high"), (mean, sd, low, high), strict=True):
             found[name] += column.tolist()
     return Table(found)
 
