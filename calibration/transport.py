@@ -11,7 +11,6 @@ import argparse
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -164,9 +163,8 @@ def table(outcomes: Sequence[Outcome]) -> str:
         items = [item for item in outcomes if (item.design, item.asked) == key]
         gap = np.array([item.mean - item.truth for item in items])
         width, covered = (float(np.mean(x)) for x in zip(*((i.high - i.low, i.covered) for i in items), strict=True))
-        number = partial(format, format_spec=".3f")
-        values = (gap.mean(), np.sqrt(np.mean(gap**2)), width, covered)
-        lines.append(f"| {key[0]} | {key[1]} | {len(items)} | {' | '.join(map(number, values))} |")
+        shown = " | ".join(f"{x:.3f}" for x in (gap.mean(), np.sqrt(np.mean(gap**2)), width, covered))
+        lines.append(f"| {key[0]} | {key[1]} | {len(items)} | {shown} |")
     return "\n".join(lines)
 
 

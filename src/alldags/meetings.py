@@ -182,6 +182,7 @@ _ROWS = (
     _Row("mediation", "other rows", "in nested worlds a row has mediators of its own, of which other rows have none"),
     _Row("several mediators", "open directions", "their order says what runs through which of them first"),
     _Row("mean of set rows", "categories", "a category has no mean"),
+    _Row("other rows", "open directions", "an outcome follows from causes whose order has to be known", _ORDERED),
     _Row("scenarios", "open directions", "it has to be known what comes before what on the way", _ORDERED),
     _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
     _Row(

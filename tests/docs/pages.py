@@ -35,6 +35,8 @@ PAGES = (
     "docs/how-to/mediation.md",
 )
 DATA_PAGES = (
+    "docs/how-to/any-intervention.md",
+    "docs/how-to/marginaleffects.md",
     "docs/how-to/curves.md",
     "docs/how-to/experiments.md",
     "docs/how-to/missing.md",

@@ -113,7 +113,7 @@ def test_a_family_of_a_variable_without_causes_is_ignored(table):
 
 def test_over_is_checked_everywhere(table):
     posterior = fit(table, GRAPH, rng=0)
-    with pytest.raises(ad.AlldagsError, match="over must be 'sample'"):
+    with pytest.raises(ad.AlldagsError, match="over='everyone' is not understood"):
         posterior.effect("age", "dose", over="everyone")
     with pytest.raises(ad.AlldagsError, match="needs a treatment with two values"):
         posterior.effect("dose", "death", over="treated")

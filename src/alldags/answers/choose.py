@@ -186,6 +186,9 @@ def check_other(workings: Workings, question: Question, reached: set[str]) -> No
     meetings.check({"other rows": (), **data_asks(workings.data)})
     nodes = tuple(name for name in workings.models.items[0].graph.order if name in reached) or (question.outcome,)
     setting = {question.treatment: Value(0.0)}
+    opened = {name for model in workings.models.items for block in model.graph.blocks for name in block}
+    if inside := tuple(name for name in nodes if name in opened):
+        meetings.check({"other rows": (), "open directions": inside})
     for graph in dict.fromkeys(model.graph for model in workings.models.items):
         question.over.values(workings.data, needed_columns(graph, nodes, [setting]))
 

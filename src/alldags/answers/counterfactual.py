@@ -47,12 +47,12 @@ def counterfactuals(effect: HeldEffect, rows: Any, values: Sequence[float], leve
     for x in values:
         mean, draws = _outcomes(effect, known, x, is_fitted)
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)
+        sd = draws.std(axis=1, ddof=1)
+        sd[sd < 1e-12 * np.abs(mean)] = 0.0  # rounding
         found["row"] += numbers.tolist()
         found[effect.treatment] += [treatment_word(effect, x)] * known.count
         found["observed"] += known.values[effect.outcome].tolist()
-        for name, column in zip(
-            ("mean", "sd", "low", "high"), (mean, draws.std(axis=1, ddof=1), low, high), strict=True
-        ):
+        for name, column in zip(("mean", "sd", "low", "high"), (mean, sd, low, high), strict=True):
             found[name] += column.tolist()
     return Table(found)
 

@@ -40,10 +40,11 @@ def intervention(effect: HeldEffect, x: float, size: int | None, notes: tuple[No
         if effect.treatment in effect.posterior.workings.data.categories:
             return level_intervention(effect, x, DRAWS if size is None else size)
         return straight_intervention(effect, x, DRAWS if size is None else size, notes)
-    size = effect.answer.size if size is None else size
-    columns = max(
-        len(model.columns(name)) for model in effect.workings.models.items for name in effect.workings.reached
-    )
+    pushed = effect.answer.elsewhere if isinstance(effect.answer, ClosedAnswer) else effect.answer
+    assert pushed is not None
+    size = pushed.size if size is None else size
+    reached = effect.workings.reached
+    columns = max((len(model.columns(name)) for model in effect.workings.models.items for name in reached), default=1)
     check_memory(float(size) * (2 * columns + 8), f"{size:,} draws", "ask for fewer at a time")
     average, unit = partial(_average, effect, x, size, notes), partial(_new_unit, effect, x, size, notes)
     return Intervention(effect.treatment, effect.outcome, treatment_word(effect, x), effect.over, average, unit, notes)

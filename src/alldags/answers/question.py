@@ -73,7 +73,8 @@ class Question:
         if isinstance(self.over, RowWeights):
             if self.over.values.shape != (table.count,):
                 raise AlldagsError(
-                    f"over must have one weight for each of the {table.count} rows, got shape {self.over.values.shape}"
+                    f"over must have one weight for each of the {table.count} rows, got shape "
+                    f"{self.over.values.shape}; give one for each complete row of the fit"
                 )
             return chosen_rows(self.over.values > 0.0, self.treatment, table)
         return chosen_rows("sample" if isinstance(self.over, OtherRows) else self.over, self.treatment, table)

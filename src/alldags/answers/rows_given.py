@@ -69,10 +69,14 @@ class OtherRows:
 
 def read_columns(source: Source, data: WorkingData, names: Sequence[str]) -> dict[str, FloatArray]:
     """Return some variables of a table as the columns of a fit, shape (rows,) each."""
+    if not names:
+        return {}
     missing = [name for name in names if name not in source.columns]
     if missing:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        raise DataError(f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}")
+        raise DataError(
+            f"rows need the column{'s' * (len(names) > 1)} {', '.join(names)}; {lacking}: add what is known"
+        )
     levels = {} if data.seen is None else {name: data.seen.levels[name] for name in names if name in data.seen.levels}
     columns = with_levels(source, levels).numbers(data.columns(names))
     found = zip(columns.names, columns.read(0, columns.rows), strict=True)

@@ -164,7 +164,8 @@ class ScenarioAnswer:
                 return False
         reads = {name for world in self.worlds for setting in world.settings.values() for name in setting.reads}
         graphs = [model.graph for model in self.models.items]
-        return not any(reads & graph.descendants(name) for graph in graphs for name in self.variables)
+        moved = set(self.variables).union(*(graph.descendants(name) for graph in graphs for name in self.variables))
+        return reads.isdisjoint(moved)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 

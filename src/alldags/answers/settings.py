@@ -68,7 +68,7 @@ def shift(variable: str, by: float) -> Set:
     >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
     >>> ten = posterior.do(ad.shift("smoking", +10), outcome="risk")
     >>> ten
-    Intervention(do(smoking + 10): mean of risk 53.32, sd 1.036)
+    Intervention(do(smoking + 10): mean of risk 58.65, sd 1.036)
     >>> round(float(ten.minus(posterior.do(outcome="risk"))), 2)
     8.94
     """

@@ -67,7 +67,7 @@ class Intervention:
         >>> both, none = ({"smoking": x, "exercise": y} for x, y in ((0, 5), (20, 0)))
         >>> gain = posterior.do(both, outcome="risk").minus(posterior.do(none, outcome="risk"))
         >>> round(float(gain), 1), [round(x, 1) for x in gain.interval()]
-        (-20.3, [-24.6, -15.9])
+        (-20.5, [-24.3, -16.8])
         """
         if self._minus is None or other._minus is None:
             raise AlldagsError("minus() takes what do() returns, of the same posterior")

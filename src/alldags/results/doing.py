@@ -65,7 +65,9 @@ def with_minus(found: Intervention, posterior: Posterior, given: Set, over: Any)
 def target_notes_of(effect: Effect) -> tuple[Note, ...]:
     """Return what a reader should know of the rows of another table that an effect is over."""
     over = effect.answer.question.over
-    answer = ScenarioAnswer(effect.posterior, [Scenario((Set(effect.treatment, 0.0),), effect.outcome, over)])
+    levels = effect.posterior.workings.data.levels
+    value: Any = levels[effect.treatment].words[0] if effect.treatment in levels else 0.0
+    answer = ScenarioAnswer(effect.posterior, [Scenario((Set(effect.treatment, value),), effect.outcome, over)])
     return target_notes(effect.posterior.workings, over, answer.covariates)
 
 
@@ -252,6 +254,7 @@ class Asked:
             return None
         if any(model.data.own for model in workings.models.items):
             return None
+        self.posterior.effect(answer.variables[0], answer.outcome)  # refuses what lies between
         effect = self.posterior.asked(Question(answer.variables[0], answer.outcome))
         return effect if isinstance(effect.answer, ClosedAnswer) else None
 

@@ -581,10 +581,10 @@ class Effect:
         >>> [round(x) for x in effect.by({"age": [30.0, 70.0]})["mean"]]
         [3, 7]
         >>> print(ad.fit({**table, "old": age > 50}, graph, terms="auto", rng=0).effect("treated", "score").by("old"))
-        old            mean      sd    low   high
-        False         3.502  0.1286  3.251  3.756
-        True          6.519   0.133   6.26  6.772
-        True - False  3.017  0.2203  2.587  3.444
+        old               mean      sd    low   high
+        False             3.56  0.1628  3.266  3.892
+        True             6.549  0.1531  6.229  6.837
+        True less False  2.989  0.1855  2.593  3.329
         """
         check_level(level)
         if isinstance(rows, str):
@@ -614,7 +614,9 @@ class Effect:
         >>> study = ad.datasets.example()
         >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> print(effect.counterfactual([0, 1], values=0.25))
-        row  smoking  observed  mean  sd  low  high
+        row  smoking  observed   mean     sd    low   high
+          0     0.25     49.51  25.86  2.745  20.69  31.39
+          1     0.25     65.51   49.2  1.894  45.63  53.02
         """
         check_level(level)
         self._require("do")

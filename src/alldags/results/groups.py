@@ -23,7 +23,6 @@ AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _DRAWS = 1000  # of each group's effect, the same in all where rows are pushed
 _MOST_VALUES = 8  # of a column of numbers that are groups; more are cut at their quartiles
 _MOST_GROUPS = 30
-_NOTE = "differences of groups are from the same draws: their intervals are their own"
 
 
 def effect_by_column(effect: Effect, column: str, level: float) -> Table:
@@ -34,7 +33,7 @@ def effect_by_column(effect: Effect, column: str, level: float) -> Table:
     means = {words: one.mean for words, one in found.items()}
     rows = [(words, means[words], values) for words, values in draws.items()]
     for one, other in itertools.combinations(draws, 2):
-        rows.append((f"{other} - {one}", means[other] - means[one], draws[other] - draws[one]))
+        rows.append((f"{other} less {one}", means[other] - means[one], draws[other] - draws[one]))
     ends = np.array([np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) for _, _, values in rows])
     return Table(
         {
@@ -43,8 +42,7 @@ def effect_by_column(effect: Effect, column: str, level: float) -> Table:
             "sd": [float(values.std(ddof=1)) for _, _, values in rows],
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
-        },
-        note=_NOTE if len(found) > 1 else "",
+        }
     )
 
 

@@ -243,12 +243,12 @@ class Posterior:
         >>> import alldags as ad
         >>> study = ad.datasets.example()
         >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
-        >>> healthy = posterior.do({"smoking": 0, "exercise": 5}, outcome="risk")
+        >>> healthy = posterior.do({"smoking": 5, "exercise": 5}, outcome="risk")
         >>> healthy
-        Intervention(do(smoking = 0, exercise = 5): mean of risk 30.86, sd 1.442)
+        Intervention(do(smoking = 5, exercise = 5): mean of risk 39.65, sd 1.7)
         >>> gain = healthy.minus(posterior.do(outcome="risk"))
         >>> round(float(gain), 1), round(gain.sd, 1), gain.probability_no_effect
-        (-13.5, 1.4, 0.0)
+        (-10.1, 1.7, 0.0)
         """
         from alldags.results.doing import intervention_on
 
@@ -276,9 +276,9 @@ class Posterior:
         >>> import alldags as ad
         >>> study = ad.datasets.example()
         >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
-        >>> new = {"age": [30.0, 60.0], "sex": [0.0, 1.0], "income": [3.0, 3.0]}
+        >>> new = {"age": [30.0, 60.0], "sex": [0.0, 1.0], "income": [40.0, 40.0]}
         >>> [round(x) for x in posterior.predict(new, outcome="risk", do={"smoking": 10})["mean"]]
-        [27, 52]
+        [33, 44]
         """
         from alldags.results.doing import predicted
 
