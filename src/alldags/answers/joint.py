@@ -229,7 +229,7 @@ def _of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     family, data = model.data.model(child).family, model.data
     place = data.pooled.index[child]
     unit = float(data.scale[place])
-    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.has_noise else (0.0, 1.0)
+    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:

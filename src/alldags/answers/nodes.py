@@ -73,6 +73,10 @@ class NodeSample:
         """Number of draws."""
         return len(self.coefficients)
 
+    def apart(self, block: slice = slice(None)) -> FloatArray:
+        """Return what the family has apart from its predictor, in some draws: the noise variance, shape (1, draws)."""
+        return self.variance[None, block]
+
     def first(self, size: int) -> NodeSample:
         """Return the first draws."""
         return self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size])

@@ -149,17 +149,27 @@ class Sampler:
 
 
 class Family(Protocol):
-    """How a child's distribution depends on its predictor."""
+    """How a child's distribution depends on its predictor.
+
+    Of a line the predictor is the mean itself, in working units of the child; of all others the child has its own.
+    """
 
     name: ClassVar[str]
     measure: ClassVar[str]
     link_words: ClassVar[str]
-    has_noise: ClassVar[bool]
+    is_line: ClassVar[bool]
     most_k_hat: ClassVar[float]
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor, in its own units; None for none."""
+
+    @property
+    def noise_factor(self) -> float:
+        """Variance of the noise over one over its precision; nan where the mean is no line in the predictor."""
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return the same for single rows, drawn, shape (size,): normal noise of that variance is the family's."""
 
     def check(self, child: str, batches: Iterable[FloatArray]) -> None:
         """Refuse values that this family cannot have, or that say nothing about it."""
@@ -184,11 +194,14 @@ class Family(Protocol):
     def log_likelihood_by_row(self, batch: Batch, draws: Draws) -> FloatArray:
         """Return the log-likelihood of each row, weights and all, shape (rows, draws)."""
 
-    def mean(self, eta: FloatArray) -> FloatArray:
-        """Return the mean of the child at a predictor, any shape."""
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the mean of the child at a predictor, shape (..., draws).
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
-        """Return the value at a level of the distribution with this mean, any shape; 0 and 1 for yes/no."""
+        What the family has apart from its predictor, shape (m, draws), are the noise variances of the draws.
+        """
+
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the value at a level of the distribution at a predictor, shape (..., draws); 0 and 1 for yes/no."""
 
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether so few rows say anything that weights cannot be judged by themselves."""

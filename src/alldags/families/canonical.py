@@ -46,13 +46,23 @@ class Canonical:
     __slots__ = ()
 
     name: ClassVar[str]
-    has_noise: ClassVar[bool] = False
+    is_line: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = math.inf
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor; None for none."""
         return None
+
+    @property
+    def noise_factor(self) -> float:
+        """There is no noise."""
+        return math.nan
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return nan: there is no noise."""
+        del rng
+        return np.full(size, math.nan)
 
     @abstractmethod
     def cumulant(self, eta: FloatArray) -> FloatArray:
@@ -63,7 +73,7 @@ class Canonical:
         """Return the sum of A(eta) over rows, shape (rows, draws) to (draws,); `eta` may be overwritten."""
 
     @abstractmethod
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return A'(eta), the mean."""
 
     @abstractmethod

@@ -53,8 +53,9 @@ class Poisson(Canonical):
         """Return the sum of ``exp(eta)`` over rows."""
         return np.asarray(np.exp(capped(eta)).sum(axis=0))
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the mean count."""
+        del apart
         return np.exp(capped(eta))
 
     def variance(self, mean: FloatArray) -> FloatArray:
@@ -80,8 +81,10 @@ class Poisson(Canonical):
         """Return the number of events."""
         return quadratic.events
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the count whose cumulative probability first reaches the level."""
+        del apart
+        mean = self.mean(eta)
         mass = np.exp(-mean)
         below, value = mass.copy(), np.zeros_like(mean)
         count, open_ = 0, uniform > below

@@ -61,7 +61,7 @@ class Student:
     name: ClassVar[str] = "student"
     measure: ClassVar[str] = "mean"
     link_words: ClassVar[str] = "mean"
-    has_noise: ClassVar[bool] = True
+    is_line: ClassVar[bool] = True
     most_k_hat: ClassVar[float] = 0.9  # above, weights miss the tails of coefficients that few rows say anything about
 
     df: float = 4.0
@@ -75,9 +75,14 @@ class Student:
         return None
 
     @property
-    def variance(self) -> float:
+    def noise_factor(self) -> float:
         """Variance of the noise of precision one."""
         return self.df / (self.df - 2.0)
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return one over the weights of rows, drawn, shape (size,)."""
+        half = 0.5 * self.df
+        return np.asarray(half / rng.gamma(half, 1.0, size))
 
     @property
     def constant(self) -> float:
@@ -218,15 +223,16 @@ class Student:
         value = self.constant + 0.5 * np.log(draws.precision) - 0.5 * (self.df + 1.0) * np.log1p(left**2)
         return value if batch.weight is None else value * batch.weight[:, None]
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the predictor itself."""
+        del apart
         return eta
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
-        """Return the value at a level of the distribution with this mean and precision one, any shape."""
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the value at a level of the distribution around the predictor; of precision one if none is given."""
         from scipy.special import stdtrit
 
-        return np.asarray(mean + stdtrit(self.df, uniform))
+        return np.asarray(eta + (1.0 if apart is None else np.sqrt(apart[0])) * stdtrit(self.df, uniform))
 
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell that weights can be judged by themselves."""

@@ -46,8 +46,9 @@ class Bernoulli(Canonical):
         factor += 1.0
         return log_product(factor)
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the probability of a one."""
+        del apart
         out = np.negative(eta)
         with np.errstate(over="ignore"):  # one over infinity is the right zero
             np.exp(out, out=out)
@@ -84,9 +85,10 @@ class Bernoulli(Canonical):
         """Return the number of ones or of zeros, whichever is less."""
         return min(quadratic.events, quadratic.rows - quadratic.events)
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return 1 where the level lies below the probability of a one."""
-        return np.asarray(uniform < mean, dtype=float)
+        del apart
+        return np.asarray(uniform < self.mean(eta), dtype=float)
 
     def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
         """Return nothing: a yes/no child has no other spread than its mean says."""
