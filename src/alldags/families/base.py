@@ -203,6 +203,18 @@ class Family(Protocol):
     def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the value at a level of the distribution at a predictor, shape (..., draws); 0 and 1 for yes/no."""
 
+    def link(self, mean: float) -> float:
+        """Return the predictor at which the mean is about this."""
+
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return derivative and information of each row's log-likelihood by its predictor, at precision one."""
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each row at precision one, up to what does not depend on its predictor."""
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return a draw of the noise precision given some rows and their predictors, a flat log; one without noise."""
+
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether so few rows say anything that weights cannot be judged by themselves."""
 

@@ -92,6 +92,20 @@ class Canonical:
     def link(self, mean: float) -> float:
         """Return the eta at which the mean is this."""
 
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the child less its mean, and its variance, shape (rows,) each."""
+        mean = self.mean(eta)
+        return child - mean, self.variance(mean)
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return ``y eta - A(eta)``."""
+        return np.asarray(child * eta - self.cumulant(eta))
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return one: there is no noise."""
+        del child, eta, rng
+        return 1.0
+
     @abstractmethod
     def constants(self, values: FloatArray) -> FloatArray:
         """Return what the log-likelihood of each value has apart from eta, shape (rows,)."""

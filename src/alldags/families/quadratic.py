@@ -20,6 +20,8 @@ import numpy as np
 from alldags.errors import AlldagsError
 from alldags.typing import FloatArray
 
+_LEAST_LEFT = 0.3  # of the sum of squares at the point that the best coefficients must leave
+
 
 @dataclass(frozen=True, slots=True)
 class MatchedNoise:
@@ -164,3 +166,10 @@ class Quadratic:
         quadratic = np.einsum("di,di->d", coefficients @ self.gram, coefficients)
         left = self.total - 2.0 * coefficients @ self.cross + quadratic
         return np.asarray(0.5 * self.n * np.log(precision / (2.0 * math.pi)) - 0.5 * precision * left)
+
+
+def leaving(information: FloatArray, gradient: FloatArray, there: float) -> FloatArray:
+    """Return the gradient, shortened where the best coefficients would leave next to no sum of squares."""
+    taken = float(gradient @ np.linalg.lstsq(information, gradient, rcond=1e-12)[0])
+    most = (1.0 - _LEAST_LEFT) * there
+    return gradient if taken <= most else gradient * math.sqrt(most / taken)

@@ -24,7 +24,7 @@ from alldags import checks
 from alldags.errors import DataError
 from alldags.families.base import Batch, ChainPrior, ChainRows, ChainState, Draws, Point, RowSums, Sampler
 from alldags.families.canonical import log_product, row_blocks
-from alldags.families.quadratic import MatchedNoise, Quadratic
+from alldags.families.quadratic import MatchedNoise, Quadratic, leaving
 from alldags.priors.grid import Setting
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
@@ -33,7 +33,6 @@ from alldags.wording import option
 
 LIGHT = 0.25  # a row of less weight hardly counts
 _LEAST_CURVATURE = 0.3  # of that expected: rows far out curve the other way, and must not turn the sum around
-_LEAST_LEFT = 0.3  # of the sum of squares at the point that the best coefficients must leave
 _FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
 _NEWTON_STEPS = 50
 _STEPS = 200
@@ -181,7 +180,7 @@ class Student:
             names=names,
             at=point.at,
             information=information,
-            gradient=_leaving(information, gradient, count / s),
+            gradient=leaving(information, gradient, count / s),
             value=math.nan,
             rows=sum(batch.count for batch in batches),
             spread=math.nan,
@@ -234,6 +233,25 @@ class Student:
 
         return np.asarray(eta + (1.0 if apart is None else np.sqrt(apart[0])) * stdtrit(self.df, uniform))
 
+    def link(self, mean: float) -> float:
+        """Return the mean itself."""
+        return mean
+
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return weighted residuals, and the information expected of a row, shape (rows,) each."""
+        left = child - eta
+        return self.weight(left**2) * left, np.full(len(left), (self.df + 1.0) / (self.df + 3.0))
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return the log-density of precision one, without its constant."""
+        return np.asarray(-0.5 * (self.df + 1.0) * np.log1p((child - eta) ** 2 / self.df))
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return a draw given weights of the rows, which are drawn, too, at precision one."""
+        square = (child - eta) ** 2
+        weight = rng.gamma(0.5 * (self.df + 1.0), 2.0 / (self.df + square))
+        return float(rng.chisquare(len(child)) / (weight @ square))
+
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell that weights can be judged by themselves."""
         del quadratic
@@ -278,13 +296,6 @@ def _curved_enough(observed: FloatArray, expected: FloatArray) -> FloatArray:
         return observed
     share = min((_LEAST_CURVATURE - lowest) / (1.0 - lowest), 1.0)
     return np.asarray((1.0 - share) * observed + share * expected)
-
-
-def _leaving(information: FloatArray, gradient: FloatArray, there: float) -> FloatArray:
-    """Return the gradient, shortened where the best coefficients would leave next to no sum of squares."""
-    taken = float(gradient @ np.linalg.lstsq(information, gradient, rcond=1e-12)[0])
-    most = (1.0 - _LEAST_LEFT) * there
-    return gradient if taken <= most else gradient * math.sqrt(most / taken)
 
 
 def _advance(

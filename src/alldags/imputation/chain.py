@@ -18,7 +18,7 @@ from alldags.columns.base import Column, RowValues
 from alldags.data.accumulate import one_blas_thread
 from alldags.data.missing import sweeps_between
 from alldags.imputation.columns import Design
-from alldags.imputation.regressions import Given, Normal, Regression
+from alldags.imputation.regressions import Curve, Given, Normal, Regression
 from alldags.imputation.variables import Variable
 from alldags.typing import FloatArray, IntArray
 
@@ -158,7 +158,8 @@ class Chain:
     def _candidates(self, node: _Node, own: FloatArray, shape: tuple[int, int]) -> FloatArray:
         if isinstance(node.regression, Normal):
             return np.asarray(node.center + node.unit * (own[:, None] + node.regression.noise(shape, self._rng)))
-        return self._rng.poisson(np.exp(np.minimum(own, 20.0))[:, None], shape).astype(float)
+        assert isinstance(node.regression, Curve)
+        return node.regression.candidates(own, shape[1], self._rng)
 
     def _step(self, node: _Node, regression: Normal, own: FloatArray, later: Sequence[_Node]) -> None:
         """Try a value nearby (Metropolis)."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from alldags.families.base import Family
-from alldags.families.canonical import Canonical
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 from alldags.imputation.regressions import Curve, Normal, Regression, Softmax
@@ -56,13 +55,13 @@ class Variable:
         """Return how it depends on what comes before."""
         if self.levels is not None:
             return Softmax(len(self.levels)) if self.is_category else Curve(Bernoulli())
-        if isinstance(self.family, Canonical):
+        if self.family is not None and not self.family.is_line:
             return Curve(self.family)
         return Normal(self.family if isinstance(self.family, Student) else None)
 
     def unit(self) -> tuple[float, float]:
         """Return centre and unit of a number that has normal noise, or heavy tails; 0 and 1 of all others."""
-        if self.levels is not None or isinstance(self.family, Canonical):
+        if self.levels is not None or (self.family is not None and not self.family.is_line):
             return 0.0, 1.0
         seen = self.values[~self.missing]
         return float(seen.mean()), float(seen.std()) or 1.0
