@@ -84,6 +84,11 @@ def count(s: Study) -> Study:
     return s.having(y=np.floor(np.exp(0.3 * s.table["y"]) + 0.5)).saying(families={"y": "poisson"})
 
 
+def amount(s: Study, name: str, kind: str) -> Study:
+    named = s.options.get("families", {}) | {name: kind}
+    return s.having(**{name: np.exp(0.5 * s.table[name])}).saying(families=named)
+
+
 @dataclass(frozen=True)
 class Option:
     """How a study is told to have it, what it brings into a meeting, and whether a posterior has it."""
@@ -115,6 +120,13 @@ OPTIONS = {
     "count": Option(count, {"poisson"}, lambda p: family(p, "y") == "poisson", keyword="y"),
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
+    ),
+    "log-normal": Option(
+        lambda s: amount(s, "y", "lognormal"), {"lognormal"}, lambda p: family(p, "y") == "lognormal", keyword="y"
+    ),
+    "gamma": Option(lambda s: amount(s, "y", "gamma"), {"gamma"}, lambda p: family(p, "y") == "gamma", keyword="y"),
+    "amount between": Option(
+        lambda s: amount(s, "second", "lognormal"), {"lognormal"}, lambda p: family(p, "second") == "lognormal"
     ),
     "curves": Option(
         lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.families.count import Poisson
+    from alldags.families.gamma import Gamma
+    from alldags.families.log_normal import LogNormal
     from alldags.families.student import Student
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
@@ -44,7 +46,9 @@ _HOME = {
     "Bernoulli": "alldags.families.yes_no",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
+    "Gamma": "alldags.families.gamma",
     "Imputed": "alldags.data.imputed",
+    "LogNormal": "alldags.families.log_normal",
     "Moments": "alldags.data.moments",
     "Poisson": "alldags.families.count",
     "Posterior": "alldags.results.posterior",
@@ -68,7 +72,9 @@ __all__ = [
     "Bernoulli",
     "CandidateGraph",
     "Effect",
+    "Gamma",
     "Imputed",
+    "LogNormal",
     "Moments",
     "Poisson",
     "Posterior",

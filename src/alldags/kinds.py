@@ -67,8 +67,11 @@ KINDS: dict[str, Kind] = {
         "the count{s} {names}", _LINES, "log rate", "Poisson", "a count ({events:,.0f} in {rows:,.0f} rows)"
     ),
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
+    "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
+    "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }
 MEASURES: dict[str, Measure] = {
     "risk": Measure("probability", "probabilities", "probability", 0.0, 1.0),
     "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
+    "amount": Measure("mean", "means", "mean", 0.0, math.inf),
 }

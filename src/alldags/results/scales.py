@@ -12,7 +12,7 @@ from alldags.errors import AlldagsError
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
-Scale = Literal["difference", "ratio", "odds ratio", "log odds", "log rate"]
+Scale = Literal["difference", "ratio", "odds ratio", "log odds", "log rate", "log mean"]
 
 
 def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
