@@ -25,6 +25,7 @@ from alldags.families.base import Batch, Draws
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _MOST_LEVERAGE = 0.5  # a row is taken for at most twice what it is: where one alone carries a column, it shows no noise
+_NOISE_STEP = 0.01  # of the log of a noise precision
 _LEAST_STEP = 1e-3  # of a predictor, over which its log-likelihood is looked at
 
 
@@ -277,13 +278,16 @@ def _expanded(
     assert family is not None
     offset = None if family.offset is None else rows.values[family.offset]
     step = max(float(np.sqrt(spread.mean())), _LEAST_STEP)
-    draws = Draws(np.array([-step, 0.0, step]), np.ones((3, 1)), np.full(3, float(item.information[0])))
-    low, middle, high = family.log_likelihood_by_row(Batch(mean[:, None], child, offset), draws).T
+    precision = float(item.information[0]) * np.exp(np.array([0.0, 0.0, 0.0, -_NOISE_STEP, _NOISE_STEP]))
+    draws = Draws(np.array([-step, 0.0, step, 0.0, 0.0]), np.ones((5, 1)), precision)
+    low, middle, high, *both = family.log_likelihood_by_row(Batch(mean[:, None], child, offset), draws).T
     gradient, curvature = (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2
+    by_noise = 0.0 if family.is_line else (both[1] - both[0]) / (2.0 * _NOISE_STEP)  # on which lines do not depend
     psi = np.empty((2, rows.count))
     for half in (0, 1):
         slope = design @ item.first[half, 0]
         psi[half] = gradient * slope + 0.5 * curvature * (_forms(item.second[half, 0], design) - 2.0 * mean * slope)
+        psi[half] += item.log_noise[half, 0] * by_noise
     return psi, -curvature
 
 

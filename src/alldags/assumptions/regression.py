@@ -1,7 +1,8 @@
 """A regression fitted to rows in batches, and score tests of what it leaves out.
 
-With ``e = y - mean`` (or what else the score of a family is), ``w`` its variance in a row (1 for a normal child) and ``Z`` the rows of ones and causes, a
-further column q is tested through the part of it that Z does not explain, ``r = q - Z (Z'WZ)^-1 Z'Wq``::
+With ``e = y - mean`` (the score of a family), ``w`` its variance in a row (1 for a normal child) and ``Z`` the rows of
+ones and causes, a further column q is tested through the part of it that Z does not explain,
+``r = q - Z (Z'WZ)^-1 Z'Wq``::
 
     T = (sum e r)^2 / sum e^2 r^2
 
