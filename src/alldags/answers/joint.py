@@ -9,7 +9,7 @@ import numpy as np
 
 from alldags.answers.base import Answer
 from alldags.answers.inner import Change, InnerAnswer
-from alldags.answers.nodes import NodeSample, sample_node
+from alldags.answers.nodes import NodeSample, apart, sample_node
 from alldags.answers.pushed import PushedAnswer
 from alldags.columns.base import Columns, RowValues
 from alldags.columns.line import Line
@@ -51,6 +51,8 @@ class Regressed:
         Variance of the intercept over the noise variance, where `coefficients` do not have it.
     curved
         The regression, if it is one on derived columns.
+    beside
+        What the family has beside its predictor, shape (draws, m); None for nothing.
     """
 
     child: str
@@ -62,6 +64,12 @@ class Regressed:
     unit: float
     share: float = 0.0
     curved: CurvedPosterior | None = None
+    beside: FloatArray | None = None
+
+    @property
+    def apart(self) -> FloatArray:
+        """What the family has apart from its predictor, shape (m, draws)."""
+        return apart(1.0 / self.precision[0], self.beside)
 
     @property
     def is_straight(self) -> bool:
@@ -102,7 +110,13 @@ class Joint:
     def first(self, size: int) -> Joint:
         """Return the first draws."""
         regressed = tuple(
-            replace(of, coefficients=of.coefficients[:size], precision=of.precision[:, :size]) for of in self.regressed
+            replace(
+                of,
+                coefficients=of.coefficients[:size],
+                precision=of.precision[:, :size],
+                beside=None if of.beside is None else of.beside[:size],
+            )
+            for of in self.regressed
         )
         return replace(self, effect=self.effect[:size], regressed=regressed)
 
@@ -238,7 +252,8 @@ def _of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
         share, origin = known.intercept_share, known.problem.origin
         return _straight(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
     both = np.column_stack([sample.intercept, sample.coefficients])
-    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own)
+    precision = 1.0 / sample.variance[None]
+    return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
@@ -248,7 +263,8 @@ def _of_curved(child: str, sample: NodeSample, family: Family | None, center: fl
     both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
     ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
     precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
-    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
+    columns, beside = sample.columns.taken(used), sample.beside
+    return Regressed(child, family, columns, both, precision, center, unit, curved=sample.node, beside=beside)
 
 
 def _straight(

@@ -68,21 +68,27 @@ class Batch:
 
 
 class Point(NamedTuple):
-    """Where a log-likelihood is expanded: intercept and coefficients (k + 1,), and the noise precision."""
+    """Where a log-likelihood is expanded: intercept and coefficients (k + 1,), noise precision, what is beside (m,).
+
+    What is beside is None where it is not known yet, or there is nothing.
+    """
 
     at: FloatArray
     precision: float = 1.0
+    beside: FloatArray | None = None
 
 
 class Draws(NamedTuple):
     """Draws of a regression: intercept (draws,), coefficients (draws, k) and noise precision (draws,).
 
     The intercept is that at the means of the columns; the precision is one where the family has no noise of its own.
+    What the family has beside its predictor (`alldags.families.quadratic.Beside`) has shape (draws, m); None: nothing.
     """
 
     intercept: FloatArray
     coefficients: FloatArray
     precision: FloatArray
+    beside: FloatArray | None = None
 
 
 class ChainRows(NamedTuple):
@@ -197,7 +203,8 @@ class Family(Protocol):
     def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the mean of the child at a predictor, shape (..., draws).
 
-        What the family has apart from its predictor, shape (m, draws), are the noise variances of the draws.
+        What the family has apart from its predictor, shape (m, draws), is what is beside it or, where there is nothing,
+        the noise variance.
         """
 
     def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:

@@ -227,9 +227,7 @@ class WeightedPosterior(NodePosterior):
 
     def draw_with_intercept(self, size: int, rng: np.random.Generator) -> Draws:
         """Return intercepts (size,) at the means of the columns, coefficients (size, k) and precisions (size,)."""
-        places = self.places(size, rng)
-        found = self.weighted
-        return Draws(found.intercept[places], found.coefficients[places], 1.0 / found.variance[places])
+        return self.weighted.at(self.places(size, rng))
 
     def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""
