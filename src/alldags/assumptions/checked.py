@@ -101,7 +101,9 @@ class Checked:
         """Return what a regression is checked on; None without rows."""
         if self.table is None:
             return None
-        return Regressed(child, self.data.columns(causes), self.table, *self._units, self.data.families.get(child))
+        family = self.data.families.get(child)
+        known = None if family is None or family.has_levels else family
+        return Regressed(child, self.data.columns(causes), self.table, *self._units, known)
 
     def written(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the columns of each of some variables."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Amount:
     measure: ClassVar[str] = "amount"
     link_words: ClassVar[str] = "log mean"
     is_line: ClassVar[bool] = False
+    has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = 0.9  # as for heavy tails: above, weights miss coefficients that few rows speak of
     exact: ClassVar[bool] = False  # whether the match is the likelihood itself
 
@@ -76,7 +77,7 @@ class Amount:
 
     # -- prior and point ---------------------------------------------------------------------------------------------
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Self:
         """Refuse values that are not positive."""
         values = np.concatenate(list(batches))
         if values.min() <= 0.0:
@@ -87,6 +88,7 @@ class Amount:
                 "are two regressions: ask whether it is above 0 (0/1), and how large it is in the rows where it is, "
                 f"or leave it out of {option('families')}"
             )
+        return self
 
     def prior(self, prior: Prior) -> Prior:
         """Return the prior of a normal node, of the logarithm: slabs follow the noise."""

@@ -157,13 +157,15 @@ class Sampler:
 class Family(Protocol):
     """How a child's distribution depends on its predictor.
 
-    Of a line the predictor is the mean itself, in working units of the child; of all others the child has its own.
+    Of a line the predictor is the mean itself, in working units of the child; of all others the child has its own. What
+    has levels has no other values: they are imputed as a category's, and checked along lines.
     """
 
     name: ClassVar[str]
     measure: ClassVar[str]
     link_words: ClassVar[str]
     is_line: ClassVar[bool]
+    has_levels: ClassVar[bool]
     most_k_hat: ClassVar[float]
 
     @property
@@ -177,8 +179,8 @@ class Family(Protocol):
     def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Return the same for single rows, drawn, shape (size,): normal noise of that variance is the family's."""
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
-        """Refuse values that this family cannot have, or that say nothing about it."""
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Family:
+        """Return the family with what it takes from the values; refuse those it cannot have, or that say nothing."""
 
     def prior(self, prior: Prior) -> Prior:
         """Return the prior of the coefficients on the scale of the predictor."""

@@ -47,6 +47,7 @@ class Canonical:
 
     name: ClassVar[str]
     is_line: ClassVar[bool] = False
+    has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = math.inf
 
     @property
@@ -117,9 +118,8 @@ class Canonical:
     # -- prior and point ---------------------------------------------------------------------------------------------
 
     def prior(self, prior: Prior) -> Prior:
-        """Return the prior on the scale of the predictor: a slab that was given applies to it as it is."""
-        slab = LINK_SLAB if prior.slab is not None and prior.slab == prior.noise.default_slab else prior.slab
-        return replace(prior, noise=KnownNoise(1.0), slab=slab)
+        """Return the prior on the scale of the predictor."""
+        return link_prior(prior)
 
     def mode(self, rows: RowSums, slab_variance: float) -> Point:
         """Return the mode with all columns; Newton's iteration with step halving."""
@@ -231,6 +231,12 @@ class Canonical:
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether there are so few events that weights cannot be judged by themselves."""
         return self.rarer(quadratic) < max(LEAST_EVENTS, len(quadratic.names) / 2)
+
+
+def link_prior(prior: Prior) -> Prior:
+    """Return the prior on the scale of a predictor without noise: a slab that was given applies to it as it is."""
+    slab = LINK_SLAB if prior.slab is not None and prior.slab == prior.noise.default_slab else prior.slab
+    return replace(prior, noise=KnownNoise(1.0), slab=slab)
 
 
 def row_blocks(rows: int, draws: int) -> Iterator[slice]:

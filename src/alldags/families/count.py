@@ -112,7 +112,7 @@ class Poisson(Canonical):
             return None
         return Sampler("metropolis", _advance, _LINE_WORK)
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Poisson:
         """Refuse what is no count, and a child without a single event."""
         total = 0.0
         for values in batches:
@@ -125,6 +125,7 @@ class Poisson(Canonical):
             total += float(values.sum())
         if total == 0.0:
             raise DataError(f"{child!r} is 0 in every row: nothing shows what acts on it")
+        return self
 
 
 def _advance(

@@ -61,6 +61,7 @@ class Student:
     measure: ClassVar[str] = "mean"
     link_words: ClassVar[str] = "mean"
     is_line: ClassVar[bool] = True
+    has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = 0.9  # above, weights miss the tails of coefficients that few rows say anything about
 
     df: float = 4.0
@@ -93,7 +94,7 @@ class Student:
         """Return the mean weight of rows with these squared residuals in units of 1/s, any shape."""
         return np.asarray((self.df + 1.0) / (self.df + square))
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Student:
         """Refuse a child of which so many values are the same that the noise would vanish."""
         values = np.concatenate(list(batches))
         _, counts = np.unique(values, return_counts=True)
@@ -103,6 +104,7 @@ class Student:
                 f"{child!r} has the same value in {100 * share:.0f}% of the rows, which is no noise with heavy tails; "
                 f"leave it out of {option('families')}, or ask whether it is that value (0/1)"
             )
+        return self
 
     # -- prior and point ---------------------------------------------------------------------------------------------
 

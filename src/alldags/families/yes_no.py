@@ -101,7 +101,7 @@ class Bernoulli(Canonical):
             return None
         return Sampler("polya-gamma", _advance)
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Bernoulli:
         """Refuse values other than 0 and 1, and a child that is always the same."""
         seen: set[float] = set()
         for values in batches:
@@ -113,6 +113,7 @@ class Bernoulli(Canonical):
                 )
         if len(seen) < 2:
             raise DataError(f"{child!r} is {seen.pop():g} in every row: nothing shows what acts on it")
+        return self
 
 
 def _advance(

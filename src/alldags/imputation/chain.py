@@ -123,7 +123,7 @@ class Chain:
     def _fill(self, node: _Node, later: Sequence[_Node]) -> None:
         """Draw the missing values of one variable."""
         own = self._predictor(node, node.gaps)
-        if node.variable.levels is not None:
+        if node.variable.choices is not None:
             self._fill_levels(node, own, later)
         else:
             self._fill_numbers(node, own, later)
@@ -137,7 +137,7 @@ class Chain:
 
     def _fill_levels(self, node: _Node, own: FloatArray, later: Sequence[_Node]) -> None:
         """Draw levels in proportion to their probability: all are tried."""
-        levels = node.variable.levels or ()
+        levels = node.variable.choices or ()
         tries = np.tile(np.asarray(levels), (len(node.gaps), 1))
         codes = range(len(levels))
         ahead = [node.regression.log_density(np.full(len(own), float(code)), own) for code in codes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -51,10 +52,17 @@ class Variable:
         """Whether it has more than two levels, none larger than another."""
         return self.levels is not None and len(self.levels) > 2
 
+    @cached_property
+    def choices(self) -> tuple[float, ...] | None:
+        """The values that it has no others of: levels, or the grades that were seen; None for a number."""
+        if self.family is None or not self.family.has_levels:
+            return self.levels
+        return tuple(np.unique(self.values[~self.missing]).tolist())
+
     def regression(self) -> Regression:
         """Return how it depends on what comes before."""
-        if self.levels is not None:
-            return Softmax(len(self.levels)) if self.is_category else Curve(Bernoulli())
+        if self.choices is not None:
+            return Softmax(len(self.choices)) if len(self.choices) > 2 else Curve(Bernoulli())
         if self.family is not None and not self.family.is_line:
             return Curve(self.family)
         return Normal(self.family if isinstance(self.family, Student) else None)
@@ -68,6 +76,4 @@ class Variable:
 
     def coded(self, values: FloatArray) -> FloatArray:
         """Return values as the regression takes them: codes of levels, other numbers as they are."""
-        if self.levels is None or self.is_category:
-            return values
-        return np.asarray(values == self.levels[1], dtype=float)
+        return values if self.choices is None else np.searchsorted(self.choices, values).astype(float)
