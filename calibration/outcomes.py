@@ -39,9 +39,20 @@ def gamma(eta: FloatArray, rng: np.random.Generator) -> Made:
     return np.exp(eta) * rng.gamma(1.2, 1 / 1.2, len(eta)), np.exp
 
 
+def grades(eta: FloatArray, rng: np.random.Generator) -> Made:
+    """Return grades from 1 to 5, and the mean grade."""
+    cuts = np.array([-0.5, 0.5, 1.5, 2.5])
+
+    def mean(at: FloatArray) -> FloatArray:
+        return np.asarray(1.0 + (1.0 / (1.0 + np.exp(cuts[:, None] - 2.0 * at))).sum(axis=0))
+
+    return 1.0 + (2.0 * eta + rng.logistic(size=len(eta)) > cuts[:, None]).sum(axis=0), mean
+
+
 WORLDS: dict[str, tuple[Callable[[FloatArray, np.random.Generator], Made], tuple[str, ...]]] = {
     "log-normal": (log_normal, ("lognormal", "gamma", "normal", "student")),
     "gamma": (gamma, ("gamma", "lognormal", "normal", "student")),
+    "grades": (grades, ("ordered", "normal")),
 }
 
 

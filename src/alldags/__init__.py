@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from alldags.families.count import Poisson
     from alldags.families.gamma import Gamma
     from alldags.families.log_normal import LogNormal
+    from alldags.families.ordered import Ordered
     from alldags.families.student import Student
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
@@ -50,6 +51,7 @@ _HOME = {
     "Imputed": "alldags.data.imputed",
     "LogNormal": "alldags.families.log_normal",
     "Moments": "alldags.data.moments",
+    "Ordered": "alldags.families.ordered",
     "Poisson": "alldags.families.count",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
@@ -76,6 +78,7 @@ __all__ = [
     "Imputed",
     "LogNormal",
     "Moments",
+    "Ordered",
     "Poisson",
     "Posterior",
     "Prior",

@@ -84,9 +84,9 @@ class Amount:
             zeros = int((values == 0.0).sum())
             what = f"is 0 in {zeros:,} rows" if values.min() == 0.0 else f"has the value {values.min():g}"
             raise DataError(
-                f"{child!r} is to be positive ({self.name}), but {what}; a part that is 0 and a part that is positive "
-                "are two regressions: ask whether it is above 0 (0/1), and how large it is in the rows where it is, "
-                f"or leave it out of {option('families')}"
+                f"{child!r} is to be positive ({self.name}), but {what}; zeros and amounts are two regressions, and "
+                f"one child has one: leave it out of {option('families')} (straight lines are about its mean, too), or "
+                "ask whether it is above 0 (0/1), and how large it is in the rows where it is"
             )
         return self
 
