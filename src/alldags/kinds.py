@@ -36,6 +36,11 @@ class Kind(NamedTuple):
     regression: str
     described: str
 
+    @property
+    def bends(self) -> bool:
+        """Whether its mean is no line in its predictor."""
+        return self.scale != "mean"
+
 
 class Measure(NamedTuple):
     """What effects on a mean that is no line in its causes are differences of.

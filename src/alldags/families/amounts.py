@@ -152,6 +152,7 @@ class Amount:
             gradient=gradient if self.exact else leaving(information, gradient, rows * worth / s),
             value=math.nan,
             rows=rows,
+            events=sum(float(batch.weighted(batch.child).sum()) for batch in batches),
             spread=0.0 if self.exact else math.nan,
             noise=MatchedNoise(s, rows * worth, 0.0),
         )

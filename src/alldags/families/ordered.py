@@ -208,6 +208,7 @@ class Ordered:
             gradient=found.gradient[:k] - found.information[:k, k:] @ move,
             value=found.value + 0.5 * float(found.gradient[k:] @ move) + spread,
             rows=sum(batch.count for batch in batches),
+            events=sum(float(batch.weighted(batch.child).sum()) for batch in batches),
             spread=math.nan,
             beside=Beside(u + move, slope, np.linalg.cholesky(inverse)) if self.beside else None,
         )

@@ -34,7 +34,7 @@ def on_link(effect: Effect) -> Effect:
 def _check_family(effect: Effect) -> None:
     if effect.outcome not in effect.posterior.workings.data.families:
         raise AlldagsError(
-            f"{effect.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
+            f"{effect.outcome!r} is a number around a line, so that it has no log-odds; use the effect itself"
         )
 
 
