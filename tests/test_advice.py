@@ -223,7 +223,10 @@ def test_skewed_outcomes_are_not_sent_to_heavy_tails():
     skewed = {"x": x, "y": np.exp(0.3 * x + 1.5 * rng.standard_normal(400))}
     text = " ".join(str(fit(skewed, graph, rng=0).checks("x", "y")).split())
     assert "y is skewed" in text
+    assert "try the family 'gamma' for it" in text
     assert "student" not in text
+    better = fit(skewed, graph, families={"y": "gamma"}, rng=0)
+    assert "y is skewed" not in str(better.checks("x", "y"))
     slips = {"x": x, "y": x + rng.standard_t(2, 400)}
     text = " ".join(str(fit(slips, graph, rng=0).checks("x", "y")).split())
     assert "the family 'student' for y" in text

@@ -84,6 +84,16 @@ def count(s: Study) -> Study:
     return s.having(y=np.floor(np.exp(0.3 * s.table["y"]) + 0.5)).saying(families={"y": "poisson"})
 
 
+def amount(s: Study, name: str, kind: str) -> Study:
+    named = s.options.get("families", {}) | {name: kind}
+    return s.having(**{name: np.exp(0.5 * s.table[name])}).saying(families=named)
+
+
+def grade(s: Study, name: str) -> Study:
+    named = s.options.get("families", {}) | {name: "ordered"}
+    return s.having(**{name: np.clip(np.round(s.table[name]), -1, 2) + 2.0}).saying(families=named)
+
+
 @dataclass(frozen=True)
 class Option:
     """How a study is told to have it, what it brings into a meeting, and whether a posterior has it."""
@@ -111,10 +121,23 @@ OPTIONS = {
     "yes/no outcome": Option(
         lambda s: yes_no(s, "y"), {"bernoulli"}, lambda p: family(p, "y") == "bernoulli", keyword="y"
     ),
-    "yes/no mediator": Option(lambda s: yes_no(s, "first"), {"bernoulli"}, lambda p: family(p, "first") == "bernoulli"),
+    "yes/no mediator": Option(
+        lambda s: yes_no(s, "first"), {"bernoulli"}, lambda p: family(p, "first") == "bernoulli", keyword="first"
+    ),
     "count": Option(count, {"poisson"}, lambda p: family(p, "y") == "poisson", keyword="y"),
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
+    ),
+    "log-normal": Option(
+        lambda s: amount(s, "y", "lognormal"), {"lognormal"}, lambda p: family(p, "y") == "lognormal", keyword="y"
+    ),
+    "gamma": Option(lambda s: amount(s, "y", "gamma"), {"gamma"}, lambda p: family(p, "y") == "gamma", keyword="y"),
+    "amount between": Option(
+        lambda s: amount(s, "second", "lognormal"), {"lognormal"}, lambda p: family(p, "second") == "lognormal"
+    ),
+    "grade": Option(lambda s: grade(s, "y"), {"ordered"}, lambda p: family(p, "y") == "ordered", keyword="y"),
+    "grade between": Option(
+        lambda s: grade(s, "first"), {"ordered"}, lambda p: family(p, "first") == "ordered", keyword="first"
     ),
     "curves": Option(
         lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved

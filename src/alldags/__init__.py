@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.families.count import Poisson
+    from alldags.families.gamma import Gamma
+    from alldags.families.log_normal import LogNormal
+    from alldags.families.ordered import Ordered
     from alldags.families.student import Student
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
@@ -45,8 +48,11 @@ _HOME = {
     "Bernoulli": "alldags.families.yes_no",
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
+    "Gamma": "alldags.families.gamma",
     "Imputed": "alldags.data.imputed",
+    "LogNormal": "alldags.families.log_normal",
     "Moments": "alldags.data.moments",
+    "Ordered": "alldags.families.ordered",
     "Poisson": "alldags.families.count",
     "Posterior": "alldags.results.posterior",
     "Prior": "alldags.priors.prior",
@@ -71,8 +77,11 @@ __all__ = [
     "Bernoulli",
     "CandidateGraph",
     "Effect",
+    "Gamma",
     "Imputed",
+    "LogNormal",
     "Moments",
+    "Ordered",
     "Poisson",
     "Posterior",
     "Prior",

@@ -85,7 +85,8 @@ class FitOptions:
     fixed_effects
         One or two columns, joined by a comma, each level of which has its own intercept: state,year.
     family
-        Family of a child, such as death=bernoulli, visits=poisson or cost=student (heavy tails); repeatable. Children
+        Family of a child, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal (positive, skewed),
+        pain=ordered (a grade) or change=student (heavy tails); repeatable. Children
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: average over curves, and over effects that differ between rows; straight: lines only.

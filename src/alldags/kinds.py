@@ -36,6 +36,11 @@ class Kind(NamedTuple):
     regression: str
     described: str
 
+    @property
+    def bends(self) -> bool:
+        """Whether its mean is no line in its predictor."""
+        return self.scale != "mean"
+
 
 class Measure(NamedTuple):
     """What effects on a mean that is no line in its causes are differences of.
@@ -50,6 +55,8 @@ class Measure(NamedTuple):
         What of an outcome changes.
     low, high
         Between which the mean is.
+    has_ratio
+        Whether means can be divided by each other: zero is nothing.
     """
 
     mean: str
@@ -57,6 +64,7 @@ class Measure(NamedTuple):
     scale: str
     low: float
     high: float
+    has_ratio: bool = True
 
 
 KINDS: dict[str, Kind] = {
@@ -67,8 +75,13 @@ KINDS: dict[str, Kind] = {
         "the count{s} {names}", _LINES, "log rate", "Poisson", "a count ({events:,.0f} in {rows:,.0f} rows)"
     ),
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
+    "ordered": Kind("the grade{s} {names}", _LINES, "log-odds", "cumulative logistic", "a grade ({rows:,.0f} rows)"),
+    "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
+    "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }
 MEASURES: dict[str, Measure] = {
     "risk": Measure("probability", "probabilities", "probability", 0.0, 1.0),
     "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
+    "score": Measure("mean score", "mean scores", "mean score", -math.inf, math.inf, has_ratio=False),
+    "amount": Measure("mean", "means", "mean", 0.0, math.inf),
 }

@@ -6,6 +6,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from alldags.kinds import KINDS, MEASURES
+
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of everything that ``--json`` prints and `Effect.to_dict` returns.
@@ -18,4 +20,7 @@ def json_schema() -> dict[str, Any]:
     """
     text = files("alldags.show").joinpath("schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
+    effect = found["$defs"]["effect"]["properties"]
+    effect["measure"]["enum"] = [*MEASURES, "mean"]
+    effect["families"]["items"]["properties"]["family"]["enum"] = [name for name, kind in KINDS.items() if kind.bends]
     return found

@@ -219,6 +219,23 @@ def test_an_outcome_coded_one_and_two_gets_a_hint():
         assert "1 and 2: code it 0 and 1" in found("two values", effect(given))
 
 
+def test_a_skewed_outcome_is_sent_to_families_of_its_own_and_away_from_heavy_tails():
+    amounts = table(y=np.exp(table()["y"] / table()["y"].std()))
+    assert "families={'y': 'gamma'} (or 'lognormal')" in found("positive and skewed", effect(amounts))
+    student = effect(amounts, families={"y": "student"})
+    assert "use families={'y': 'gamma'}" in found("Student's noise is not", student)
+    assert [note.severity for note in student.notes if "Student's noise" in note] == ["changes the answer"]
+    zeros = table(y=np.where(amounts["y"] < 0.5, 0.0, amounts["y"]))
+    assert "use normal noise" in found("Student's noise is not", effect(zeros, families={"y": "student"}))
+    for columns, families in (
+        (zeros, "auto"),
+        (table(), "auto"),
+        (table(), {"y": "student"}),
+        (amounts, {"y": "gamma"}),
+    ):
+        assert not [note for note in effect(columns, families=families).notes if "skewed" in note]
+
+
 def test_do_outside_the_observed_values_is_said_to_be_that():
     answer, top = effect(table()), float(table()["x"].max())
     assert "outside the observed values" in answer.do(top + 1).notes[0]

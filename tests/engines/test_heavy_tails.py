@@ -31,7 +31,7 @@ def test_a_node_with_heavy_tails_is_what_enumeration_of_all_sets_says(compared):
     assert (np.abs(found.mean - reference.mean) / reference.sd).max() <= 0.05
     np.testing.assert_allclose(np.sqrt(np.diag(found.second_moment) - found.mean**2), reference.sd, rtol=0.07)
     assert abs(found.log_evidence - reference.log_evidence) <= 0.04
-    assert found.noise_variance == pytest.approx(variance * found.family.variance, rel=0.03)
+    assert found.noise_variance == pytest.approx(variance * found.family.noise_factor, rel=0.03)
 
 
 def test_the_sampler_agrees_with_enumeration(monkeypatch):
@@ -159,7 +159,7 @@ def test_draws_have_the_moments_and_the_noise_its_tails():
     assert np.abs((theta != 0).mean(axis=0) - found.inclusion).max() < 0.02
     own = 1.0 / found.draw_with_intercept(20_000, np.random.default_rng(0)).precision
     ratio = own.mean() / variance[np.isfinite(variance)]
-    assert (1.0 / ratio).mean() == pytest.approx(found.family.variance, rel=0.1)
+    assert (1.0 / ratio).mean() == pytest.approx(found.family.noise_factor, rel=0.1)
     again = fit_heavy(*heavy(150, 3, "t3", 4))
     assert np.array_equal(again.mean, found.mean)
 

@@ -38,6 +38,9 @@ def table(seed=0, *, uneven=0.0, kind="normal", rows=ROWS):
         "yes/no": yes,
         "count": rng.poisson(np.exp(0.4 * eta) * (rng.gamma(1.0, 1.0, rows) if uneven else 1.0)).astype(float),
         "student": eta + rng.standard_t(3, rows),
+        "lognormal": np.exp(0.5 * eta + 0.8 * rng.standard_normal(rows)),
+        "gamma": np.exp(0.5 * eta) * rng.gamma(1.5, 1.0, rows),
+        "ordered": (eta + rng.logistic(size=rows) > np.array([[-1.0], [0.0], [1.5]])).sum(axis=0).astype(float),
     }
     return {**dict(zip(CAUSES, c.T, strict=True)), "x": x, "m": m, "y": made[kind] + (0.4 * m if kind == "m" else 0.0)}
 
@@ -79,7 +82,7 @@ def by_every_draw(found):
             gaps = child[:, None] - theta[:, 0] - design @ theta[:, 1:].T
             total = total + (0.5 * np.log(own) - 0.5 * own * gaps**2) @ gap
         else:
-            draws = Draws(theta[:, 0], theta[:, 1:], precision[0])
+            draws = Draws(theta[:, 0], theta[:, 1:], precision[0], None if of.beside is None else of.beside[there])
             total = total + of.family.log_likelihood_by_row(Batch(design, child), draws) @ gap
     return total
 
@@ -92,6 +95,9 @@ def by_every_draw(found):
         ({"kind": "yes/no"}, 0.02),
         ({"kind": "count", "families": {"y": "poisson"}}, 0.02),
         ({"kind": "student", "families": {"y": "student"}}, 0.05),
+        ({"kind": "lognormal", "families": {"y": "lognormal"}}, 0.05),
+        ({"kind": "gamma", "families": {"y": "gamma"}}, 0.05),
+        ({"kind": "ordered", "families": {"y": "ordered"}}, 0.05),
         ({"terms": "auto"}, 2e-3),
     ],
 )

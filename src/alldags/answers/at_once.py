@@ -25,14 +25,14 @@ def goes_at_once(route: Route, samples: Samples) -> bool:
 def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: Comparison) -> FloatArray:
     """Return sums over rows of both outcomes, of their difference and of its square, shape (4, draws)."""
     sample = samples[route.target]
-    family, size = sample.family, sample.size
+    family, size, apart = sample.family, sample.size, sample.apart()
     assert family is not None
     none = np.zeros(1)
     own = [np.broadcast_to(route.slopes.get((name, route.target), none), (size,)) for name in route.entries]
     slopes = np.vstack([sample.coefficients.T, sample.intercept, np.ones(size), *own])
     sums = np.zeros((4, size))
     for low, high, weight in _designs(rows, samples, route, comparison, max(BLOCK_VALUES // size, 8)):
-        one, other = family.mean(low @ slopes), family.mean(high @ slopes)
+        one, other = family.mean(low @ slopes, apart), family.mean(high @ slopes, apart)
         sums[0] += one.sum(axis=0) if weight is None else weight @ one
         sums[1] += other.sum(axis=0) if weight is None else weight @ other
         if not comparison.is_level:

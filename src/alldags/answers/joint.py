@@ -50,7 +50,13 @@ class Joint:
     def first(self, size: int) -> Joint:
         """Return the first draws."""
         regressed = tuple(
-            replace(of, coefficients=of.coefficients[:size], precision=of.precision[:, :size]) for of in self.regressed
+            replace(
+                of,
+                coefficients=of.coefficients[:size],
+                precision=of.precision[:, :size],
+                beside=None if of.beside is None else of.beside[:size],
+            )
+            for of in self.regressed
         )
         return replace(self, effect=self.effect[:size], regressed=regressed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -57,6 +57,8 @@ class NodeSample:
         Of the noise, shape (draws,); ones for a node that has none.
     ratio
         Where both arms of a treatment have noise of their own, that of the second over the first's, shape (draws,).
+    beside
+        What the family has beside its predictor, shape (draws, m); None for nothing.
     """
 
     node: NodePosterior
@@ -67,15 +69,21 @@ class NodeSample:
     intercept: FloatArray
     variance: FloatArray
     ratio: FloatArray | None = None
+    beside: FloatArray | None = None
 
     @property
     def size(self) -> int:
         """Number of draws."""
         return len(self.coefficients)
 
+    def apart(self, block: slice = slice(None)) -> FloatArray:
+        """Return what the family has apart from its predictor, in some draws, shape (m, draws)."""
+        return apart(self.variance[block], None if self.beside is None else self.beside[block])
+
     def first(self, size: int) -> NodeSample:
         """Return the first draws."""
-        return self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size])
+        beside = None if self.beside is None else self.beside[:size]
+        return replace(self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size]), beside=beside)
 
     def at_mean(self) -> NodeSample:
         """Return one draw, in which every coefficient is at its posterior mean."""
@@ -92,7 +100,15 @@ class NodeSample:
         return self._with(other, quadratic.intercept(other) + spread, self.variance)
 
     def _with(self, coefficients: FloatArray, intercept: FloatArray, variance: FloatArray) -> NodeSample:
-        return NodeSample(self.node, self.known, self.columns, self.family, coefficients, intercept, variance)
+        beside = self.beside
+        return NodeSample(
+            self.node, self.known, self.columns, self.family, coefficients, intercept, variance, beside=beside
+        )
+
+
+def apart(variance: FloatArray, beside: FloatArray | None) -> FloatArray:
+    """Return what a family has apart from its predictor, shape (m, draws): what is beside it, or the noise variance."""
+    return variance[None] if beside is None or not beside.shape[1] else beside.T
 
 
 Samples: TypeAlias = Mapping[str, NodeSample]
@@ -112,6 +128,7 @@ def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Genera
     known = node.columns if isinstance(node, ParentsPosterior) else node
     if isinstance(known, WeightedPosterior):
         drawn = known.draw_with_intercept(size, rng)
-        return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision)
+        noise = 1.0 / drawn.precision
+        return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, noise, beside=drawn.beside)
     coefficients, variance = known.draw(size, rng)
     return NodeSample(node, known, columns, family, coefficients, np.zeros(size), variance)

@@ -26,6 +26,7 @@ from alldags.families.base import Batch, Draws
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _MOST_LEVERAGE = 0.5  # a row is taken for at most twice what it is: where one alone carries a column, it shows no noise
+_APART_STEP = 0.01  # of the log of a noise precision, or of what is beside a predictor
 _LEAST_STEP = 1e-3  # of a predictor, over which its log-likelihood is looked at
 
 
@@ -48,6 +49,8 @@ class Answering:
         Mean of the coefficients, and of their products, shapes (p,) and (p, p).
     information
         Mean precision, shape (arms,).
+    by_beside, beside
+        With what the family has beside its predictor, shape (2, m), and the mean of that, shape (m,).
     """
 
     of: Regressed
@@ -59,6 +62,8 @@ class Answering:
     mean: FloatArray
     square: FloatArray
     information: FloatArray
+    by_beside: FloatArray
+    beside: FloatArray
 
     def over(self, columns: Columns) -> Answering:
         """Return the same over more columns; those that are not here have no coefficient."""
@@ -70,6 +75,7 @@ class Answering:
         return Answering(
             of, self.log_noise, self.noise, _put(self.first, vector, p), _put(self.second, matrix, p),
             _put(self.slope, vector, p), _put(self.mean, vector, p), _put(self.square, matrix, p), self.information,
+            self.by_beside, self.beside,
         )  # fmt: skip
 
     def __add__(self, other: Answering) -> Answering:
@@ -78,7 +84,18 @@ class Answering:
         if self.of.columns.names != other.of.columns.names:
             columns = _union(self.of.columns, other.of.columns)
             one, two = self.over(columns), other.over(columns)
-        names = ("log_noise", "noise", "first", "second", "slope", "mean", "square", "information")
+        names = (
+            "log_noise",
+            "noise",
+            "first",
+            "second",
+            "slope",
+            "mean",
+            "square",
+            "information",
+            "by_beside",
+            "beside",
+        )
         return Answering(one.of, *(getattr(one, name) + getattr(two, name) for name in names))
 
 
@@ -134,6 +151,7 @@ def _kept(joint: Joint) -> FloatArray:
 
 def _answering(of: Regressed, there: BoolArray, gap: FloatArray, size: int) -> Answering:
     theta, precision = of.coefficients[there], of.precision[:, there]
+    beside = np.zeros((len(theta), 0)) if of.beside is None else of.beside[there]
     inside = precision if of.family is None else np.ones((1, len(theta)))
     weights = gap[:, None, :] * inside[None]
     return Answering(
@@ -146,6 +164,8 @@ def _answering(of: Regressed, there: BoolArray, gap: FloatArray, size: int) -> A
         theta.sum(axis=0) / size,
         theta.T @ theta / size,
         precision.sum(axis=1) / size,
+        gap @ beside,
+        beside.sum(axis=0) / size,
     )
 
 
@@ -278,14 +298,25 @@ def _expanded(
     assert family is not None
     offset = None if family.offset is None else rows.values[family.offset]
     step = max(float(np.sqrt(spread.mean())), _LEAST_STEP)
-    draws = Draws(np.array([-step, 0.0, step]), np.ones((3, 1)), np.full(3, float(item.information[0])))
-    low, middle, high = family.log_likelihood_by_row(Batch(mean[:, None], child, offset), draws).T
+    batch, draws = Batch(mean[:, None], child, offset), _nearby(item, step)
+    values = family.log_likelihood_by_row(batch, draws)
+    low, middle, high = values[:, :3].T
     gradient, curvature = (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2
-    psi = np.empty((2, rows.count))
+    apart = np.column_stack([item.log_noise[:, :1], item.by_beside]) * (0.0 if family.is_line else 1.0)
+    psi = apart @ (values[:, 4::2] - values[:, 3::2]).T / (2.0 * _APART_STEP)  # lines do not depend on their noise
     for half in (0, 1):
         slope = design @ item.first[half, 0]
-        psi[half] = gradient * slope + 0.5 * curvature * (_forms(item.second[half, 0], design) - 2.0 * mean * slope)
+        psi[half] += gradient * slope + 0.5 * curvature * (_forms(item.second[half, 0], design) - 2.0 * mean * slope)
     return psi, -curvature
+
+
+def _nearby(item: Answering, step: float) -> Draws:
+    """Return draws below, at and above the mean predictor, and then below and above in log noise and what is beside."""
+    size = 1 + len(item.beside)
+    moved = np.vstack([np.zeros((3, size)), _APART_STEP * np.kron(np.eye(size), np.array([[-1.0], [1.0]]))])
+    intercept = np.concatenate([[-step, 0.0, step], np.zeros(2 * size)])
+    precision = float(item.information[0]) * np.exp(moved[:, 0])
+    return Draws(intercept, np.ones((len(moved), 1)), precision, item.beside + moved[:, 1:])
 
 
 def _forms(matrix: FloatArray, rows: FloatArray) -> FloatArray:

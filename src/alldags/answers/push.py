@@ -145,8 +145,8 @@ class Push:
         for name in self._route.stops:
             family = self._samples[name].family
             if family is not None:
-                value = family.draw(self._mean(name, found), self._rows.uniforms[name][:, None])
-                found[name] = self._move_to(name, value)
+                level, apart = self._rows.uniforms[name][:, None], self._samples[name].apart(self.block)
+                found[name] = self._move_to(name, family.draw(self._predictor(name, found), level, apart))
             else:
                 found[name] = self._change(name, found)
         return found
@@ -159,11 +159,19 @@ class Push:
         own, scale = self._rows.rows.values[target][:, None], self._rows.data.scale_of(target)
         return np.asarray(own + scale * self._change(target, moves))
 
+    def predictor(self, moves: Moves) -> FloatArray:
+        """Return the predictor of an outcome that is not normal, shape (rows, draws); values of stops are drawn."""
+        return self._predictor(self._route.target, self._moved_stops(moves))
+
+    def _predictor(self, name: str, moves: Moves) -> FloatArray:
+        """Return the predictor of a node that is not normal, shape (rows, draws)."""
+        return np.asarray(self._own(name) + self._change(name, moves))
+
     def _mean(self, name: str, moves: Moves) -> FloatArray:
         """Return the mean of a node that is not normal, shape (rows, draws)."""
-        family = self._samples[name].family
-        assert family is not None
-        return family.mean(self._own(name) + self._change(name, moves))
+        sample = self._samples[name]
+        assert sample.family is not None
+        return sample.family.mean(self._predictor(name, moves), sample.apart(self.block))
 
     def _move_to(self, name: str, value: float | FloatArray) -> FloatArray:
         """Return by how much a stop moves to get to this value, in working units."""

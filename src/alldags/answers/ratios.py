@@ -12,13 +12,18 @@ from alldags.typing import FloatArray
 
 
 def ratio(effect: HeldEffect) -> Quantity:
-    """Return the ratio of the two mean outcomes, which must be risks or mean counts."""
-    if effect.measure not in MEASURES:
+    """Return the ratio of the two mean outcomes, which must be risks, mean counts or mean amounts."""
+    if not has_ratio(effect.measure):
         raise AlldagsError(
-            f"a ratio needs a yes/no outcome or a count, {effect.outcome!r} is neither here; use the difference"
+            f"a ratio needs a yes/no outcome, a count or an amount, {effect.outcome!r} is none here; use the difference"
         )
     low, high = effect.answer.levels
     return _widened(effect, high / np.maximum(low, 1e-300))
+
+
+def has_ratio(measure: str) -> bool:
+    """Tell whether mean outcomes of some measure can be divided by each other."""
+    return measure in MEASURES and MEASURES[measure].has_ratio
 
 
 def odds_ratio(effect: HeldEffect) -> Quantity:

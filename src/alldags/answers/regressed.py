@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alldags.answers.nodes import NodeSample
+from alldags.answers.nodes import NodeSample, apart
 from alldags.columns.base import Columns, RowValues
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.families.base import Family
@@ -38,6 +38,8 @@ class Regressed:
         Variance of the intercept over the noise variance, where `coefficients` do not have it.
     curved
         The regression, if it is one on derived columns.
+    beside
+        What the family has beside its predictor, shape (draws, m); None for nothing.
     """
 
     child: str
@@ -49,6 +51,12 @@ class Regressed:
     unit: float
     share: float = 0.0
     curved: CurvedPosterior | None = None
+    beside: FloatArray | None = None
+
+    @property
+    def apart(self) -> FloatArray:
+        """What the family has apart from its predictor, shape (m, draws)."""
+        return apart(1.0 / self.precision[0], self.beside)
 
     @property
     def is_straight(self) -> bool:
@@ -77,7 +85,7 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     family, data = model.data.model(child).family, model.data
     place = data.pooled.index[child]
     unit = float(data.scale[place])
-    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.has_noise else (0.0, 1.0)
+    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:
@@ -86,7 +94,8 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
         share, origin = known.intercept_share, known.problem.origin
         return straight_regression(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
     both = np.column_stack([sample.intercept, sample.coefficients])
-    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own)
+    precision = 1.0 / sample.variance[None]
+    return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
@@ -96,7 +105,8 @@ def _of_curved(child: str, sample: NodeSample, family: Family | None, center: fl
     both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
     ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
     precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
-    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
+    columns, beside = sample.columns.taken(used), sample.beside
+    return Regressed(child, family, columns, both, precision, center, unit, curved=sample.node, beside=beside)
 
 
 def straight_regression(

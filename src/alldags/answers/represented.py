@@ -136,7 +136,7 @@ class ShortRegression:
             eta = np.column_stack([np.ones(few.count), of.columns.of(few)]) @ of.coefficients.T
             if family.offset is not None:
                 eta += few.values[family.offset][:, None]
-            gap = few.values[of.child][:, None] - (of.center + of.unit * family.mean(eta))
+            gap = few.values[of.child][:, None] - (of.center + of.unit * family.mean(eta, of.apart))
             sums += weight[kept] @ gap**2
             total += float(weight[kept].sum())
         return np.asarray(sums / total)

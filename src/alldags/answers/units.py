@@ -54,11 +54,13 @@ def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: n
     samples = response.sample(size, rng)
     part = response.part_of(batch, rows)
     route = response.route(samples)
-    moves, mean = part.moves(route.source, Comparison(x, x)), np.empty(size)
+    (moved, _), found = part.moves(route.source, Comparison(x, x)), np.empty(size)
+    target = samples[route.target]
     for block in blocks(part.count, size, route):
-        mean[block] = _picked(Push(part, samples, route, block).both(*moves)[0], own[block])
-    family = samples[route.target].family
-    return mean if family is None else family.draw(mean, rng.random(size))
+        push = Push(part, samples, route, block)
+        values = push.both(moved, moved)[0] if target.family is None else push.predictor(moved)
+        found[block] = _picked(values, own[block])
+    return found if target.family is None else target.family.draw(found, rng.random(size), target.apart())
 
 
 def _picked(values: FloatArray, rows: IntArray) -> FloatArray:

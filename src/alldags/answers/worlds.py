@@ -108,7 +108,7 @@ class Worlds:
         family = self._family(name)
         if family is None or plan.last.stays:
             return self._all_draws(self._last(plan, moves) if family is None else self._column(name))
-        return self._drawn(name, family, self._mean(plan, Copy(world, name), plan.last, moves))
+        return self._drawn(name, family, self._predictor(plan, Copy(world, name), plan.last, moves))
 
     # -- what has to be computed, in order -----------------------------------------------------------------------------
 
@@ -150,8 +150,8 @@ class Worlds:
             return self._moved_to(copy.column, value)
         predictor, family = plan.predictors[copy], self._family(copy.column)
         if family is not None:
-            mean = self._mean(plan, copy, predictor, moves)
-            return self._moved_to(copy.column, self._drawn(copy.column, family, mean, afresh=copy.world.afresh))
+            eta = self._predictor(plan, copy, predictor, moves)
+            return self._moved_to(copy.column, self._drawn(copy.column, family, eta, afresh=copy.world.afresh))
         move = self._change(plan, copy, predictor, moves)
         move = move + self._exchanged(copy.column) if copy.world.afresh else move
         scale = self.rows.data.column_scale(copy.column)
@@ -184,14 +184,18 @@ class Worlds:
             return self._all_draws(self._column(name))
         if isinstance(family, Bernoulli):
             return self._chance(plan, Copy(plan.world, name), plan.last, moves)
-        return self._drawn(name, family, self._mean(plan, Copy(plan.world, name), plan.last, moves))
+        return self._drawn(name, family, self._predictor(plan, Copy(plan.world, name), plan.last, moves))
+
+    def _predictor(self, plan: Plan, copy: Copy, predictor: Predictor, moves: Moves) -> FloatArray:
+        """Return the predictor of a variable that is not normal, shape (rows, draws)."""
+        own = self._own_predictor(copy.column)
+        return own if predictor.stays else np.asarray(own + self._change(plan, copy, predictor, moves))
 
     def _mean(self, plan: Plan, copy: Copy, predictor: Predictor, moves: Moves) -> FloatArray:
         """Return the mean of a variable that is not normal, shape (rows, draws)."""
-        family = self._family(copy.column)
-        assert family is not None
-        own = self._own_predictor(copy.column)
-        return family.mean(own if predictor.stays else own + self._change(plan, copy, predictor, moves))
+        sample = self._samples[copy.column]
+        assert sample.family is not None
+        return sample.family.mean(self._predictor(plan, copy, predictor, moves), sample.apart(self.block))
 
     def _chance(self, plan: Plan, copy: Copy, predictor: Predictor, moves: Moves) -> FloatArray:
         """Return the probability of a one, shape (rows, draws); where levels are kept, given the row's own value."""
@@ -216,20 +220,20 @@ class Worlds:
         left = self._column(name) / self.rows.data.column_scale(name) - fitted
         return np.asarray(left[self._lot] - left)
 
-    def _drawn(self, name: str, family: Family, mean: FloatArray, *, afresh: bool = False) -> FloatArray:
+    def _drawn(self, name: str, family: Family, eta: FloatArray, *, afresh: bool = False) -> FloatArray:
         """Return the values at the rows' levels of a distribution, or at those of other rows, shape (rows, draws)."""
         level = self.rows.uniforms[name][self._lot if afresh else slice(None)]
         level = level[:, None] if level.ndim == 1 else level[:, self.block]
         if self._keeps:
             low, high = self._levels(name)
             level = low + level * (high - low)
-        return family.draw(mean, level)
+        return family.draw(eta, level, self._samples[name].apart(self.block))
 
     def _levels(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return between which levels of its distribution each row's own value lies, shape (rows, draws) each."""
-        family = self._family(name)
-        assert family is not None
-        return family.levels(family.mean(self._own_predictor(name)), self._column(name))
+        sample = self._samples[name]
+        assert sample.family is not None
+        return sample.family.bracket(self._own_predictor(name), self._column(name), sample.apart(self.block))
 
     def _own_predictor(self, name: str) -> FloatArray:
         """Return the predictor at the rows' own values, shape (rows, draws)."""

@@ -16,7 +16,6 @@ from alldags.data.batches import RowTable
 from alldags.data.columns import columns_of
 from alldags.data.look import look_at_rows
 from alldags.data.record import MomentsSource
-from alldags.families.canonical import Canonical
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.data import ChildData, WorkingData
 
@@ -103,9 +102,8 @@ class Checked:
         if self.table is None:
             return None
         family = self.data.families.get(child)
-        if not isinstance(family, Canonical):
-            family = None
-        return Regressed(child, self.data.columns(causes), self.table, *self._units, family)
+        known = None if family is None or family.has_levels else family
+        return Regressed(child, self.data.columns(causes), self.table, *self._units, known)
 
     def written(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the columns of each of some variables."""

@@ -128,7 +128,8 @@ def _about_tails(checked: Checked, child: str, found: Residuals) -> str:
     """Say what to try about rows far out; of what is skewed, such as costs, rows far out are part of the mean."""
     ends = checked.data.look(child).ends
     if ends is not None and ends[0] >= 0.0 and all(item.residual > 0 for item in found.outliers):
-        return f"; {child} is skewed, so that such rows belong to its mean: keep them, or ask about its logarithm"
+        better = "try the family 'gamma' for it" if ends[0] > 0.0 else "ask about its logarithm"
+        return f"; {child} is skewed, so that such rows belong to its mean: keep them, or {better}"
     return f", and whether the answer is the same with the family 'student' for {child}, under which they count less"
 
 

@@ -51,6 +51,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
     seen = effect.posterior.workings.data.seen
     if seen is not None:
         yield from _coding_note(effect, seen)
+        yield from _skewed_note(effect, seen)
         yield from _staggered_note(effect.treatment, seen)
         yield from outside_note(effect, seen)
 
@@ -228,6 +229,27 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         low, high = map(number, values)
         only = f"{name} has two values only, {low} and {high}"
         yield Note(f"{only}: code it 0 and 1 to have a logistic model instead of straight lines", "check")
+
+
+def _skewed_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
+    """Say that a skewed outcome has families of its own, and that Student's is none of them."""
+    name, data = effect.outcome, effect.posterior.workings.data
+    look = seen.look(name)
+    if not look.is_skewed or look.ends is None or name in data.families:
+        return
+    better = option("families", {name: "gamma"}) if look.ends[0] > 0.0 else "normal noise"
+    if name in data.heavy:
+        yield Note(
+            f"{name} is skewed, and Student's noise is not: the answer is about the middle of {name}, to which its "
+            f"largest values hardly count, not about its mean; use {better}",
+            "changes the answer",
+        )
+    elif look.ends[0] > 0.0 and not look.is_whole:
+        yield Note(
+            f"{name} is positive and skewed: {better} (or 'lognormal') lets causes multiply its mean, and noise grow "
+            "with it, which fits such outcomes better than lines",
+            "check",
+        )
 
 
 def _staggered_note(treatment: str, seen: Seen) -> Iterator[Note]:

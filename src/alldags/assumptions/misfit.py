@@ -181,7 +181,7 @@ def _bins(fitted: Fitted) -> tuple[tuple[float, ...], ...]:
         if edges is None:
             edges = np.quantile(eta, np.arange(1, _BINS) / _BINS)
         group = np.searchsorted(edges, eta)
-        for place, values in enumerate((np.ones(len(eta)), batch.child - residual, residual, residual**2)):
+        for place, values in enumerate((np.ones(len(eta)), fitted.fitted_values(eta), residual, residual**2)):
             sums[place] += np.bincount(group, values, _BINS)
     count, mean, residual, square = sums[:, sums[0] > 1]
     error = np.sqrt(np.maximum(square / count - (residual / count) ** 2, 0.0) / count)

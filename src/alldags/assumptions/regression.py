@@ -1,7 +1,8 @@
 """A regression fitted to rows in batches, and score tests of what it leaves out.
 
-With ``e = y - mean``, ``w`` the variance of a row (1 for a normal child) and ``Z`` the rows of ones and causes, a
-further column q is tested through the part of it that Z does not explain, ``r = q - Z (Z'WZ)^-1 Z'Wq``::
+With ``e = y - mean`` (the score of a family), ``w`` its variance in a row (1 for a normal child) and ``Z`` the rows of
+ones and causes, a further column q is tested through the part of it that Z does not explain,
+``r = q - Z (Z'WZ)^-1 Z'Wq``::
 
     T = (sum e r)^2 / sum e^2 r^2
 
@@ -18,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from alldags.data.batches import RowTable
-from alldags.families.canonical import Canonical
+from alldags.families.base import Family
 from alldags.typing import FloatArray
 
 _RIDGE = 1e-2  # prior precision in units of one row: enough to keep separated rows finite, too little to show
@@ -49,7 +50,7 @@ class Regressed:
     table: RowTable
     center: Mapping[str, float]
     deviation: Mapping[str, float]
-    family: Canonical | None = None
+    family: Family | None = None
 
     def batches(self, others: Sequence[str] = ()) -> Iterator[RegressedBatch]:
         """Yield the rows; with those of other variables, in the same units as the causes."""
@@ -107,6 +108,10 @@ class Fitted:
         eta = np.asarray(batch.design @ self.coefficients)
         return eta if batch.offset is None else eta + batch.offset
 
+    def fitted_values(self, eta: FloatArray) -> FloatArray:
+        """Return the means at some predictors, shape (rows,)."""
+        return eta if self.of.family is None else self.of.family.mean(eta)
+
     def residuals(self, batch: RegressedBatch, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return residuals and variances of some rows at their predictor, shape (rows,) each."""
         return _residuals(self.of, batch, eta)
@@ -130,8 +135,7 @@ class Tested(NamedTuple):
 def _residuals(of: Regressed, batch: RegressedBatch, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     if of.family is None:
         return batch.child - eta, np.ones(len(eta))
-    mean = of.family.mean(eta)
-    return batch.child - mean, of.family.variance(mean)
+    return of.family.score(batch.child, eta)
 
 
 def fit_rows(of: Regressed) -> Fitted | None:
@@ -208,7 +212,7 @@ def _expanded(of: Regressed, point: FloatArray) -> _Expanded:
 def _log_likelihood(of: Regressed, batch: RegressedBatch, eta: FloatArray) -> float:
     if of.family is None:
         return -0.5 * float(np.square(batch.child - eta).sum())
-    return float(batch.child @ eta - of.family.cumulant(eta).sum())
+    return float(of.family.height(batch.child, eta).sum())
 
 
 def score_tests(fitted: Fitted, extra: Extra, others: tuple[str, ...] = ()) -> Tested:

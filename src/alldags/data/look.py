@@ -24,6 +24,7 @@ _ROUNDING = 1e-29  # of the squared mean: what rounding of the values leaves of 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-13  # of a variance that two values explain
 _GUESSED = ((0.0, 1.0), (1.0, 2.0))  # two values that are tried where no ends are known
 _FEW_ROWS = 20  # below, one cell may weigh much, and rows may happen to rise
+_SKEWED_SPREAD, _SKEWED_ENDS = 0.6, 3.0  # standard deviation over the mean; farthest value above over that below
 _KEPT = 3  # values: enough to know that there are more than two
 _ID = re.compile(r"(?i:(^|[_. -])(id|ids|uuid|guid|rowid|rownr))$|[a-z0-9]I[dD]$")
 
@@ -90,6 +91,14 @@ class ColumnLook:
     def can_bend(self) -> bool:
         """Whether it has more than two values: the square of one with two is a line."""
         return self.two_values is None if self.values is None else len(self.values) > 2
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether it has no negative value, and a long tail above: a mean that hangs on few rows, as that of costs."""
+        if self.ends is None or self.ends[0] < 0.0 or self.rows < _FEW_ROWS or not self.can_bend:
+            return False
+        above, below = self.ends[1] - self.mean, self.mean - self.ends[0]
+        return math.sqrt(self.variance) > _SKEWED_SPREAD * self.mean and above > _SKEWED_ENDS * below
 
     @property
     def is_category(self) -> bool:

@@ -68,21 +68,27 @@ class Batch:
 
 
 class Point(NamedTuple):
-    """Where a log-likelihood is expanded: intercept and coefficients (k + 1,), and the noise precision."""
+    """Where a log-likelihood is expanded: intercept and coefficients (k + 1,), noise precision, what is beside (m,).
+
+    What is beside is None where it is not known yet, or there is nothing.
+    """
 
     at: FloatArray
     precision: float = 1.0
+    beside: FloatArray | None = None
 
 
 class Draws(NamedTuple):
     """Draws of a regression: intercept (draws,), coefficients (draws, k) and noise precision (draws,).
 
     The intercept is that at the means of the columns; the precision is one where the family has no noise of its own.
+    What the family has beside its predictor (`alldags.families.quadratic.Beside`) has shape (draws, m); None: nothing.
     """
 
     intercept: FloatArray
     coefficients: FloatArray
     precision: FloatArray
+    beside: FloatArray | None = None
 
 
 class ChainRows(NamedTuple):
@@ -149,20 +155,32 @@ class Sampler:
 
 
 class Family(Protocol):
-    """How a child's distribution depends on its predictor."""
+    """How a child's distribution depends on its predictor.
+
+    Of a line the predictor is the mean itself, in working units of the child; of all others the child has its own. What
+    has levels has no other values: they are imputed as a category's, and checked along lines.
+    """
 
     name: ClassVar[str]
     measure: ClassVar[str]
     link_words: ClassVar[str]
-    has_noise: ClassVar[bool]
+    is_line: ClassVar[bool]
+    has_levels: ClassVar[bool]
     most_k_hat: ClassVar[float]
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor, in its own units; None for none."""
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
-        """Refuse values that this family cannot have, or that say nothing about it."""
+    @property
+    def noise_factor(self) -> float:
+        """Variance of the noise over one over its precision; nan where the mean is no line in the predictor."""
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return the same for single rows, drawn, shape (size,): normal noise of that variance is the family's."""
+
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Family:
+        """Return the family with what it takes from the values; refuse those it cannot have, or that say nothing."""
 
     def prior(self, prior: Prior) -> Prior:
         """Return the prior of the coefficients on the scale of the predictor."""
@@ -184,14 +202,32 @@ class Family(Protocol):
     def log_likelihood_by_row(self, batch: Batch, draws: Draws) -> FloatArray:
         """Return the log-likelihood of each row, weights and all, shape (rows, draws)."""
 
-    def mean(self, eta: FloatArray) -> FloatArray:
-        """Return the mean of the child at a predictor, any shape."""
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the mean of the child at a predictor, shape (..., draws).
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
-        """Return the value at a level of the distribution with this mean, any shape; 0 and 1 for yes/no."""
+        What the family has apart from its predictor, shape (m, draws), is what is beside it or, where there is nothing,
+        the noise variance.
+        """
 
-    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return between which levels of the distribution with this mean a value is drawn, any shape."""
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the value at a level of the distribution at a predictor, shape (..., draws); 0 and 1 for yes/no."""
+
+    def link(self, mean: float) -> float:
+        """Return the predictor at which the mean is about this."""
+
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return derivative and information of each row's log-likelihood by its predictor, at precision one."""
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each row at precision one, up to what does not depend on its predictor."""
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return a draw of the noise precision given some rows and their predictors, a flat log; one without noise."""
+
+    def bracket(
+        self, eta: FloatArray, value: FloatArray, apart: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return between which levels of the distribution at a predictor a value is drawn, shape (..., draws) each."""
 
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether so few rows say anything that weights cannot be judged by themselves."""

@@ -46,13 +46,24 @@ class Canonical:
     __slots__ = ()
 
     name: ClassVar[str]
-    has_noise: ClassVar[bool] = False
+    is_line: ClassVar[bool] = False
+    has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = math.inf
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor; None for none."""
         return None
+
+    @property
+    def noise_factor(self) -> float:
+        """There is no noise."""
+        return math.nan
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return nan: there is no noise."""
+        del rng
+        return np.full(size, math.nan)
 
     @abstractmethod
     def cumulant(self, eta: FloatArray) -> FloatArray:
@@ -63,7 +74,7 @@ class Canonical:
         """Return the sum of A(eta) over rows, shape (rows, draws) to (draws,); `eta` may be overwritten."""
 
     @abstractmethod
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return A'(eta), the mean."""
 
     @abstractmethod
@@ -82,6 +93,20 @@ class Canonical:
     def link(self, mean: float) -> float:
         """Return the eta at which the mean is this."""
 
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the child less its mean, and its variance, shape (rows,) each."""
+        mean = self.mean(eta)
+        return child - mean, self.variance(mean)
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return ``y eta - A(eta)``."""
+        return np.asarray(child * eta - self.cumulant(eta))
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return one: there is no noise."""
+        del child, eta, rng
+        return 1.0
+
     @abstractmethod
     def constants(self, values: FloatArray) -> FloatArray:
         """Return what the log-likelihood of each value has apart from eta, shape (rows,)."""
@@ -93,9 +118,8 @@ class Canonical:
     # -- prior and point ---------------------------------------------------------------------------------------------
 
     def prior(self, prior: Prior) -> Prior:
-        """Return the prior on the scale of the predictor: a slab that was given applies to it as it is."""
-        slab = LINK_SLAB if prior.slab is not None and prior.slab == prior.noise.default_slab else prior.slab
-        return replace(prior, noise=KnownNoise(1.0), slab=slab)
+        """Return the prior on the scale of the predictor."""
+        return link_prior(prior)
 
     def mode(self, rows: RowSums, slab_variance: float) -> Point:
         """Return the mode with all columns; Newton's iteration with step halving."""
@@ -207,6 +231,12 @@ class Canonical:
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell whether there are so few events that weights cannot be judged by themselves."""
         return self.rarer(quadratic) < max(LEAST_EVENTS, len(quadratic.names) / 2)
+
+
+def link_prior(prior: Prior) -> Prior:
+    """Return the prior on the scale of a predictor without noise: a slab that was given applies to it as it is."""
+    slab = LINK_SLAB if prior.slab is not None and prior.slab == prior.noise.default_slab else prior.slab
+    return replace(prior, noise=KnownNoise(1.0), slab=slab)
 
 
 def row_blocks(rows: int, draws: int) -> Iterator[slice]:

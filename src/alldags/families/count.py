@@ -53,8 +53,9 @@ class Poisson(Canonical):
         """Return the sum of ``exp(eta)`` over rows."""
         return np.asarray(np.exp(capped(eta)).sum(axis=0))
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the mean count."""
+        del apart
         return np.exp(capped(eta))
 
     def variance(self, mean: FloatArray) -> FloatArray:
@@ -80,8 +81,10 @@ class Poisson(Canonical):
         """Return the number of events."""
         return quadratic.events
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the count whose cumulative probability first reaches the level."""
+        del apart
+        mean = self.mean(eta)
         mass = np.exp(-mean)
         below, value = mass.copy(), np.zeros_like(mean)
         count, open_ = 0, uniform > below
@@ -93,10 +96,14 @@ class Poisson(Canonical):
             open_ &= uniform > below
         return value
 
-    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def bracket(
+        self, eta: FloatArray, value: FloatArray, apart: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the cumulative probabilities of one less, and of the count."""
         from scipy.special import pdtr
 
+        del apart
+        mean = self.mean(eta)
         return np.where(value > 0.0, pdtr(value - 1.0, mean), 0.0), np.asarray(pdtr(value, mean))
 
     def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
@@ -115,7 +122,7 @@ class Poisson(Canonical):
             return None
         return Sampler("metropolis", _advance, _LINE_WORK)
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Poisson:
         """Refuse what is no count, and a child without a single event."""
         total = 0.0
         for values in batches:
@@ -128,6 +135,7 @@ class Poisson(Canonical):
             total += float(values.sum())
         if total == 0.0:
             raise DataError(f"{child!r} is 0 in every row: nothing shows what acts on it")
+        return self
 
 
 def _advance(

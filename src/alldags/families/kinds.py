@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from alldags.families.base import Family
 from alldags.families.count import Poisson
+from alldags.families.gamma import Gamma
+from alldags.families.log_normal import LogNormal
+from alldags.families.ordered import Ordered
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 
-FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Bernoulli, Poisson, Student)}
+FAMILIES: dict[str, type[Family]] = {
+    family.name: family for family in (Bernoulli, Poisson, Student, LogNormal, Gamma, Ordered)
+}
 
 
 def is_family(value: object) -> bool:

@@ -20,6 +20,8 @@ import numpy as np
 from alldags.errors import AlldagsError
 from alldags.typing import FloatArray
 
+_LEAST_LEFT = 0.3  # of the sum of squares at the point that the best coefficients must leave
+
 
 @dataclass(frozen=True, slots=True)
 class MatchedNoise:
@@ -35,6 +37,40 @@ class MatchedNoise:
     def times(self, factor: float) -> MatchedNoise:
         """Return it with `factor` times the information."""
         return MatchedNoise(self.precision, factor * self.count, factor * self.slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Logarithms u of positive numbers that a family has beside its predictor, given intercept and coefficients z.
+
+    They are normal about a line in z, which is what the quadratic was integrated over; the numbers themselves have flat
+    priors.
+
+    Parameters
+    ----------
+    center, slope
+        Mean at the point of the quadratic, shape (m,), and its change with z, shape (m, k + 1).
+    root
+        Square root of their covariance given z, lower triangular, shape (m, m).
+    """
+
+    center: FloatArray
+    slope: FloatArray
+    root: FloatArray
+
+    def mean(self, away: FloatArray) -> FloatArray:
+        """Return the means at some z, given as differences from the point, shape (..., k + 1) to (..., m)."""
+        return np.asarray(self.center + away @ self.slope.T)
+
+    def drawn(self, away: FloatArray, normals: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return draws (draws, m), and the log of prior over proposal, shape (draws,), made of normals (draws, m)."""
+        found = self.mean(away) + normals @ self.root.T
+        spread = float(np.log(np.diag(self.root)).sum()) + 0.5 * len(self.center) * math.log(2.0 * math.pi)
+        return found, found.sum(axis=1) + spread + 0.5 * (normals**2).sum(axis=1)
+
+    def wider(self, factor: float) -> Beside:
+        """Return it with `factor` times the information."""
+        return replace(self, root=self.root / math.sqrt(factor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +95,8 @@ class Quadratic:
         None: of precision one, and known.
     light, weights
         Where rows have weights of their own: number of those of little weight, and the least and largest weight.
+    beside
+        What the family has beside its predictor, which was integrated out; None for nothing.
 
     Examples
     --------
@@ -84,6 +122,7 @@ class Quadratic:
     noise: MatchedNoise | None = None
     light: int = 0
     weights: tuple[float, float] = (1.0, 1.0)
+    beside: Beside | None = None
 
     def __add__(self, other: Quadratic) -> Quadratic:
         if (self.family, self.names) != (other.family, other.names) or not np.array_equal(self.at, other.at):
@@ -104,7 +143,10 @@ class Quadratic:
     def flatter(self, factor: float) -> Quadratic:
         """Return it with `factor` times the information and gradient, and the same value at its point."""
         noise = None if self.noise is None else self.noise.times(factor)
-        return replace(self, information=factor * self.information, gradient=factor * self.gradient, noise=noise)
+        beside = None if self.beside is None else self.beside.wider(factor)
+        return replace(
+            self, information=factor * self.information, gradient=factor * self.gradient, noise=noise, beside=beside
+        )
 
     @cached_property
     def shift(self) -> FloatArray:
@@ -164,3 +206,10 @@ class Quadratic:
         quadratic = np.einsum("di,di->d", coefficients @ self.gram, coefficients)
         left = self.total - 2.0 * coefficients @ self.cross + quadratic
         return np.asarray(0.5 * self.n * np.log(precision / (2.0 * math.pi)) - 0.5 * precision * left)
+
+
+def leaving(information: FloatArray, gradient: FloatArray, there: float) -> FloatArray:
+    """Return the gradient, shortened where the best coefficients would leave next to no sum of squares."""
+    taken = float(gradient @ np.linalg.lstsq(information, gradient, rcond=1e-12)[0])
+    most = (1.0 - _LEAST_LEFT) * there
+    return gradient if taken <= most else gradient * math.sqrt(most / taken)

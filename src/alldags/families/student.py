@@ -24,7 +24,7 @@ from alldags import checks
 from alldags.errors import DataError
 from alldags.families.base import Batch, ChainPrior, ChainRows, ChainState, Draws, Point, RowSums, Sampler
 from alldags.families.canonical import log_product, row_blocks
-from alldags.families.quadratic import MatchedNoise, Quadratic
+from alldags.families.quadratic import MatchedNoise, Quadratic, leaving
 from alldags.priors.grid import Setting
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
@@ -33,7 +33,6 @@ from alldags.wording import option
 
 LIGHT = 0.25  # a row of less weight hardly counts
 _LEAST_CURVATURE = 0.3  # of that expected: rows far out curve the other way, and must not turn the sum around
-_LEAST_LEFT = 0.3  # of the sum of squares at the point that the best coefficients must leave
 _FLATTER = 0.9  # the last match has this many times the information: weights of draws then have light tails
 _NEWTON_STEPS = 50
 _STEPS = 200
@@ -61,7 +60,8 @@ class Student:
     name: ClassVar[str] = "student"
     measure: ClassVar[str] = "mean"
     link_words: ClassVar[str] = "mean"
-    has_noise: ClassVar[bool] = True
+    is_line: ClassVar[bool] = True
+    has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = 0.9  # above, weights miss the tails of coefficients that few rows say anything about
 
     df: float = 4.0
@@ -75,9 +75,14 @@ class Student:
         return None
 
     @property
-    def variance(self) -> float:
+    def noise_factor(self) -> float:
         """Variance of the noise of precision one."""
         return self.df / (self.df - 2.0)
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return one over the weights of rows, drawn, shape (size,)."""
+        half = 0.5 * self.df
+        return np.asarray(half / rng.gamma(half, 1.0, size))
 
     @property
     def constant(self) -> float:
@@ -89,7 +94,7 @@ class Student:
         """Return the mean weight of rows with these squared residuals in units of 1/s, any shape."""
         return np.asarray((self.df + 1.0) / (self.df + square))
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Student:
         """Refuse a child of which so many values are the same that the noise would vanish."""
         values = np.concatenate(list(batches))
         _, counts = np.unique(values, return_counts=True)
@@ -99,6 +104,7 @@ class Student:
                 f"{child!r} has the same value in {100 * share:.0f}% of the rows, which is no noise with heavy tails; "
                 f"leave it out of {option('families')}, or ask whether it is that value (0/1)"
             )
+        return self
 
     # -- prior and point ---------------------------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ class Student:
             names=names,
             at=point.at,
             information=information,
-            gradient=_leaving(information, gradient, count / s),
+            gradient=leaving(information, gradient, count / s),
             value=math.nan,
             rows=sum(batch.count for batch in batches),
             spread=math.nan,
@@ -218,21 +224,43 @@ class Student:
         value = self.constant + 0.5 * np.log(draws.precision) - 0.5 * (self.df + 1.0) * np.log1p(left**2)
         return value if batch.weight is None else value * batch.weight[:, None]
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the predictor itself."""
+        del apart
         return eta
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
-        """Return the value at a level of the distribution with this mean and precision one, any shape."""
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the value at a level of the distribution around the predictor; of precision one if none is given."""
         from scipy.special import stdtrit
 
-        return np.asarray(mean + stdtrit(self.df, uniform))
+        return np.asarray(eta + (1.0 if apart is None else np.sqrt(apart[0])) * stdtrit(self.df, uniform))
 
-    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def link(self, mean: float) -> float:
+        """Return the mean itself."""
+        return mean
+
+    def score(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return weighted residuals, and the information expected of a row, shape (rows,) each."""
+        left = child - eta
+        return self.weight(left**2) * left, np.full(len(left), (self.df + 1.0) / (self.df + 3.0))
+
+    def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
+        """Return the log-density of precision one, without its constant."""
+        return np.asarray(-0.5 * (self.df + 1.0) * np.log1p((child - eta) ** 2 / self.df))
+
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return a draw given weights of the rows, which are drawn, too, at precision one."""
+        square = (child - eta) ** 2
+        weight = rng.gamma(0.5 * (self.df + 1.0), 2.0 / (self.df + square))
+        return float(rng.chisquare(len(child)) / (weight @ square))
+
+    def bracket(
+        self, eta: FloatArray, value: FloatArray, apart: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the level of the value, twice: with noise of any size there is only one."""
         from scipy.special import stdtr
 
-        level = np.asarray(stdtr(self.df, value - mean))
+        level = np.asarray(stdtr(self.df, (value - eta) / (1.0 if apart is None else np.sqrt(apart[0]))))
         return level, level
 
     def is_rare(self, quadratic: Quadratic) -> bool:
@@ -279,13 +307,6 @@ def _curved_enough(observed: FloatArray, expected: FloatArray) -> FloatArray:
         return observed
     share = min((_LEAST_CURVATURE - lowest) / (1.0 - lowest), 1.0)
     return np.asarray((1.0 - share) * observed + share * expected)
-
-
-def _leaving(information: FloatArray, gradient: FloatArray, there: float) -> FloatArray:
-    """Return the gradient, shortened where the best coefficients would leave next to no sum of squares."""
-    taken = float(gradient @ np.linalg.lstsq(information, gradient, rcond=1e-12)[0])
-    most = (1.0 - _LEAST_LEFT) * there
-    return gradient if taken <= most else gradient * math.sqrt(most / taken)
 
 
 def _advance(

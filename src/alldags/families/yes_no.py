@@ -46,8 +46,9 @@ class Bernoulli(Canonical):
         factor += 1.0
         return log_product(factor)
 
-    def mean(self, eta: FloatArray) -> FloatArray:
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the probability of a one."""
+        del apart
         out = np.negative(eta)
         with np.errstate(over="ignore"):  # one over infinity is the right zero
             np.exp(out, out=out)
@@ -84,12 +85,17 @@ class Bernoulli(Canonical):
         """Return the number of ones or of zeros, whichever is less."""
         return min(quadratic.events, quadratic.rows - quadratic.events)
 
-    def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
+    def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return 1 where the level lies below the probability of a one."""
-        return np.asarray(uniform < mean, dtype=float)
+        del apart
+        return np.asarray(uniform < self.mean(eta), dtype=float)
 
-    def levels(self, mean: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def bracket(
+        self, eta: FloatArray, value: FloatArray, apart: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return from 0 to the probability of a one for a one, from there to 1 for a zero."""
+        del apart
+        mean = self.mean(eta)
         return np.where(value == 1.0, 0.0, mean), np.where(value == 1.0, mean, 1.0)
 
     def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
@@ -103,7 +109,7 @@ class Bernoulli(Canonical):
             return None
         return Sampler("polya-gamma", _advance)
 
-    def check(self, child: str, batches: Iterable[FloatArray]) -> None:
+    def check(self, child: str, batches: Iterable[FloatArray]) -> Bernoulli:
         """Refuse values other than 0 and 1, and a child that is always the same."""
         seen: set[float] = set()
         for values in batches:
@@ -115,6 +121,7 @@ class Bernoulli(Canonical):
                 )
         if len(seen) < 2:
             raise DataError(f"{child!r} is {seen.pop():g} in every row: nothing shows what acts on it")
+        return self
 
 
 def _advance(

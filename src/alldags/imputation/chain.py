@@ -18,7 +18,7 @@ from alldags.columns.base import Column, RowValues
 from alldags.data.accumulate import one_blas_thread
 from alldags.data.missing import sweeps_between
 from alldags.imputation.columns import Design
-from alldags.imputation.regressions import Given, Normal, Regression
+from alldags.imputation.regressions import Curve, Given, Normal, Regression
 from alldags.imputation.variables import Variable
 from alldags.interrupts import checkpoint
 from alldags.typing import FloatArray, IntArray
@@ -125,7 +125,7 @@ class Chain:
     def _fill(self, node: _Node, later: Sequence[_Node]) -> None:
         """Draw the missing values of one variable."""
         own = self._predictor(node, node.gaps)
-        if node.variable.levels is not None:
+        if node.variable.choices is not None:
             self._fill_levels(node, own, later)
         else:
             self._fill_numbers(node, own, later)
@@ -139,7 +139,7 @@ class Chain:
 
     def _fill_levels(self, node: _Node, own: FloatArray, later: Sequence[_Node]) -> None:
         """Draw levels in proportion to their probability: all are tried."""
-        levels = node.variable.levels or ()
+        levels = node.variable.choices or ()
         tries = np.tile(np.asarray(levels), (len(node.gaps), 1))
         codes = range(len(levels))
         ahead = [node.regression.log_density(np.full(len(own), float(code)), own) for code in codes]
@@ -160,7 +160,8 @@ class Chain:
     def _candidates(self, node: _Node, own: FloatArray, shape: tuple[int, int]) -> FloatArray:
         if isinstance(node.regression, Normal):
             return np.asarray(node.center + node.unit * (own[:, None] + node.regression.noise(shape, self._rng)))
-        return self._rng.poisson(np.exp(np.minimum(own, 20.0))[:, None], shape).astype(float)
+        assert isinstance(node.regression, Curve)
+        return node.regression.candidates(own, shape[1], self._rng)
 
     def _step(self, node: _Node, regression: Normal, own: FloatArray, later: Sequence[_Node]) -> None:
         """Try a value nearby (Metropolis)."""

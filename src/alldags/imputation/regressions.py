@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from alldags.families.canonical import Canonical
+from alldags.families.base import Family
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 from alldags.typing import FloatArray, IntArray
@@ -138,18 +138,22 @@ def _products(rows: FloatArray, y: FloatArray, weight: FloatArray | None) -> tup
     return weighted.T @ rows, rows.T @ own, float(own @ y)
 
 
-# -- yes/no and counts -------------------------------------------------------------------------------------------------
+# -- what is no line ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class Curve:
-    """A yes/no variable or a count: candidates from the normal distribution at the mode, taken or not (Metropolis)."""
+    """What is no line: candidates from the normal distribution at the mode, taken or not (Metropolis).
 
-    family: Canonical
+    A noise precision, where the family has one, is drawn given the coefficients.
+    """
+
+    family: Family
     beta: FloatArray = field(default_factory=lambda: np.zeros(0))
     _mode: FloatArray = field(default_factory=lambda: np.zeros(0))
     _root: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     _age: int = 0
+    precision: float = 1.0
 
     def update(self, given: Given, rng: np.random.Generator) -> None:
         rows, y, offset = given.columns, given.child, given.offset
@@ -163,6 +167,7 @@ class Curve:
         candidate = self._mode + _WIDER * np.linalg.solve(self._root.T, noise)
         if first:
             self.beta = candidate
+            self._renew(rows, y, offset, rng)
             return
         # log of target over proposal, at the candidate and where the chain is
         there = self.root_distance(self.beta)
@@ -170,6 +175,11 @@ class Curve:
         gain -= self._height(rows, y, offset, precision, self.beta) + 0.5 * there
         if math.log(rng.random()) < gain:
             self.beta = candidate
+        self._renew(rows, y, offset, rng)
+
+    def _renew(self, rows: FloatArray, y: FloatArray, offset: FloatArray | None, rng: np.random.Generator) -> None:
+        """Draw the noise precision."""
+        self.precision = self.family.draw_precision(y, self.predictor(rows, offset), rng)
 
     def root_distance(self, beta: FloatArray) -> float:
         """Return the squared distance of coefficients from the mode, in units of the candidates' spread."""
@@ -187,12 +197,12 @@ class Curve:
         """Go some Newton steps towards the mode; the curvature is that of some sweeps before, or new at every step."""
         for step in range(steps):
             eta = _clipped(rows @ self._mode, offset)
-            mean = self.family.mean(eta)
+            residual, information = self.family.score(y, eta)
             if anew or (step == 0 and self._age % _RENEWED == 0):
-                inner = (rows * self.family.variance(mean)[:, None]).T @ rows
+                inner = (rows * (self.precision * information)[:, None]).T @ rows
                 inner[np.diag_indices(len(precision))] += precision
                 self._root = _root(inner)
-            gradient = rows.T @ (y - mean) - precision * self._mode
+            gradient = self.precision * (rows.T @ residual) - precision * self._mode
             half = np.linalg.solve(self._root, gradient)
             move = np.linalg.solve(self._root.T, half)
             size, most = float(half @ half), len(half) + 9.0  # a longer step leaves where the curvature holds
@@ -205,7 +215,7 @@ class Curve:
         self, rows: FloatArray, y: FloatArray, offset: FloatArray | None, precision: FloatArray, beta: FloatArray
     ) -> float:
         eta = rows @ beta if offset is None else rows @ beta + offset
-        return float(y @ eta - self.family.cumulant(eta).sum() - 0.5 * precision @ beta**2)
+        return self.precision * float(self.family.height(y, eta).sum()) - float(0.5 * precision @ beta**2)
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
         return np.asarray(columns @ self.beta if offset is None else columns @ self.beta + offset)
@@ -214,7 +224,13 @@ class Curve:
         return np.asarray(columns @ self.beta[places])
 
     def log_density(self, child: FloatArray, predictor: FloatArray) -> FloatArray:
-        return np.asarray(child * predictor - self.family.cumulant(predictor))
+        return np.asarray(self.precision * self.family.height(child, predictor))
+
+    def candidates(self, predictor: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the child at some predictors, shape (rows, count)."""
+        eta = np.clip(predictor, -_CAP, _CAP)[:, None]
+        uniform = rng.random((len(predictor), count))
+        return self.family.draw(np.broadcast_to(eta, uniform.shape), uniform, np.full((1, 1), 1.0 / self.precision))
 
 
 def _clipped(eta: FloatArray, offset: FloatArray | None) -> FloatArray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from alldags.families.base import Family
-from alldags.families.canonical import Canonical
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
 from alldags.imputation.regressions import Curve, Normal, Regression, Softmax
@@ -52,23 +52,28 @@ class Variable:
         """Whether it has more than two levels, none larger than another."""
         return self.levels is not None and len(self.levels) > 2
 
+    @cached_property
+    def choices(self) -> tuple[float, ...] | None:
+        """The values that it has no others of: levels, or the grades that were seen; None for a number."""
+        if self.family is None or not self.family.has_levels:
+            return self.levels
+        return tuple(np.unique(self.values[~self.missing]).tolist())
+
     def regression(self) -> Regression:
         """Return how it depends on what comes before."""
-        if self.levels is not None:
-            return Softmax(len(self.levels)) if self.is_category else Curve(Bernoulli())
-        if isinstance(self.family, Canonical):
+        if self.choices is not None:
+            return Softmax(len(self.choices)) if len(self.choices) > 2 else Curve(Bernoulli())
+        if self.family is not None and not self.family.is_line:
             return Curve(self.family)
         return Normal(self.family if isinstance(self.family, Student) else None)
 
     def unit(self) -> tuple[float, float]:
         """Return centre and unit of a number that has normal noise, or heavy tails; 0 and 1 of all others."""
-        if self.levels is not None or isinstance(self.family, Canonical):
+        if self.levels is not None or (self.family is not None and not self.family.is_line):
             return 0.0, 1.0
         seen = self.values[~self.missing]
         return float(seen.mean()), float(seen.std()) or 1.0
 
     def coded(self, values: FloatArray) -> FloatArray:
         """Return values as the regression takes them: codes of levels, other numbers as they are."""
-        if self.levels is None or self.is_category:
-            return values
-        return np.asarray(values == self.levels[1], dtype=float)
+        return values if self.choices is None else np.searchsorted(self.choices, values).astype(float)

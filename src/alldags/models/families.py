@@ -219,9 +219,10 @@ def _rows(chosen: Mapping[str, Family], opened: Opened, data: WorkingData) -> Wo
     table = opened.rows(tuple(dict.fromkeys((*names, *offsets))))
     assert table is not None
     _check_offsets(opened.source(), offsets, opened.drop_missing)
-    for name, family in chosen.items():
-        family.check(name, (block[:, 0] for block in table.batches([name])))
-    return with_family_rows(chosen, table, data)
+    found = {
+        name: family.check(name, (block[:, 0] for block in table.batches([name]))) for name, family in chosen.items()
+    }
+    return with_family_rows(found, table, data)
 
 
 def with_family_rows(families: Mapping[str, Family], table: RowTable, data: WorkingData) -> WorkingData:

@@ -198,15 +198,15 @@ class WorkingData:
 
     @cached_property
     def families(self) -> dict[str, Family]:
-        """The children that have another scale than their predictor: yes/no, counts."""
+        """The children whose mean is no line in their predictor: yes/no, counts, amounts."""
         found = {name: one.family for name, one in self.children.items()}
-        return {name: family for name, family in found.items() if family is not None and not family.has_noise}
+        return {name: family for name, family in found.items() if family is not None and not family.is_line}
 
     @cached_property
     def heavy(self) -> dict[str, Family]:
         """The children whose noise has heavy tails; their regressions are straight lines as all others."""
         found = {name: one.family for name, one in self.children.items()}
-        return {name: family for name, family in found.items() if family is not None and family.has_noise}
+        return {name: family for name, family in found.items() if family is not None and family.is_line}
 
     @cached_property
     def curved(self) -> dict[str, ChildTerms]:

@@ -91,8 +91,8 @@ class NodeRows:
     columns
         What it is regressed on.
     origin, unit
-        Mean of the child, and user's units per working unit; used by families with noise, others have the child as it
-        is.
+        Mean of the child, and user's units per working unit; used where the mean is a line, other families have the
+        child as it is.
     """
 
     counted: CountedRows
@@ -113,8 +113,8 @@ class NodeRows:
 
     @property
     def center(self) -> Origin | None:
-        """Means of child and columns in working units; None for a family without noise."""
-        if not self.family.has_noise:
+        """Means of child and columns in working units; None where the mean is no line."""
+        if not self.family.is_line:
             return None
         return Origin(self.origin / self.unit, self.columns.center / self.columns.scale)
 
@@ -122,7 +122,7 @@ class NodeRows:
         """Yield the rows."""
         for rows, weight in self.counted.batches():
             child = np.ascontiguousarray(rows.values[self.child])
-            if self.family.has_noise:
+            if self.family.is_line:
                 child = (child - self.origin) / self.unit
             offset = None if self.family.offset is None else rows.values[self.family.offset]
             yield Batch(self.columns.of(rows), child, offset, weight)

@@ -504,7 +504,8 @@ class Effect:
     def measure(self) -> str:
         """What the effect is a difference of, empty for a straight line.
 
-        ``"risk"``, ``"rate"`` (mean counts), ``"mean"`` of what bends, ``"log-odds"`` or ``"log rate"``.
+        ``"risk"``, ``"rate"`` (mean counts), ``"amount"`` (its mean), ``"score"`` (of grades, its mean), ``"mean"`` of
+        what bends, ``"log-odds"``, ``"log rate"`` or ``"log mean"``.
         """
         family = None if self._question.straight else self.posterior.workings.data.families.get(self.outcome)
         if family is not None and self.workings.reached:
@@ -521,18 +522,18 @@ class Effect:
     @overload
     def on(self, scale: Literal["ratio", "risk ratio", "rate ratio", "odds ratio"]) -> Quantity: ...
     @overload
-    def on(self, scale: Literal["difference", "log odds", "log rate"]) -> Effect: ...
+    def on(self, scale: Literal["difference", "log odds", "log rate", "log mean"]) -> Effect: ...
     def on(self, scale: Scale) -> Effect | Quantity:
         """Return the effect on another scale: a `Quantity` for the two ratios, else an `Effect` with all that it has.
 
         Parameters
         ----------
         scale
-            ``"ratio"`` of the two mean outcomes of a yes/no outcome or a count (look at the median: its mean may be
-            huge where a level is near 0); ``"odds ratio"`` of a yes/no outcome, marginal, which is not the exponential
-            of a coefficient; ``"log odds"`` of a yes/no outcome or ``"log rate"`` of a count, on which moments are
-            exact and paths add up, where all variables between treatment and outcome are normal; ``"difference"``, the
-            effect itself.
+            ``"ratio"`` of the two mean outcomes of a yes/no outcome, a count or an amount (look at the median: its mean
+            may be huge where a level is near 0); ``"odds ratio"`` of a yes/no outcome, marginal, which is not the
+            exponential of a coefficient; ``"log odds"`` of a yes/no outcome or a grade, ``"log rate"`` of a count or
+            ``"log mean"`` of an amount, on which moments are exact and paths add up, where all variables between
+            treatment and outcome are normal; ``"difference"``, the effect itself.
 
         Examples
         --------

@@ -12,7 +12,9 @@ from alldags.errors import AlldagsError
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
-Scale = Literal["difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "log odds", "log rate"]
+Scale = Literal[
+    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "log odds", "log rate", "log mean"
+]  # fmt: skip
 
 
 def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
@@ -34,7 +36,7 @@ def on_link(effect: Effect) -> Effect:
 def _check_family(effect: Effect) -> None:
     if effect.outcome not in effect.posterior.workings.data.families:
         raise AlldagsError(
-            f"{effect.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
+            f"{effect.outcome!r} is a number around a line, so that it has no log-odds; use the effect itself"
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.pushed import PushedAnswer
+from alldags.answers.ratios import has_ratio
 from alldags.answers.tables import straight_probability
 from alldags.answers.treatment_values import treatment_word
 from alldags.effects.influence import edge_probability, edge_raised
@@ -132,7 +133,7 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "contrast": contrast,
         "over": effect.over,
         **levels,
-        "risk_ratio": _ratio(effect.on("ratio"), level) if effect.measure in MEASURES else None,
+        "risk_ratio": _ratio(effect.on("ratio"), level) if has_ratio(effect.measure) else None,
         "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
         "mean_straight_line": effect.checks.straight_line.mean,

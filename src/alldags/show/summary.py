@@ -301,8 +301,9 @@ class EffectSummary:
         How strong a hidden common cause would have to be to make the interval reach zero; None where that does not
         apply, or is not quick to say (`Effect.sensitivity` says it anyway).
     measure
-        What the effect is a difference of: ``"risk"``, ``"rate"`` (mean count), ``"mean"``, ``"log-odds"`` or ``"log
-        rate"``; empty for the outcome itself, to which the effect is in proportion.
+        What the effect is a difference of: ``"risk"``, ``"rate"`` (mean count), ``"amount"`` or ``"score"``
+        (their means), ``"mean"``, ``"log-odds"``, ``"log rate"`` or ``"log mean"``; empty for the outcome itself, to
+        which the effect is in proportion.
     contrast
         The two values of the treatment that are compared; None: one unit more than each row's own value.
     over

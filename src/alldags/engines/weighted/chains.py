@@ -56,7 +56,7 @@ def sampled_posterior(
     kept = kept_draws(chains)
     found = Draws(kept[:, 0], np.ascontiguousarray(kept[:, 1:-1]), 1.0 / kept[:, -1])
     partners = draw_partners(problem, found.coefficients, 1.0 / found.precision, rng.spawn(1)[0])
-    few = Draws(*(part[:: max(1, len(kept) // weighted.size)] for part in found))
+    few = Draws(*(part[:: max(1, len(kept) // weighted.size)] for part in found[:3]))
     log_mean = bridge(weighted.log_weights, log_weights_of(design, expanded.quadratic, few))
     even = np.full(len(kept), 1.0 / len(kept))
     draws = WeightedDraws(

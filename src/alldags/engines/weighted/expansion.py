@@ -73,7 +73,8 @@ def expanded_around(
     mean = both.mean(axis=0)
     values, vectors = np.linalg.eigh(np.cov(both, rowvar=False))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    quadratic = rows.quadratic(Point(mean, float(draws.precision.mean())), root).flatter(flat)
+    beside = None if draws.beside is None else draws.beside.mean(axis=0)
+    quadratic = rows.quadratic(Point(mean, float(draws.precision.mean()), beside), root).flatter(flat)
     return Expanded(quadratic, engine(assembled(terms, sums_of(quadratic), rows.family.prior(prior)), rng))
 
 
@@ -85,7 +86,8 @@ def sums_of(quadratic: Quadratic) -> Sums:
 def _center(quadratic: Quadratic, posterior: NodePosterior) -> Point:
     """Return intercept and coefficients at their posterior mean."""
     at = np.concatenate([[float(quadratic.intercept(posterior.mean))], posterior.mean])
-    return Point(at, 1.0 if quadratic.noise is None else quadratic.noise.precision)
+    beside = None if quadratic.beside is None else quadratic.beside.mean(at - quadratic.at)
+    return Point(at, 1.0 if quadratic.noise is None else quadratic.noise.precision, beside)
 
 
 def _root(quadratic: Quadratic, posterior: NodePosterior) -> FloatArray | None:

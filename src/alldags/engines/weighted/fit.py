@@ -73,9 +73,16 @@ def fit_sums(
     if size is None:
         size = draws_for(expanded.quadratic.rows) // (1 if like is None else _FEWER)
     draws = weigh(rows, expanded, size, weigh_rng)
-    if not samples:
+    if not (samples and _has_sampler(rows, expanded)):
         expanded, draws = _reached(rows, terms, prior, engine, sample_rng, expanded, draws)
     return _gate(rows, expanded, draws, sample_rng, samples=samples and engine.scope is None)
+
+
+def _has_sampler(rows: RowSums, expanded: Expanded) -> bool:
+    """Tell whether there are chains to fall back on; rows that are elsewhere are asked no more often than needed."""
+    from alldags.engines.weighted.chains import sampler_of
+
+    return not isinstance(rows, Design) or sampler_of(rows, expanded.posterior.problem) is not None
 
 
 def _reached(

@@ -11,7 +11,6 @@ import numpy as np
 from alldags.engines.weighted.expansion import Expanded
 from alldags.engines.weighted.weighing import WeightedDraws
 from alldags.families.base import Draws, Family
-from alldags.families.student import Student
 from alldags.nodes.posterior import Diagnostics, NodePosterior, ParentSet
 from alldags.nodes.problem import Origin
 from alldags.typing import BoolArray, FloatArray
@@ -188,7 +187,7 @@ class WeightedPosterior(NodePosterior):
     @property
     def noise_variance(self) -> float:
         """Posterior mean of the variance of the noise, tails and all; nan where there is none."""
-        return self._mean_variance * self.family.variance if isinstance(self.family, Student) else math.nan
+        return self._mean_variance * self.family.noise_factor
 
     @cached_property
     def _mean_variance(self) -> float:
@@ -209,9 +208,9 @@ class WeightedPosterior(NodePosterior):
     @property
     def intercept_share(self) -> float:
         """Variance of the intercept at the origin over the noise variance."""
-        if not isinstance(self.family, Student):
+        if not self.family.is_line:
             return super().intercept_share
-        return 1.0 / (float(self.quadratic.information[0, 0]) * self.family.variance)
+        return 1.0 / (float(self.quadratic.information[0, 0]) * self.family.noise_factor)
 
     # -- draws -------------------------------------------------------------------------------------------------------
 
@@ -219,21 +218,16 @@ class WeightedPosterior(NodePosterior):
         """Return coefficients (size, k), resampled by weight, and the noise variance of a row of its own for each.
 
         Under heavy tails a row's weight is drawn with it, so that normal noise of this variance has them; nan where the
-        child has no noise.
+        mean is no line.
         """
-        if not isinstance(self.family, Student):
-            return self.weighted.coefficients[self.places(size, rng)], np.full(size, math.nan)
-        place_rng, weight_rng = rng.spawn(2)
+        place_rng, row_rng = rng.spawn(2) if self.family.is_line else (rng, rng)
         places = self.places(size, place_rng)
-        half = 0.5 * self.family.df
-        rows = half / weight_rng.gamma(half, 1.0, size)
-        return self.weighted.coefficients[places], self.weighted.variance[places] * rows
+        factors = self.family.row_factors(size, row_rng)
+        return self.weighted.coefficients[places], self.weighted.variance[places] * factors
 
     def draw_with_intercept(self, size: int, rng: np.random.Generator) -> Draws:
         """Return intercepts (size,) at the means of the columns, coefficients (size, k) and precisions (size,)."""
-        places = self.places(size, rng)
-        found = self.weighted
-        return Draws(found.intercept[places], found.coefficients[places], 1.0 / found.variance[places])
+        return self.weighted.at(self.places(size, rng))
 
     def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""

@@ -21,8 +21,8 @@ from alldags.engines.weighted.pareto import smooth
 from alldags.families.base import Batch, Draws, RowSums
 from alldags.families.canonical import SURE, Canonical
 from alldags.families.count import Poisson
-from alldags.families.quadratic import Quadratic
-from alldags.typing import FloatArray
+from alldags.families.quadratic import Beside, Quadratic
+from alldags.typing import FloatArray, IntArray
 
 MOST_K_HAT = 0.7
 LEAST_SHARE = 0.3  # of the draws that the weighted ones must be worth
@@ -64,6 +64,8 @@ class WeightedDraws:
         Other coefficients given the same sets, under the quadratic, shape (draws, k).
     log_weights
         As they were before smoothing, shape (draws,); empty for draws of a chain.
+    beside
+        What the family has beside its predictor, shape (draws, m); None for nothing.
     """
 
     intercept: FloatArray
@@ -74,6 +76,7 @@ class WeightedDraws:
     k_hat: float
     partners: FloatArray
     log_weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    beside: FloatArray | None = None
 
     @property
     def size(self) -> int:
@@ -83,7 +86,12 @@ class WeightedDraws:
     def taken(self, size: int, rng: np.random.Generator) -> Draws:
         """Return draws, each as often as it counts."""
         places = rng.choice(self.size, size, p=self.weights)
-        return Draws(self.intercept[places], self.coefficients[places], 1.0 / self.variance[places])
+        return self.at(places)
+
+    def at(self, places: IntArray) -> Draws:
+        """Return the draws at some places."""
+        beside = None if self.beside is None else self.beside[places]
+        return Draws(self.intercept[places], self.coefficients[places], 1.0 / self.variance[places], beside)
 
     @cached_property
     def effective_share(self) -> float:
@@ -105,14 +113,19 @@ def weigh(rows: RowSums, expanded: Expanded, size: int, rng: np.random.Generator
     """Draw from the posterior under the quadratic and weigh the draws."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, variance = expanded.posterior.draw(size, draw_rng)
-    normals = normal_rng.standard_normal(size)
+    normals, beside = normal_rng.standard_normal(size), None
     if _bends(rows, expanded.quadratic):
         intercept, log_weight = _weigh_in_blocks(rows, expanded.quadratic, coefficients, normals)
-    else:
+    elif expanded.quadratic.beside is None:
         intercept, log_weight = _weigh_at_once(rows, expanded.quadratic, coefficients, 1.0 / variance, normals)
+    else:
+        more = normal_rng.standard_normal((size, len(expanded.quadratic.beside.center)))
+        intercept, beside, log_weight = _weigh_beside(
+            rows, expanded.quadratic, expanded.quadratic.beside, coefficients, 1.0 / variance, normals, more
+        )
     weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(expanded.posterior.problem, coefficients, variance, partner_rng)
-    return WeightedDraws(intercept, coefficients, variance, weights, log_mean, k_hat, partners, log_weight)
+    return WeightedDraws(intercept, coefficients, variance, weights, log_mean, k_hat, partners, log_weight, beside)
 
 
 def _bends(rows: RowSums, quadratic: Quadratic) -> bool:
@@ -129,6 +142,22 @@ def _weigh_at_once(
     """
     intercept = quadratic.intercept(coefficients) + quadratic.intercept_spread(precision) * normals
     return intercept, _log_weights(rows, quadratic, Draws(intercept, coefficients, precision), normals)
+
+
+def _weigh_beside(
+    rows: RowSums,
+    quadratic: Quadratic,
+    about: Beside,
+    coefficients: FloatArray,
+    precision: FloatArray,
+    normals: FloatArray,
+    more: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return intercepts (draws,), what is beside them (draws, m), made of more normals, and log weights (draws,)."""
+    intercept = quadratic.intercept(coefficients) + quadratic.intercept_spread(precision) * normals
+    beside, log_ratio = about.drawn(np.column_stack([intercept, coefficients]) - quadratic.at, more)
+    draws = Draws(intercept, coefficients, precision, beside)
+    return intercept, beside, _log_weights(rows, quadratic, draws, normals) + log_ratio
 
 
 def _log_weights(rows: RowSums, quadratic: Quadratic, draws: Draws, normals: FloatArray) -> FloatArray:
