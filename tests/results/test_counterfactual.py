@@ -148,3 +148,22 @@ def test_new_rows_without_causes_are_refused_by_name():
         tutoring().predict({"x": [1.0]}, outcome="y")
     with pytest.raises(AlldagsError, match="the outcome 'z' is not in the graph"):
         tutoring().predict({"x": [1.0]}, outcome="z")
+
+
+def test_what_lies_between_follows_from_the_causes_of_given_rows():
+    """The effect of t on y = 0.2 m^2 depends on where m is: at z, 0.2 ((6 + z)^2 - (5 + z)^2); m is not in the rows."""
+    rng = np.random.default_rng(0)
+    z, t = rng.standard_normal(800), rng.integers(0, 2, 800)
+    m = 5 + t + z + rng.standard_normal(800)
+    y, yes = 0.2 * m**2 + rng.standard_normal(800), (rng.random(800) < expit(m - 7.5)).astype(int)
+    graph = ad.CandidateGraph.from_edges({("z", "m"): 1.0, ("t", "m"): 1.0, ("m", "y"): 1.0, ("m", "yes"): 1.0})
+    posterior = ad.fit({"z": z, "t": t, "m": m, "y": y, "yes": yes}, graph, rng=0)
+    found = posterior.effect("t", "y").by({"z": [0.0, 1.0]})
+    assert found["mean"] == pytest.approx([2.2, 2.6], abs=4 * max(found["sd"]))
+    assert found["mean"][1] - found["mean"][0] > 0.2
+    risk = posterior.effect("t", "yes").by({"z": [0.0, 1.0]})
+    noise = rng.standard_normal(10**5)
+    expected = [(expit(6 + x + noise - 7.5) - expit(5 + x + noise - 7.5)).mean() for x in (0.0, 1.0)]
+    assert risk["mean"] == pytest.approx(expected, abs=4 * max(risk["sd"]))
+    over = posterior.effect("t", "y", over={"z": [0.0, 1.0]})
+    assert over.mean == pytest.approx(np.mean(found["mean"]), abs=0.2 * over.sd)

@@ -192,6 +192,13 @@ def both(effect: Effect) -> Any:
     return effect.do(two(effect)[1], draws_size=60)
 
 
+def others(effect: Effect) -> Any:
+    """Ask of other rows, of which causes are known."""
+    rows = {name: columns()[name][:20] for name in ("age", "income", "site")}
+    asked = again(effect.posterior, effect, over=rows)
+    return asked.mean, asked.sd, asked.do(two(effect)[1]).mean.draws[:5], asked.do(two(effect)[1]).new_unit.sd
+
+
 def report(effect: Effect) -> str:
     target = Path(os.environ["PYTEST_CONTRACT_FOLDER"]) / "report.html"
     effect.report(target)
@@ -214,6 +221,7 @@ Ask = Callable[[Effect], Any]
 CALLS: dict[str, Ask] = {
     "do": lambda e: (both(e).mean.draws, both(e).mean.interval(), float(both(e).mean), repr(both(e))),
     "contrast": lambda e: (e.contrast(*two(e)).mean, e.contrast(*two(e)).sd, e.contrast(*two(e)).interval()),
+    "counterfactual": lambda e: e.counterfactual([0, 1], two(e)),
     "contrasts": lambda e: (e.contrasts().table, e.contrasts().probability_best, str(e.contrasts())),
     "standardized": lambda e: (e.standardized().mean, e.standardized().sd),
     "by": lambda e: e.by({name: columns()[name][:4] for name in NAMES}),
@@ -258,6 +266,12 @@ MORE: dict[str, Ask] = {  # beside the members themselves
     "maketables": lambda e: (e.__maketables_coef_table__.to_numpy().ravel()[:2].tolist(), e.__maketables_depvar__),
     "save": saved,
     "over": lambda e: again(e.posterior, e, over="population").do(two(e)[1]).mean.sd,
+    "by a column": lambda e: e.by("age"),
+    "minus": lambda e: both(e).minus(e.do(two(e)[0], draws_size=60)).interval(),
+    "other rows": others,
+    "several at once": lambda e: e.posterior.do(
+        {e.treatment: two(e)[1], "age": 0.0}, outcome=e.outcome
+    ).mean.interval(),
 }
 PICTURES: dict[str, Ask] = {
     "paths": lambda e: e.plots.paths(),
@@ -280,7 +294,7 @@ RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
 INSIDE = {f"{group}.effect" for group in GROUPS} | {
     f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "hidden_cause", "jackknife_or_reason")
 }
-REFITS = {"checks.stability", "checks.placebo", "report", "save", "over"}
+REFITS = {"checks.stability", "checks.placebo", "report", "save", "over", "other rows", "by a column"}
 WITHOUT = {  # questions that take seconds, and that a study of the same kind is asked
     **dict.fromkeys(("straight, a dose", "straight, some rows", "randomised", "straight line of a curve"), REFITS),
     **dict.fromkeys(("curve, some rows", "curve of a dose through a mediator"), REFITS),

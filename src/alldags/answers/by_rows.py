@@ -76,8 +76,8 @@ def row_values(effect: HeldEffect, rows: Any) -> RowValues:
     for name, column in values.items():
         if np.isnan(column).any():
             raise DataError(f"column {name!r} of the rows has missing values; leave those rows out")
-    middle = {name: np.zeros(columns.rows) for name in written((effect.treatment, *effect.workings.reached))}
-    return RowValues({**middle, **values})
+    start = {name: np.zeros(columns.rows) for name in written((effect.treatment,))}
+    return RowValues({**start, **{name: values[name] for name in written(names)}})
 
 
 def _needed(effect: HeldEffect) -> list[str]:

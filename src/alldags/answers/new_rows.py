@@ -152,8 +152,7 @@ class NewResponse(Response):
 
     def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
         """Return what the treatment does to each row in each draw, shape (draws, rows)."""
-        table = {name: column for name, column in rows.values.items() if name not in self._nodes}
-        new = self._rows(comparison, OtherRows(open_source(table)))
+        new = self._rows(comparison, OtherRows(open_source(rows.values), coded=rows.values))
         own = new.rows(_LEAST_EACH * rows.count)
         nodes = new.draws(samples, np.random.default_rng(0))
         found = np.empty((next(iter(samples.values())).size, rows.count))

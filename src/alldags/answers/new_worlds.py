@@ -93,7 +93,7 @@ class NewWorlds:
     def _family(self, name: str) -> Family | None:
         """Return the family of a variable with another scale than its predictor."""
         family = self._nodes[name].family if name in self._nodes else None
-        return None if family is None or family.has_noise else family
+        return None if family is None or family.is_line else family
 
     # -- one variable --------------------------------------------------------------------------------------------------
 
@@ -110,10 +110,10 @@ class NewWorlds:
             return setting.values(self.rows, name, lambda other: self._value(world, other, known))
         if variable not in self._nodes:
             return np.asarray(self.rows.rows.values[name][:, None])
-        of, family, mean = self._nodes[name], self._family(name), self._last(world, name, known)
-        return (
-            mean + of.unit * self._noise(world, of, known) if family is None else family.draw(mean, self._level(name))
-        )
+        of, family = self._nodes[name], self._family(name)
+        if family is None:
+            return np.asarray(self._last(world, name, known) + of.unit * self._noise(world, of, known))
+        return family.draw(self._shifted(world, of, known), self._level(name), of.apart[:, self.block])
 
     def _variable(self, column: str) -> str:
         return next((name for name, own in self.rows.data.categories.items() if column in own), column)
@@ -139,10 +139,14 @@ class NewWorlds:
         if name in world.settings or name not in self._nodes:
             return self._value(world, name, known)
         of, family = self._nodes[name], self._family(name)
-        eta = self._predictor(world, of, known)
         if family is None:
-            return np.asarray(of.center + of.unit * eta)
-        return family.mean(eta if family.offset is None else eta + self.rows.rows.values[family.offset][:, None])
+            return np.asarray(of.center + of.unit * self._predictor(world, of, known))
+        return family.mean(self._shifted(world, of, known), of.apart[:, self.block])
+
+    def _shifted(self, world: World, of: Regressed, known: _Known) -> FloatArray:
+        """Return a predictor with the offset of its family, shape (rows, draws)."""
+        eta, offset = self._predictor(world, of, known), None if of.family is None else of.family.offset
+        return eta if offset is None else np.asarray(eta + self.rows.rows.values[offset][:, None])
 
     def _predictor(self, world: World, of: Regressed, known: _Known) -> FloatArray:
         """Return a predictor, shape (rows, draws): columns of covariates at once, those of all else one by one."""

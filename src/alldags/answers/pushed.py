@@ -220,7 +220,10 @@ class PushedAnswer:
         def one(response: Response, count: int, stream: np.random.Generator) -> FloatArray:
             if not response.span.variables:
                 return np.zeros((rows.count, count))
-            return response.gaps(rows, response.sample(count, stream), self.question.comparison).T
+            samples = response.sample(count, stream)
+            if not rows.values.keys() >= set(response.span.reached):  # what lies between follows from what is known
+                response = NewResponse(response.model, response.span, self.target, treatment=self.question.treatment)
+            return response.gaps(rows, samples, self.question.comparison).T
 
         drawn = self.responses.draw(size, rng, one).T
         return drawn.mean(axis=0), drawn

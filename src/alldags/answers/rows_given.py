@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -36,12 +36,15 @@ class OtherRows:
         The table.
     weight
         How much each row counts, shape (rows,); None: all the same.
+    coded
+        Its columns of numbers, where they were read before.
     number
         Tells it from all others.
     """
 
     source: Source
     weight: FloatArray | None = None
+    coded: Mapping[str, FloatArray] | None = None
     number: int = field(default_factory=count(1).__next__)
     _read: dict[tuple[str, ...], dict[str, FloatArray]] = field(default_factory=dict, repr=False)
 
@@ -61,6 +64,8 @@ class OtherRows:
 
     def values(self, data: WorkingData, names: Sequence[str]) -> dict[str, FloatArray]:
         """Return columns of numbers, shape (rows,) each; an error that names the columns that are missing."""
+        if self.coded is not None:
+            return {name: self.coded[name] for name in data.columns(names)}
         key = tuple(names)
         if key not in self._read:
             self._read[key] = read_columns(self.source, data, names)

@@ -284,7 +284,8 @@ class Ordered:
         least = [all_, *(_expit(eta - each) for each in self._thresholds(apart, eta.shape[-1])), none]
         code = np.broadcast_to(np.searchsorted(np.asarray(self.levels), value), np.shape(eta))
         reached = np.stack(least)
-        return tuple(np.take_along_axis(reached, (code + step)[None], axis=0)[0] for step in (1, 0))  # type: ignore[return-value]
+        more, least_own = (np.take_along_axis(reached, (code + step)[None], axis=0)[0] for step in (1, 0))
+        return more, least_own
 
     def link(self, mean: float) -> float:
         """Return zero: thresholds have to be known."""
