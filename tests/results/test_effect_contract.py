@@ -272,7 +272,8 @@ PICTURES: dict[str, Ask] = {
 }
 ALWAYS = {  # never refused
     "mean", "sd", "median", "interval", "draws", "contrast", "summary", "sentence", "print", "repr", "html", "notes",
-    "to.dict", "to.latex", "to.markdown", "uncertainty.converged", "uncertainty.mean_error", "report", "details", "save", "plot",
+    "to.dict", "to.latex", "to.markdown", "uncertainty.converged", "uncertainty.mean_error", "report", "details",
+    "save", "plot",
 }  # fmt: skip
 GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
