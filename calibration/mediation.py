@@ -24,6 +24,7 @@ from calibration.keep import FOLDER, Key
 
 FIRST_SEED = 80_000
 COVARIATES = tuple(f"x{i}" for i in range(6))
+EFFECTS = ("total", "direct", "indirect", "first through a", "then through m")
 Rows = dict[str, FloatArray]
 
 
@@ -177,8 +178,8 @@ def tabulate(outcomes: Sequence[Outcome]) -> str:
     ]
     for key in dict.fromkeys(cell.key for cell in CELLS):
         own = [item for item in outcomes if item.cell == key]
-        names = dict.fromkeys(item.effect for item in own)
-        lines += [_row(key, [item for item in own if item.effect == name]) for name in names]
+        found = [[item for item in own if item.effect == name] for name in EFFECTS]
+        lines += [_row(key, items) for items in found if items]
     return "\n".join(lines)
 
 

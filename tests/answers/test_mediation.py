@@ -371,6 +371,18 @@ def test_mistakes_are_named(ask, said):
         ask(effect())
 
 
+def test_products_of_very_many_mediators_are_refused():
+    rng = np.random.default_rng(29)
+    names = [f"m{i}" for i in range(9)]
+    table = {name: rng.standard_normal(60) for name in ("t", *names, "y")}
+    one = fit(table, ad.CandidateGraph.from_tiers([["t"], names, ["y"]], 0.5), rng=0).effect("t", "y")
+    with pytest.raises(ad.AlldagsError, match=r"9 mediators have too many products.*name at most 8 of them"):
+        one.mediation(names)
+    found = one.mediation(names, products=False)
+    assert found.indirect.mean == pytest.approx(math.fsum(part.mean for part in found.parts.values()), abs=1e-12)
+    assert len(str(found).splitlines()) <= 14
+
+
 def test_products_are_refused_by_name_where_rows_are_not_at_hand():
     moments = ad.Moments.from_table(simulate(50, 1))
     one = ad.fit(moments, GRAPH, families="normal", rng=0).effect("t", "y")

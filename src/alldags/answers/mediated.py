@@ -121,7 +121,7 @@ class Mediation:
         >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
         >>> table = effect.mediation(through=["tar"], products=False).sensitivity([0.0, 0.2])
         >>> [round(x, 1) for x in table["indirect"]]
-        [0.5, 0.3]
+        [0.5, 0.1]
         """
         if isinstance(self._leverage, str):
             raise AlldagsError(self._leverage)

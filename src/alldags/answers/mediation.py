@@ -41,6 +41,8 @@ from alldags.models.fitted import FittedGraph
 from alldags.notes import Note
 from alldags.text import some
 
+_MOST_PRODUCTS = 8  # mediators of which all sets that may act on a child are told apart
+
 
 def mediate(effect: HeldEffect, through: Sequence[str], kind: Kind, *, products: bool) -> Mediation:
     """Divide an effect into what runs through some variables and what does not.
@@ -169,6 +171,11 @@ class Asked:
 
     def _with_products(self, question: Question) -> PushedAnswer:
         effect, workings = self.effect, self.effect.posterior.workings
+        if len(self.names) > _MOST_PRODUCTS:
+            raise AlldagsError(
+                f"{len(self.names)} mediators have too many products with the treatment; name at most {_MOST_PRODUCTS} "
+                "of them, or ask with products=False"
+            )
         opened = [workings.with_rows(model.data) for model in effect.workings.models.items]
         asked = model_asks(self.graphs, workings.models.items[0].prior, workings.store.engine)
         asked |= data_asks(workings.data) | ({"moments": ()} if None in opened else {})

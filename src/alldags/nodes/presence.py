@@ -33,7 +33,8 @@ def presences(node: NodePosterior, causes: Sequence[str]) -> tuple[Present, ...]
         one: sum((-1) ** len(extra) * absent[(every - one) | frozenset(extra)] for extra in _subsets(sorted(one)))
         for one in sets
     }
-    kept = sorted((one for one in sets if share[one] > _NEGLIGIBLE), key=lambda one: (-share[one], sorted(one)))[:_MOST]
+    first, *others = sorted(sets, key=lambda one: (-share[one], sorted(one)))[:_MOST]
+    kept = [first, *(one for one in others if share[one] > _NEGLIGIBLE)]
     total = sum(share[one] for one in kept)
     return tuple(Present(one, share[one] / total) for one in kept)
 
