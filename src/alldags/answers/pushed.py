@@ -78,7 +78,7 @@ class PushedAnswer:
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
         if self.bends:
-            lines = "a curve has no coefficients to multiply along paths; see along() and mediation()"
+            lines = "a curve has no coefficients to multiply along paths; see mediation() and along()"
             found |= {"paths": lines, "log odds": lines}
         elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
             mixed = MIXED.format(names=", ".join(names))
