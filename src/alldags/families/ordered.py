@@ -32,6 +32,7 @@ from alldags.wording import option
 _MOST_LEVELS = 20
 _STEPS = 100
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
+_NARROWEST, _WIDEST = 1e-100, 700.0  # of a level: beyond, computing overflows
 _FLATTER = 0.85  # the last expansion has this many times the information: weights of draws then have light tails
 
 
@@ -160,32 +161,37 @@ class Ordered:
 
     def _sums(self, batches: Sequence[Batch], at: FloatArray, k: int) -> _Sums:
         """Return value and derivatives at a point: intercept and coefficients (k of them), and u."""
-        u = at[k:]
+        u, size = at[k:], len(self.levels) + 1
         d = np.concatenate([[-np.inf], self._thresholds(u[:, None], 1)[:, 0], [np.inf]])
-        last, value = len(self.levels) - 1, float(u.sum())
-        first, cross = np.zeros(k), np.zeros((k, last + 2))
-        second, by_d, curved = np.zeros((k, k)), np.zeros(last + 2), np.zeros((last + 2, last + 2))
+        value, by_d, curved = self._widths(batches, d)
+        value += float(u.sum())
+        first, second, cross = np.zeros(k), np.zeros((k, k)), np.zeros((k, size))
         for batch in batches:
             code, eta = self._codes(batch.child), batch.predictor(at[None, 1:k])[:, 0] + at[0]
             below, above = _expit(d[code] - eta), _expit(eta - d[code + 1])  # of lying outside the level
             slopes = below * (1.0 - below), above * (1.0 - above)
-            count = np.bincount(code, batch.weighted(np.ones(len(code))), last + 1)
             value += float(batch.weighted(np.log1p(-below) + np.log1p(-above)).sum())
             first += batch.sums(below - above)
             second += batch.products(slopes[0] + slopes[1])
-            for level in range(last + 1):
-                own = code == level
-                for place, outside, slope in ((level, -below, slopes[0]), (level + 1, above, slopes[1])):
-                    by_d[place] += float(batch.weighted(np.where(own, outside, 0.0)).sum())
-                    curved[place, place] += float(batch.weighted(np.where(own, slope, 0.0)).sum())
-                    cross[:, place] -= batch.sums(np.where(own, slope, 0.0))
-            for level in range(1, last):  # the width of the level itself
-                odds = 1.0 / math.expm1(min(d[level + 1] - d[level], 700.0))
-                value += count[level] * math.log(-math.expm1(d[level] - d[level + 1]))
-                by_d[level : level + 2] += count[level] * odds * np.array([-1.0, 1.0])
-                bend = count[level] * odds * (1.0 + odds) * np.array([[1.0, -1.0], [-1.0, 1.0]])
-                curved[level : level + 2, level : level + 2] += bend
+            for place, outside, slope in ((code, -below, slopes[0]), (code + 1, above, slopes[1])):
+                by_d += np.bincount(place, batch.weighted(outside), size)
+                curved[np.diag_indices(size)] += np.bincount(place, batch.weighted(slope), size)
+                for level in range(2, size - 1):
+                    cross[:, level] -= batch.sums(np.where(place == level, slope, 0.0))
         return _in_steps(value, first, second, by_d[2:-1], curved[2:-1, 2:-1], cross[:, 2:-1], u)
+
+    def _widths(self, batches: Sequence[Batch], d: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return what rows of inner levels have whatever their predictors, and its derivatives by thresholds."""
+        counts = sum(np.bincount(self._codes(b.child), b.weighted(np.ones(len(b.child))), len(d) - 1) for b in batches)
+        value, by_d, curved = 0.0, np.zeros(len(d)), np.zeros((len(d), len(d)))
+        for level, count in enumerate(np.asarray(counts)[1:-1].tolist(), start=1):
+            own = slice(level, level + 2)
+            width = min(max(float(d[level + 1] - d[level]), _NARROWEST), _WIDEST)
+            odds = 1.0 / math.expm1(width)
+            value += count * math.log(-math.expm1(-width))
+            by_d[own] += count * odds * np.array([-1.0, 1.0])
+            curved[own, own] += count * odds * (1.0 + odds) * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        return value, by_d, curved
 
     def quadratic(
         self, names: tuple[str, ...], batches: Sequence[Batch], point: Point, root: FloatArray | None = None
