@@ -240,7 +240,16 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     rows = {name for pair in meetings.MEETINGS for name in pair}
     assert rows <= meetings.CAPABILITIES.keys()
     walked = set().union(*(option.brings for option in OPTIONS.values()))
-    questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows"}
+    questions = {
+        "chosen rows",
+        "checks",
+        "placebo",
+        "new unit",
+        "population",
+        "mean of set rows",
+        "scenarios",
+        "other rows",
+    }
     assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "turned graphs", "uneven slabs"}
 
 
@@ -257,5 +266,5 @@ def test_the_command_line_is_not_told_python(pair):
     error = meetings.refusal(*pair, dict.fromkeys(pair, ("name",)))
     assert "do not go together: " in str(error)
     assert len(str(error)) < 400
-    if pair.isdisjoint({"chosen rows", "population"}):  # which the command line does not ask
+    if pair.isdisjoint({"chosen rows", "population", "other rows"}):  # which the command line does not ask
         assert not PYTHON_ONLY.search(error.on_command_line)
