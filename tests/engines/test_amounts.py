@@ -109,6 +109,8 @@ def test_mean_and_values_at_levels_are_those_of_the_distribution(family):
     own = FAMILIES[family]
     np.testing.assert_allclose(own.mean(eta, variance[None]), scipy.mean())
     np.testing.assert_allclose(own.draw(eta, level, variance[None]), scipy.ppf(level))
+    for end in own.bracket(eta, scipy.ppf(level), variance[None]):
+        np.testing.assert_allclose(end, level)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

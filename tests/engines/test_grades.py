@@ -124,6 +124,10 @@ def test_mean_scores_and_drawn_levels_are_those_of_the_probabilities():
     level = (np.arange(4000) + 0.5) / 4000
     drawn = np.array([own.draw(np.broadcast_to(eta[0], (4000, 2)), level[:, None], u).mean(axis=0)])
     np.testing.assert_allclose(drawn[0], expected[0], atol=0.01)
+    for value in own.levels:
+        low, high = own.bracket(eta, np.full((2, 1), value), u)
+        assert (own.draw(eta, 0.5 * (low + high), u) == value).all()
+        assert (own.draw(eta, low, u) == value).all()
     third = Ordered(scores=(0, 0, 1, 1), levels=own.levels)
     assert third.mean(eta, u)[0, 0] == pytest.approx(1 / (1 + np.exp(1.0 + np.exp(0.2))))
 

@@ -36,11 +36,13 @@ def _units(answer: ScenarioAnswer, model: FittedGraph, size: int, rng: np.random
         return drawn_units(new, new.draws(samples, rng), answer.worlds[0], answer.outcome, rng)
     rows = _some(list(answer.batches(model)), rng)
     own, found = rng.choice(rows.count, size), np.empty(size)
-    family = model.data.families.get(answer.outcome)
+    last = samples.get(answer.outcome)
+    family = None if last is None else last.family
     for block in world_blocks(rows.count, samples):
-        mean = Worlds(rows, samples, block).mean(answer.worlds[0], answer.outcome)
-        found[block] = mean[own[block], np.arange(mean.shape[1])]
-    return found if family is None else family.draw(found, rng.random(size))
+        worlds, asked = Worlds(rows, samples, block), (answer.worlds[0], answer.outcome)
+        values = worlds.mean(*asked) if family is None else worlds.predictor(*asked)
+        found[block] = values[own[block], np.arange(values.shape[1])]
+    return found if last is None or family is None else family.draw(found, rng.random(size), last.apart())
 
 
 def _some(batches: list[PushedRows], rng: np.random.Generator) -> PushedRows:

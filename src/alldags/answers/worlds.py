@@ -110,6 +110,11 @@ class Worlds:
             return self._all_draws(self._last(plan, moves) if family is None else self._column(name))
         return self._drawn(name, family, self._predictor(plan, Copy(world, name), plan.last, moves))
 
+    def predictor(self, world: World, name: str) -> FloatArray:
+        """Return the predictor of a variable that is not normal, shape (rows, draws); those before it are drawn."""
+        plan = self._plan(world, name)
+        return self._predictor(plan, Copy(world, name), plan.last, self._steps(plan, {}, len(plan.stops)))
+
     # -- what has to be computed, in order -----------------------------------------------------------------------------
 
     def _plan(self, world: World, name: str) -> Plan:
