@@ -134,7 +134,7 @@ def test_scales_are_functions_of_the_two_levels(effects):
         (
             "ill",
             "logit",
-            r"scale must be one of \('difference', 'ratio', 'odds ratio', 'log odds', 'log rate', 'log mean'\)",
+            r"scale must be one of \('difference', 'ratio', 'risk ratio', 'rate ratio', 'odds ratio', 'log odds', 'log rate', 'log mean'\)",
         ),
     ],
 )

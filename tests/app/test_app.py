@@ -349,7 +349,7 @@ def test_a_fault_of_ours_is_said_on_the_page_and_shown_in_the_terminal(server, s
         ({"tiers": [["comment"], ["smoking"], ["risk"]], "edges": []}, "column 'comment' is 'fine' in every row"),
         ({"contrast": ["a"]}, "contrast must be a list of two levels, got ['a']"),
         ({"missing": "guess"}, "missing must be one of ('raise', 'drop', 'impute')"),
-        ({"family": "gamma"}, "the family of 'risk' must be"),
+        ({"family": "gama"}, "the family of 'risk' must be"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(server, study, change, message):

@@ -172,16 +172,18 @@ def run(arguments, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("left_out", "said"), [("--graph", "which causes are possible"), ("--outcome", "such as --outcome")]
+    ("left_out", "said"),
+    [
+        ("--graph", "alldags: name the confounders (--confounders age,sex), or a graph file (--graph"),
+        ("--outcome", "alldags: --outcome is missing: "),
+    ],
 )
 def test_options_that_were_forgotten_are_explained(left_out, said, monkeypatch, capsys):
     options = {"--graph": "g.toml", "--treatment": "x", "--outcome": "y"}
     del options[left_out]
     arguments = ["effect", "study.csv", *(word for pair in options.items() for word in pair)]
     message = run(arguments, monkeypatch, capsys)
-    assert message.startswith(f"alldags: {left_out} ")
-    assert "is missing: " in message
-    assert said in message
+    assert message.startswith(said)
 
 
 def test_errors_are_wrapped_on_a_terminal(monkeypatch, capsys):

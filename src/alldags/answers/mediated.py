@@ -87,7 +87,7 @@ class Mediation:
 
     @cached_property
     def share(self) -> Quantity:
-        """Share of the total effect that is mediated: a ratio, of which the median and the interval say most.
+        """Share of the total effect that is mediated, a ratio of which the median and the interval say most.
 
         Draws in which there is no effect at all have none.
         """
