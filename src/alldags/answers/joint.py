@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Regressed:
         Variance of the intercept over the noise variance, where `coefficients` do not have it.
     curved
         The regression, if it is one on derived columns.
+    nuisance
+        Mean of what else its family has in each draw, shape (q,).
     """
 
     child: str
@@ -62,6 +64,7 @@ class Regressed:
     unit: float
     share: float = 0.0
     curved: CurvedPosterior | None = None
+    nuisance: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def is_straight(self) -> bool:
@@ -238,7 +241,8 @@ def _of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
         share, origin = known.intercept_share, known.problem.origin
         return _straight(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
     both = np.column_stack([sample.intercept, sample.coefficients])
-    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own)
+    middle = sample.nuisance.mean(axis=0)
+    return Regressed(child, family, sample.columns, both, 1.0 / sample.variance[None], center, own, nuisance=middle)
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:
@@ -248,7 +252,8 @@ def _of_curved(child: str, sample: NodeSample, family: Family | None, center: fl
     both = np.column_stack([sample.intercept, sample.coefficients[:, used]])
     ratio = np.ones(sample.size) if sample.ratio is None else sample.ratio
     precision = np.array([1.0 / sample.variance, 1.0 / (sample.variance * ratio)])
-    return Regressed(child, family, sample.columns.taken(used), both, precision, center, unit, curved=sample.node)
+    columns, middle = sample.columns.taken(used), sample.nuisance.mean(axis=0)
+    return Regressed(child, family, columns, both, precision, center, unit, curved=sample.node, nuisance=middle)
 
 
 def _straight(

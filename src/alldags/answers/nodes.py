@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from alldags.effects.total import variable_streams
 from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.weighted.posterior import WeightedPosterior
-from alldags.families.base import Family
+from alldags.families.base import Family, Values
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.onto import ParentsPosterior
 from alldags.nodes.posterior import NodePosterior
@@ -57,6 +57,8 @@ class NodeSample:
         Of the noise, shape (draws,); ones for a node that has none.
     ratio
         Where both arms of a treatment have noise of their own, that of the second over the first's, shape (draws,).
+    nuisance
+        What else its family has in each draw, shape (draws, q).
     """
 
     node: NodePosterior
@@ -67,6 +69,7 @@ class NodeSample:
     intercept: FloatArray
     variance: FloatArray
     ratio: FloatArray | None = None
+    nuisance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def size(self) -> int:
@@ -75,11 +78,13 @@ class NodeSample:
 
     def first(self, size: int) -> NodeSample:
         """Return the first draws."""
-        return self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size])
+        own = self._with(self.coefficients[:size], self.intercept[:size], self.variance[:size])
+        return replace(own, nuisance=self.nuisance[:size])
 
     def at_mean(self) -> NodeSample:
         """Return one draw, in which every coefficient is at its posterior mean."""
-        return self._with(self.known.mean[None], np.array([self.intercept.mean()]), np.array([self.variance.mean()]))
+        own = self._with(self.known.mean[None], np.array([self.intercept.mean()]), np.array([self.variance.mean()]))
+        return replace(own, nuisance=self.nuisance.mean(axis=0, keepdims=True) if self.nuisance.size else own.nuisance)
 
     def partner(self, rng: np.random.Generator) -> NodeSample:
         """Return draws of the same node with the same columns present and other coefficients."""
@@ -91,8 +96,13 @@ class NodeSample:
         spread = rng.standard_normal(self.size) * quadratic.intercept_spread(1.0 / self.variance)
         return self._with(other, quadratic.intercept(other) + spread, self.variance)
 
+    def mean(self, eta: FloatArray, block: slice, values: Values) -> FloatArray:
+        """Return the mean of a node that is not normal at predictors of some draws, shape (rows, draws)."""
+        assert self.family is not None
+        return self.family.mean_given(eta, self.nuisance[block], values)
+
     def _with(self, coefficients: FloatArray, intercept: FloatArray, variance: FloatArray) -> NodeSample:
-        return NodeSample(self.node, self.known, self.columns, self.family, coefficients, intercept, variance)
+        return replace(self, coefficients=coefficients, intercept=intercept, variance=variance, ratio=None)
 
 
 Samples: TypeAlias = Mapping[str, NodeSample]
@@ -112,6 +122,9 @@ def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Genera
     known = node.columns if isinstance(node, ParentsPosterior) else node
     if isinstance(known, WeightedPosterior):
         drawn = known.draw_with_intercept(size, rng)
-        return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision)
+        return NodeSample(
+            node, known, columns, family, drawn.coefficients, drawn.intercept, 1.0 / drawn.precision,
+            nuisance=drawn.nuisance,
+        )  # fmt: skip
     coefficients, variance = known.draw(size, rng)
     return NodeSample(node, known, columns, family, coefficients, np.zeros(size), variance)

@@ -8,7 +8,7 @@ no row meets a draw. Of any other family it is expanded to second order about th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -63,8 +63,7 @@ class Answering:
         """Return the same over more columns; those that are not here have no coefficient."""
         place = {name: 1 + i for i, name in enumerate(columns.names)}
         places, p = np.array([0, *(place[name] for name in self.of.columns.names)]), 1 + len(columns)
-        of = Regressed(self.of.child, self.of.family, columns, np.zeros((0, p)), self.of.precision, self.of.center,
-                       self.of.unit, self.of.share, self.of.curved)  # fmt: skip
+        of = replace(self.of, columns=columns, coefficients=np.zeros((0, p)))
         vector, matrix = (places,), np.ix_(places, places)
         return Answering(
             of, self.log_noise, self.noise, _put(self.first, vector, p), _put(self.second, matrix, p),
@@ -277,8 +276,11 @@ def _expanded(
     assert family is not None
     offset = None if family.offset is None else rows.values[family.offset]
     step = max(float(np.sqrt(spread.mean())), _LEAST_STEP)
-    draws = Draws(np.array([-step, 0.0, step]), np.ones((3, 1)), np.full(3, float(item.information[0])))
-    low, middle, high = family.log_likelihood_by_row(Batch(mean[:, None], child, offset), draws).T
+    nuisance = np.tile(item.of.nuisance, (3, 1))
+    draws = Draws(np.array([-step, 0.0, step]), np.ones((3, 1)), np.full(3, float(item.information[0])), nuisance)
+    beside = tuple(rows.values[name] for name in family.beside)
+    batch = Batch(mean[:, None], child, offset, beside=beside)
+    low, middle, high = family.log_likelihood_by_row(batch, draws).T
     gradient, curvature = (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2
     psi = np.empty((2, rows.count))
     for half in (0, 1):

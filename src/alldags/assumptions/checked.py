@@ -44,8 +44,8 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    offsets = {family.offset for family in posterior.workings.data.families.values()} - {None}
-    wanted = (*posterior.workings.data.pooled.names, *(name for name in offsets if name is not None))
+    beside = (name for family in posterior.workings.data.families.values() for name in family.beside)
+    wanted = (*posterior.workings.data.pooled.names, *beside)
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from alldags.data.batches import RowTable
+
+_NOTHING: FloatArray = np.zeros((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +34,15 @@ class Batch:
         What is added to the predictor, shape (rows,); None for nothing.
     weight
         How many rows each counts as, shape (rows,); None for one.
+    beside
+        The columns that the family reads beside the child, shape (rows,) each.
     """
 
     columns: FloatArray
     child: FloatArray
     offset: FloatArray | None = None
     weight: FloatArray | None = None
+    beside: tuple[FloatArray, ...] = ()
 
     def predictor(self, coefficients: FloatArray) -> FloatArray:
         """Return the predictor without intercept, shape (rows, draws), of coefficients (draws, k)."""
@@ -78,11 +87,33 @@ class Draws(NamedTuple):
     """Draws of a regression: intercept (draws,), coefficients (draws, k) and noise precision (draws,).
 
     The intercept is that at the means of the columns; the precision is one where the family has no noise of its own.
+    `nuisance` is what else the family has in each draw, shape (draws, q), such as a baseline; no columns for most.
     """
 
     intercept: FloatArray
     coefficients: FloatArray
     precision: FloatArray
+    nuisance: FloatArray = _NOTHING
+
+
+class Completed(NamedTuple):
+    """What a family draws by itself, given coefficients.
+
+    Parameters
+    ----------
+    intercept, nuisance
+        Shape (draws,) and (draws, q).
+    log_value
+        Log of likelihood and prior of these over the density with which they were drawn, shape (draws,).
+    """
+
+    intercept: FloatArray
+    nuisance: FloatArray
+    log_value: FloatArray
+
+
+Values = Callable[[str], FloatArray]
+"""From the name of a variable to its values in some rows, after what was set, shape (rows,)."""
 
 
 class ChainRows(NamedTuple):
@@ -156,10 +187,21 @@ class Family(Protocol):
     link_words: ClassVar[str]
     has_noise: ClassVar[bool]
     most_k_hat: ClassVar[float]
+    acts: ClassVar[bool]
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor, in its own units; None for none."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are read beside the child, the offset among them; they need not be in the graph."""
+
+    def placed(self, child: str, table: RowTable) -> Self:
+        """Return the family with what it takes from the rows of the child, such as cut points."""
+
+    def about(self, child: str, treatment: str, table: RowTable) -> Self:
+        """Return the family for questions about one treatment."""
 
     def check(self, child: str, batches: Iterable[FloatArray]) -> None:
         """Refuse values that this family cannot have, or that say nothing about it."""
@@ -187,6 +229,14 @@ class Family(Protocol):
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return the mean of the child at a predictor, any shape."""
 
+    def mean_given(self, eta: FloatArray, nuisance: FloatArray, values: Values) -> FloatArray:
+        """Return the mean at predictors (rows, draws), with what else was drawn (draws, q), and values of variables."""
+
+    def completed(
+        self, batches: Sequence[Batch], coefficients: FloatArray, rng: np.random.Generator
+    ) -> Completed | None:
+        """Return all but the coefficients, drawn given these, (draws, k); None: only an intercept, by the quadratic."""
+
     def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
         """Return the value at a level of the distribution with this mean, any shape; 0 and 1 for yes/no."""
 
@@ -198,6 +248,50 @@ class Family(Protocol):
 
     def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
         """Return the sampler for regressions with these hyperparameters, if there is one."""
+
+
+class Plain:
+    """What most families have alike: nothing of the rows, the treatment or the draws but intercept and coefficients."""
+
+    __slots__ = ()
+
+    acts: ClassVar[bool] = True  # whether such a variable may be a cause of others
+
+    @property
+    def offset(self) -> str | None:
+        """Column that is added to the predictor; None for none."""
+        return None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The offset, if there is one."""
+        return () if self.offset is None else (self.offset,)
+
+    def placed(self, child: str, table: RowTable) -> Self:
+        """Return the family as it is."""
+        del child, table
+        return self
+
+    def about(self, child: str, treatment: str, table: RowTable) -> Self:
+        """Return the family as it is."""
+        del child, treatment, table
+        return self
+
+    @abstractmethod
+    def mean(self, eta: FloatArray) -> FloatArray:
+        """Return the mean of the child at a predictor, any shape."""
+
+    def mean_given(self, eta: FloatArray, nuisance: FloatArray, values: Values) -> FloatArray:
+        """Return the mean at predictors, which say all."""
+        del nuisance, values
+        return self.mean(eta)
+
+    def completed(
+        self, batches: Sequence[Batch], coefficients: FloatArray, rng: np.random.Generator
+    ) -> Completed | None:
+        """Return nothing: the intercept follows the quadratic."""
+        del batches, coefficients, rng
+        return None
 
 
 class RowSums(Protocol):

@@ -112,9 +112,22 @@ def with_families(
         source = table.source()
         chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
     meetings.check({**asked, **family_asks(chosen)})
+    _check_ends(chosen, graphs)
     if looks and "moments" in asked:
         return data, _no_rows_note(looks)
     return (_rows(chosen, table, data) if chosen else data), ()
+
+
+def _check_ends(chosen: Mapping[str, Family], graphs: Sequence[CandidateGraph]) -> None:
+    """Refuse edges out of a variable that is not known where it is censored."""
+    for name in (name for name, family in chosen.items() if not family.acts):
+        for graph in graphs:
+            for child in graph.variables:
+                if name in graph.parents(child):
+                    raise GraphError(
+                        f"{name!r} is a survival time, which is not known where it is censored, and cannot be a cause: "
+                        f"leave out the edge {name} -> {child}"
+                    )
 
 
 def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> WorkingData:
@@ -122,8 +135,7 @@ def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> Wo
     families = {**first.families, **first.heavy}
     if first.table is None or not families:
         return data
-    offsets = [family.offset for family in families.values() if family.offset is not None]
-    rows = table.rows(tuple(dict.fromkeys((*data.pooled.names, *offsets))))
+    rows = table.rows(_names(data, families.values()))
     assert rows is not None
     return with_family_rows(families, rows, data)
 
@@ -214,14 +226,18 @@ def _no_rows_note(names: Sequence[str]) -> tuple[Note, ...]:
 
 def _rows(chosen: Mapping[str, Family], opened: Opened, data: WorkingData) -> WorkingData:
     """Open the rows once for all children, and check the values of each."""
-    names = data.pooled.names
-    offsets = [family.offset for family in chosen.values() if family.offset is not None]
-    table = opened.rows(tuple(dict.fromkeys((*names, *offsets))))
+    table = opened.rows(_names(data, chosen.values()))
     assert table is not None
-    _check_offsets(opened.source(), offsets, opened.drop_missing)
+    _check_beside(opened.source(), chosen.values(), opened.drop_missing)
     for name, family in chosen.items():
         family.check(name, (block[:, 0] for block in table.batches([name])))
-    return with_family_rows(chosen, table, data)
+    placed = {name: family.placed(name, table) for name, family in chosen.items()}
+    return with_family_rows(placed, table, data)
+
+
+def _names(data: WorkingData, families: Iterable[Family]) -> tuple[str, ...]:
+    """Return the columns of all variables, and those that families read beside their children."""
+    return tuple(dict.fromkeys((*data.pooled.names, *(name for family in families for name in family.beside))))
 
 
 def with_family_rows(families: Mapping[str, Family], table: RowTable, data: WorkingData) -> WorkingData:
@@ -230,11 +246,13 @@ def with_family_rows(families: Mapping[str, Family], table: RowTable, data: Work
     return replace(data, children={**data.children, **children}, table=table)
 
 
-def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:
-    for name in offsets:
-        columns = source.numbers([name])
-        (values,) = columns.read(0, columns.rows)
-        if np.isinf(np.asarray(values, dtype=float)).any():
-            raise DataError(f"the offset {name!r} has infinite values; the logarithm of 0 is no offset")
-        if np.isnan(np.asarray(values, dtype=float)).any() and not drop_missing:
-            raise DataError(f"the offset {name!r} has missing values; drop them with {option('missing', 'drop')}")
+def _check_beside(source: Source, families: Iterable[Family], drop_missing: bool) -> None:
+    for family in families:
+        for name in family.beside:
+            what, columns = "offset" if name == family.offset else "column", source.numbers([name])
+            values = np.asarray(columns.read(0, columns.rows)[0], dtype=float)
+            if np.isinf(values).any():
+                why = "; the logarithm of 0 is no offset" if what == "offset" else ""
+                raise DataError(f"the {what} {name!r} has infinite values{why}")
+            if np.isnan(values).any() and not drop_missing:
+                raise DataError(f"the {what} {name!r} has missing values; drop them with {option('missing', 'drop')}")

@@ -82,8 +82,9 @@ class FittedGraph:
 
         If it is linked, what drives the treatment is a possible confounder of all that comes after.
         """
-        link = Link(self.graph, self.prior, self.data, self._store, treatment) if linked else None
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatment)
+        data = self.data.about(treatment)
+        link = Link(self.graph, self.prior, data, self._store, treatment) if linked else None
+        return FittedGraph(self.graph, self.prior, data, self._store, link, self._tied, treatment)
 
     def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""

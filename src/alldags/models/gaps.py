@@ -47,9 +47,9 @@ class GraphCompleter:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The offsets of counts."""
+        """What families read beside their children, such as the offsets of counts."""
         named = named_families(self.families, self.graphs[0].variables).values()
-        return tuple(dict.fromkeys(one.offset for one in named if one is not None and one.offset is not None))
+        return tuple(dict.fromkeys(name for one in named if one is not None for name in one.beside))
 
     def leaves_out(self, names: Collection[str]) -> bool:
         return not any(map(self._children, names)) and set(names) <= set(self.graphs[0].variables)

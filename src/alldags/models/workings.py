@@ -70,7 +70,7 @@ class Workings:
         If they are linked, what drives the treatment is a possible confounder of what comes after it (`Prior.link`).
         """
         linked = linked and self.link > 0.0
-        if not linked and not self.data.curved:
+        if not linked and not self.data.curved and self.data.about(treatment) is self.data:
             return self.models
         if (treatment, linked) not in self._about:
             self._about[treatment, linked] = self.models.map(lambda model: model.about(treatment, linked=linked))

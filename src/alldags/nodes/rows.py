@@ -125,4 +125,5 @@ class NodeRows:
             if self.family.has_noise:
                 child = (child - self.origin) / self.unit
             offset = None if self.family.offset is None else rows.values[self.family.offset]
-            yield Batch(self.columns.of(rows), child, offset, weight)
+            beside = tuple(rows.values[name] for name in self.family.beside)
+            yield Batch(self.columns.of(rows), child, offset, weight, beside)

@@ -23,13 +23,15 @@ from alldags.typing import BoolArray, FloatArray
 class ColumnDraws(NamedTuple):
     """Draws over all columns: coefficients (size, columns), and (size,) each: intercepts, noise variances, their ratio.
 
-    The ratio is that of the second arm's variance to the first's, one without arms.
+    The ratio is that of the second arm's variance to the first's, one without arms; `nuisance` is what else a family
+    draws, shape (size, q).
     """
 
     coefficients: FloatArray
     intercept: FloatArray
     variance: FloatArray
     ratio: FloatArray
+    nuisance: FloatArray
 
 
 class Part(Protocol):
@@ -150,7 +152,8 @@ class NormalPart(_Spread):
         left = np.array([self._left(arm, draws.coefficients) for arm in range(len(rows))])
         intercept = (counts * left).sum(axis=0) / counts.sum(axis=0) + noise
         theta = draws.coefficients @ self.matrix.T
-        return ColumnDraws(self.unit * theta, self.unit * intercept, self.unit**2 * draws.variance, draws.ratio)
+        variance, none = self.unit**2 * draws.variance, np.zeros((size, 0))
+        return ColumnDraws(self.unit * theta, self.unit * intercept, variance, draws.ratio, none)
 
     def _left(self, arm: int, theta: FloatArray) -> FloatArray:
         """Return what coefficients (draws, k) leave of an arm's mean, shape (draws,)."""
@@ -190,7 +193,8 @@ class FamilyPart(_Spread):
 
     def draw(self, size: int, rng: np.random.Generator) -> ColumnDraws:
         drawn = self.node.draw_with_intercept(size, rng)
-        return ColumnDraws(drawn.coefficients @ self.matrix.T, drawn.intercept, 1.0 / drawn.precision, np.ones(size))
+        theta, variance = drawn.coefficients @ self.matrix.T, 1.0 / drawn.precision
+        return ColumnDraws(theta, drawn.intercept, variance, np.ones(size), drawn.nuisance)
 
 
 def average(parts: tuple[Part, ...], weights: FloatArray, of: Callable[[Part], float]) -> float:

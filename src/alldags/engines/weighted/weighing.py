@@ -18,11 +18,11 @@ from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.weighted.design import Design
 from alldags.engines.weighted.expansion import Expanded
 from alldags.engines.weighted.pareto import smooth
-from alldags.families.base import Batch, Draws, RowSums
+from alldags.families.base import Batch, Completed, Draws, RowSums
 from alldags.families.canonical import SURE, Canonical
 from alldags.families.count import Poisson
 from alldags.families.quadratic import Quadratic
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
 
 MOST_K_HAT = 0.7
 LEAST_SHARE = 0.3  # of the draws that the weighted ones must be worth
@@ -64,6 +64,8 @@ class WeightedDraws:
         Other coefficients given the same sets, under the quadratic, shape (draws, k).
     log_weights
         As they were before smoothing, shape (draws,); empty for draws of a chain.
+    nuisance
+        What else the family has in each draw, shape (draws, q).
     """
 
     intercept: FloatArray
@@ -74,6 +76,12 @@ class WeightedDraws:
     k_hat: float
     partners: FloatArray
     log_weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    nuisance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def at(self, places: IntArray) -> Draws:
+        """Return the draws at some places, whatever their weights."""
+        nuisance = self.nuisance[places] if self.nuisance.size else np.zeros((len(places), 0))
+        return Draws(self.intercept[places], self.coefficients[places], 1.0 / self.variance[places], nuisance)
 
     @property
     def size(self) -> int:
@@ -82,8 +90,7 @@ class WeightedDraws:
 
     def taken(self, size: int, rng: np.random.Generator) -> Draws:
         """Return draws, each as often as it counts."""
-        places = rng.choice(self.size, size, p=self.weights)
-        return Draws(self.intercept[places], self.coefficients[places], 1.0 / self.variance[places])
+        return self.at(rng.choice(self.size, size, p=self.weights))
 
     @cached_property
     def effective_share(self) -> float:
@@ -105,14 +112,24 @@ def weigh(rows: RowSums, expanded: Expanded, size: int, rng: np.random.Generator
     """Draw from the posterior under the quadratic and weigh the draws."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, variance = expanded.posterior.draw(size, draw_rng)
+    completed = _completed(rows, coefficients, normal_rng)
     normals = normal_rng.standard_normal(size)
-    if _bends(rows, expanded.quadratic):
+    nuisance = np.zeros((size, 0))
+    if completed is not None:
+        intercept, nuisance, value = completed
+        log_weight = value - expanded.quadratic.log_integral(coefficients, np.ones(size))
+    elif _bends(rows, expanded.quadratic):
         intercept, log_weight = _weigh_in_blocks(rows, expanded.quadratic, coefficients, normals)
     else:
         intercept, log_weight = _weigh_at_once(rows, expanded.quadratic, coefficients, 1.0 / variance, normals)
     weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(expanded.posterior.problem, coefficients, variance, partner_rng)
-    return WeightedDraws(intercept, coefficients, variance, weights, log_mean, k_hat, partners, log_weight)
+    return WeightedDraws(intercept, coefficients, variance, weights, log_mean, k_hat, partners, log_weight, nuisance)
+
+
+def _completed(rows: RowSums, coefficients: FloatArray, rng: np.random.Generator) -> Completed | None:
+    """Return what the family draws by itself, where the rows are at hand."""
+    return rows.family.completed(rows.batches(), coefficients, rng) if isinstance(rows, Design) else None
 
 
 def _bends(rows: RowSums, quadratic: Quadratic) -> bool:
