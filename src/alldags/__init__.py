@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.families.count import Poisson
     from alldags.families.student import Student
+    from alldags.families.survival import Survival
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
     from alldags.front import effect
@@ -51,6 +52,7 @@ _HOME = {
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
     "Student": "alldags.families.student",
+    "Survival": "alldags.families.survival",
     "Terms": "alldags.graph.terms",
     "effect": "alldags.front",
     "fit": "alldags.fitting",
@@ -75,6 +77,7 @@ __all__ = [
     "Prior",
     "Strength",
     "Student",
+    "Survival",
     "Terms",
     "__version__",
     "datasets",

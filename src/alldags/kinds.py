@@ -66,9 +66,23 @@ KINDS: dict[str, Kind] = {
     "poisson": Kind(
         "the count{s} {names}", _LINES, "log rate", "Poisson", "a count ({events:,.0f} in {rows:,.0f} rows)"
     ),
+    "survival": Kind(
+        "the survival time{s} {names}",
+        "leave it out of the graph",
+        "log hazard",
+        "proportional hazards",
+        "a survival time ({events:,.0f} events in {rows:,.0f} rows)",
+    ),
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
 }
 MEASURES: dict[str, Measure] = {
     "risk": Measure("probability", "probabilities", "probability", 0.0, 1.0),
     "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
+    "survival": Measure(
+        "restricted mean survival time",
+        "restricted mean survival times",
+        "restricted mean survival time",
+        0.0,
+        math.inf,
+    ),
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from alldags.families.base import Family
 from alldags.families.count import Poisson
 from alldags.families.student import Student
+from alldags.families.survival import Survival
 from alldags.families.yes_no import Bernoulli
 
-FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Bernoulli, Poisson, Student)}
+FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Bernoulli, Poisson, Student, Survival)}
 
 
 def is_family(value: object) -> bool:
