@@ -26,7 +26,7 @@ BASELINE_SPREAD = 2.0  # standard deviation of the log hazard's walk over all pi
 RATIO_SPREAD = 1.0  # the same of the log hazard ratio, where it changes with time
 _MOST_STEP = 3.0  # of a log hazard in one step of Newton's iteration
 _STEPS, _STOP = 30, 1e-7
-_NODES = 24  # of the polynomial by which restricted means are looked up
+_STEP, _MOST_POINTS = 0.125, 400  # between log risks at which restricted means are computed, and their number
 _FEW_ROWS = 48  # for which they are computed one by one
 _LARGEST = 50.0  # log risk; all that is left of such a row is nothing
 
@@ -208,29 +208,17 @@ def surviving(eta: FloatArray, log_hazard: FloatArray, widths: FloatArray) -> Fl
 def restricted_mean(eta: FloatArray, log_hazard: FloatArray, widths: FloatArray) -> FloatArray:
     """Return the mean time survived within pieces of these widths, shape (rows, draws); arguments as `surviving`.
 
-    It is a smooth function of the log risk in each draw: where there are many rows it is looked up from a polynomial
-    through a few values.
+    It is a smooth function of the log risk in each draw: with many rows it is looked up between a few values.
     """
     if len(eta) <= _FEW_ROWS:
         return _restricted_mean(eta, log_hazard, widths)
+    from alldags.kernels.lookup import looked_up
+
     low, high = eta.min(axis=0), eta.max(axis=0)
-    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 1e-6)
-    angles = (np.arange(_NODES) + 0.5) * math.pi / _NODES
-    known = _restricted_mean(middle + np.cos(angles)[:, None] * half, log_hazard, widths)
-    cosines = np.cos(np.outer(np.arange(_NODES), angles)) * (2.0 / _NODES)
-    cosines[0] *= 0.5
-    return _polynomial((eta - middle) / half, cosines @ known)
-
-
-def _polynomial(x: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return sums of Chebyshev polynomials (Clenshaw), `x` and the answer (rows, draws), weights (degrees, draws)."""
-    double = 2.0 * x
-    one, two = np.broadcast_to(weights[-1], x.shape).copy(), np.zeros_like(x)
-    for weight in weights[-2:0:-1]:
-        np.subtract(weight, two, out=two)
-        two += double * one
-        one, two = two, one
-    return np.asarray(weights[0] + x * one - two)
+    points = int(np.clip(np.ceil((high - low).max() / _STEP), 8, _MOST_POINTS)) + 3
+    step = np.maximum((high - low) / (points - 3), 1e-9)
+    known = _restricted_mean(low + step * (np.arange(points)[:, None] - 1), log_hazard, widths)
+    return np.asarray(looked_up(np.ascontiguousarray(eta), low - step, step, np.ascontiguousarray(known.T)))
 
 
 def _restricted_mean(eta: FloatArray, log_hazard: FloatArray, widths: FloatArray) -> FloatArray:
