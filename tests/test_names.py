@@ -120,10 +120,15 @@ def test_scales_are_functions_of_the_two_levels(effects):
     [
         ("ill", "log rate", r"'ill' has no log rate; use on\('log odds'\)"),
         ("visits", "log odds", r"'visits' has no log odds; use on\('log rate'\)"),
+        ("visits", "hazard ratio", r"'visits' has no log hazard; use on\('log rate'\)"),
         ("visits", "odds ratio", "an odds ratio needs a yes/no outcome, 'visits' is none here; use the difference"),
-        ("pain", "ratio", "a ratio needs a yes/no outcome or a count, 'pain' is neither here; use the difference"),
-        ("pain", "log odds", "'pain' is neither yes/no nor a count, so that it has no log-odds; use the effect itself"),
-        ("ill", "logit", r"scale must be one of \('difference', 'ratio', 'odds ratio', 'log odds', 'log rate'\)"),
+        (
+            "pain",
+            "ratio",
+            "a ratio needs a yes/no outcome, a count or a survival time, 'pain' is none here; use the difference",
+        ),
+        ("pain", "log odds", "'pain' is neither yes/no nor a count nor a survival time, so that it has no log-odds; use"),
+        ("ill", "logit", r"scale must be one of \('difference', 'ratio', 'odds ratio', 'hazard ratio', 'log odds', 'log rate'"),
     ],
 )
 def test_a_scale_that_an_outcome_has_not_is_refused_with_the_one_it_has(effects, outcome, scale, message):

@@ -79,9 +79,9 @@ MEASURES: dict[str, Measure] = {
     "risk": Measure("probability", "probabilities", "probability", 0.0, 1.0),
     "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
     "survival": Measure(
-        "restricted mean survival time",
+        "restricted mean",
         "restricted mean survival times",
-        "restricted mean survival time",
+        "restricted mean",
         0.0,
         math.inf,
     ),

@@ -99,8 +99,8 @@ class Checked:
         return tuple(name for name in found if name in kept)
 
     def regressed(self, child: str, causes: Sequence[str]) -> Regressed | None:
-        """Return what a regression is checked on; None without rows."""
-        if self.table is None:
+        """Return what a regression is checked on; None without rows, or where these do not have the child's values."""
+        if self.table is None or not self.data.has_values(child):
             return None
         family = self.data.families.get(child)
         if not isinstance(family, Canonical):
@@ -161,6 +161,8 @@ class Checked:
             yield f"residuals and independences of {', '.join(bent)}, which may have curves"
         if heavy := [child for child in self.children if child in self.data.heavy]:
             yield f"outlying rows of {', '.join(heavy)}, whose noise may have heavy tails"
+        if unknown := [child for child in self.children if not self.data.has_values(child)]:
+            yield f"residuals of {', '.join(unknown)}, which is not known where it is censored"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

@@ -336,6 +336,8 @@ def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     """Say that straight lines would give another answer."""
+    if not effect.posterior.workings.data.has_values(effect.outcome):
+        return
     straight = effect.checks.straight_line
     if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
         return

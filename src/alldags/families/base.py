@@ -187,7 +187,7 @@ class Family(Protocol):
     link_words: ClassVar[str]
     has_noise: ClassVar[bool]
     most_k_hat: ClassVar[float]
-    acts: ClassVar[bool]
+    complete: ClassVar[bool]
 
     @property
     def offset(self) -> str | None:
@@ -255,7 +255,7 @@ class Plain:
 
     __slots__ = ()
 
-    acts: ClassVar[bool] = True  # whether such a variable may be a cause of others
+    complete: ClassVar[bool] = True  # whether values are known in every row; else they are no cause, and have no line
 
     @property
     def offset(self) -> str | None:

@@ -231,3 +231,15 @@ def _restricted_mean(eta: FloatArray, log_hazard: FloatArray, widths: FloatArray
             total += alive * width * np.where(lost > 1e-12, share / np.maximum(lost, 1e-300), 1.0)
             alive *= 1.0 - share
     return total
+
+
+def product_limit(
+    start: FloatArray, stop: FloatArray, event: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return times of events and the share that survives each (Kaplan and Meier), shape (times,) each."""
+    times, place = np.unique(stop[event == 1.0], return_inverse=True)
+    seen = np.bincount(place, weight[event == 1.0], len(times))
+    ends, starts = np.argsort(stop), np.argsort(start)
+    gone = np.append(0.0, np.cumsum(weight[ends]))[np.searchsorted(stop[ends], times, side="left")]
+    come = np.append(0.0, np.cumsum(weight[starts]))[np.searchsorted(start[starts], times, side="left")]
+    return times, np.cumprod(1.0 - seen / (come - gone))

@@ -6,7 +6,7 @@ of the coefficients is left, and draws of the heights come with those of the coe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from alldags import checks
 from alldags.errors import AlldagsError, DataError
 from alldags.families.base import Batch, Completed, Draws, Plain, Point, RowSums, Sampler, Values
-from alldags.families.baseline import Pieces, drawn, restricted_mean, solved, surviving
+from alldags.families.baseline import Pieces, drawn, product_limit, restricted_mean, solved, surviving
 from alldags.families.canonical import capped, flatness, link_prior, mode_from, row_blocks, row_spread
 from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
@@ -83,7 +83,7 @@ class Survival(Plain):
     link_words: ClassVar[str] = "log hazard"
     has_noise: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = 0.7
-    acts: ClassVar[bool] = False
+    complete: ClassVar[bool] = False
 
     event: str = ""
     entry: str | None = None
@@ -372,10 +372,21 @@ class Survival(Plain):
         assert self.until is not None
         return restricted_mean(eta, log_hazard, self.pieces.widths(self.until))
 
+    def observed(self, child: str, values: Mapping[str, FloatArray], weight: FloatArray) -> float:
+        """Return the same of rows as they are, whatever acts on them: the product-limit estimate."""
+        stop, event = values[child], values[self.event]
+        start = np.zeros(len(stop)) if self.entry is None else values[self.entry]
+        times, survival = product_limit(start, stop, event, weight)
+        if self.by is not None:
+            return float(np.append(1.0, survival)[np.searchsorted(times, self.by, side="right")])
+        inside = times < (self.until or 0.0)
+        widths = np.diff(np.concatenate([[0.0], times[inside], [self.until or 0.0]]))
+        return float(np.append(1.0, survival[inside]) @ widths)
+
     def draw(self, mean: FloatArray, uniform: FloatArray) -> FloatArray:
         """Refuse: a restricted mean does not say how long a single unit survives."""
         del mean, uniform
-        raise AlldagsError("a survival time of a single unit is not drawn; ask for do(x).mean, or effect.survival")
+        raise AlldagsError("the survival time of a single unit is not drawn; ask for do(x).mean, or effect.survival")
 
     def is_rare(self, quadratic: Quadratic) -> bool:
         """Tell that weights can be judged by themselves."""

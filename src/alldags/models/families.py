@@ -120,7 +120,7 @@ def with_families(
 
 def _check_ends(chosen: Mapping[str, Family], graphs: Sequence[CandidateGraph]) -> None:
     """Refuse edges out of a variable that is not known where it is censored."""
-    for name in (name for name, family in chosen.items() if not family.acts):
+    for name in (name for name, family in chosen.items() if not family.complete):
         for graph in graphs:
             for child in graph.variables:
                 if name in graph.parents(child):

@@ -221,6 +221,11 @@ class WorkingData:
         found = {name: one.family for name, one in self.children.items()}
         return {name: family for name, family in found.items() if family is not None and not family.has_noise}
 
+    def has_values(self, name: str) -> bool:
+        """Tell whether the values of a variable are known in every row: not where a survival time is censored."""
+        family = self.families.get(name)
+        return family is None or family.complete
+
     @cached_property
     def heavy(self) -> dict[str, Family]:
         """The children whose noise has heavy tails; their regressions are straight lines as all others."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from alldags import checks
 from alldags.answers.ratios import odds_ratio, ratio
 from alldags.effects.quantity import Quantity
@@ -12,7 +14,7 @@ from alldags.errors import AlldagsError
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
-Scale = Literal["difference", "ratio", "odds ratio", "log odds", "log rate"]
+Scale = Literal["difference", "ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log hazard"]
 
 
 def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
@@ -22,7 +24,17 @@ def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
         return ratio(effect)
     if scale == "odds ratio":
         return odds_ratio(effect)
+    if scale == "hazard ratio":
+        return hazard_ratio(effect)
     return _difference(effect) if scale == "difference" else _on_link(effect, scale)
+
+
+def hazard_ratio(effect: Effect) -> Quantity:
+    """Return the hazard ratio of the two values of the treatment, or of one unit more, given the covariates."""
+    on_log = effect if effect._question.on_link else _on_link(effect, "log hazard")
+    low, high = effect._question.comparison.values or (0.0, 1.0)
+    step = 1.0 if on_log._question.comparison.values is not None else high - low
+    return Quantity(np.exp(step * on_log.draws()))
 
 
 def on_link(effect: Effect) -> Effect:
@@ -34,7 +46,8 @@ def on_link(effect: Effect) -> Effect:
 def _check_family(effect: Effect) -> None:
     if effect.outcome not in effect.posterior.workings.data.families:
         raise AlldagsError(
-            f"{effect.outcome!r} is neither yes/no nor a count, so that it has no log-odds; use the effect itself"
+            f"{effect.outcome!r} is neither yes/no nor a count nor a survival time, so that it has no log-odds; use "
+            "the effect itself"
         )
 
 

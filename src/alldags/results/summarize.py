@@ -135,8 +135,12 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "risk_ratio": _ratio(effect.on("ratio"), level) if effect.measure in MEASURES else None,
         "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
-        "mean_straight_line": effect.checks.straight_line.mean,
+        "mean_straight_line": effect.checks.straight_line.mean if _has_values(effect) else None,
     }
+
+
+def _has_values(effect: Effect) -> bool:
+    return effect.posterior.workings.data.has_values(effect.outcome)
 
 
 def _is_closed(effect: Effect) -> bool:
@@ -161,7 +165,8 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
         for child in total.span.reached:
             diagnostics = total.model.node(child).diagnostics
             if isinstance(diagnostics, FamilyDiagnostics) and child in total.model.data.families:
-                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows)
+                until = getattr(total.model.data.families[child], "until", None)
+                found[child] = NotNormal(child, diagnostics.family, diagnostics.events, diagnostics.rows, until)
     return tuple(found.values())
 
 
