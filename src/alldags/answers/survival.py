@@ -89,5 +89,5 @@ def ratios(answer: PushedAnswer) -> tuple[FloatArray, float] | None:
     if family.arms is None:
         return np.array(base), 0.0
     first, second = np.split(sample.nuisance, 2, axis=1)
-    changes = float(np.mean(np.abs(second - first).max(axis=1) > 0.0))
+    changes = family.probability_changing(sample.nuisance, np.full(sample.size, 1.0 / sample.size))
     return base + (second - first) * float(family.arm(np.array(values[1])) - family.arm(np.array(values[0]))), changes

@@ -342,6 +342,13 @@ class Survival(Plain):
             found[part] = seen - np.exp(capped(eta[part])) * hazard
         return found if batch.weight is None else found * batch.weight[:, None]
 
+    def probability_changing(self, nuisance: FloatArray, weights: FloatArray) -> float:
+        """Return how probable it is that the hazard ratio changes, from draws (draws, q) and their weights (draws,)."""
+        if self.arms is None:
+            return 0.0
+        first, second = np.split(nuisance, 2, axis=1)
+        return float(weights @ (np.abs(second - first).max(axis=1) > 0.0))
+
     # -- what survives -------------------------------------------------------------------------------------------------
 
     def surviving(self, by: float) -> Survival:

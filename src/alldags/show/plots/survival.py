@@ -38,7 +38,7 @@ def plot_survival(curves: Table, words: tuple[str, str], outcome: str, ax: Axes 
     """
     axes = on_axes(ax, 3.2)
     time = np.append(0.0, np.asarray(curves["time"], dtype=float))
-    for word, color, line in zip(words, (style.SHADES[0], style.INTERVAL), ("--", "-"), strict=True):
+    for word, color, line in zip(words, style.LINES[1::-1], style.DASHES[1::-1], strict=True):
         low, middle, high = (np.append(1.0, curves[name]) for name in (f"{word} low", word, f"{word} high"))
         axes.fill_between(time, low, high, color=color, alpha=0.25, linewidth=0)
         axes.plot(time, middle, line, color=color, linewidth=1.8, label=word)
