@@ -127,8 +127,16 @@ def test_scales_are_functions_of_the_two_levels(effects):
             "ratio",
             "a ratio needs a yes/no outcome, a count or a survival time, 'pain' is none here; use the difference",
         ),
-        ("pain", "log odds", "'pain' is neither yes/no nor a count nor a survival time, so that it has no log-odds; use"),
-        ("ill", "logit", r"scale must be one of \('difference', 'ratio', 'odds ratio', 'hazard ratio', 'log odds', 'log rate'"),
+        (
+            "pain",
+            "log odds",
+            "'pain' is neither yes/no nor a count nor a survival time, so that it has no log-odds; use",
+        ),
+        (
+            "ill",
+            "logit",
+            r"scale must be one of \('difference', 'ratio', 'odds ratio', 'hazard ratio', 'log odds', 'log rate'",
+        ),
     ],
 )
 def test_a_scale_that_an_outcome_has_not_is_refused_with_the_one_it_has(effects, outcome, scale, message):

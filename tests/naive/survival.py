@@ -47,7 +47,7 @@ def heights(theta, count, arm, spread, ratio_spread):
     return psi + (arm[:, None] - 0.5) * other, -0.5 * theta[1:] @ theta[1:]
 
 
-def enumerate_survival(x, start, stop, event, cuts, probability, tau, arm=None, draws=4000, seed=0, spreads=(2.0, 1.0)):
+def enumerate_survival(x, start, stop, event, cuts, probability, tau, arm=None, draws=4000, seed=0, spreads=(2.0, 2.0)):
     """Average over all sets of columns and, with arms, over hazard ratios that change and that do not."""
     rng, count, k = np.random.default_rng(seed), len(cuts) + 1, x.shape[1]
     exposure, piece = overlap(start, stop, cuts), np.searchsorted(cuts, stop, side="left")

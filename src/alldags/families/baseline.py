@@ -23,7 +23,7 @@ import numpy as np
 from alldags.typing import FloatArray, IntArray
 
 BASELINE_SPREAD = 2.0  # standard deviation of the log hazard's walk over all pieces
-RATIO_SPREAD = 1.0  # the same of the log hazard ratio, where it changes with time
+RATIO_SPREAD = 2.0  # the same of the log hazard ratio, where it changes with time
 _MOST_STEP = 3.0  # of a log hazard in one step of Newton's iteration
 _STEPS, _STOP = 30, 1e-7
 _STEP, _MOST_POINTS = 0.125, 400  # between log risks at which restricted means are computed, and their number

@@ -35,7 +35,7 @@ def hazard_ratio(effect: Effect) -> Quantity:
     on_log = effect if effect._question.on_link else _on_link(effect, "log hazard")
     low, high = effect._question.comparison.values or (0.0, 1.0)
     step = 1.0 if on_log._question.comparison.values is not None else high - low
-    return Quantity(np.exp(step * on_log.draws()), tuple(changing_ratio(on_log)))
+    return Quantity(np.exp(step * on_log.uncertainty.sample.draws), tuple(changing_ratio(on_log)))
 
 
 def on_link(effect: Effect) -> Effect:
