@@ -97,10 +97,14 @@ def _walk(count: int, spread: float) -> FloatArray:
 
 
 class Solved(NamedTuple):
-    """The baseline given risks, about: mode (draws, q), root of its precision (draws, q, q), log integral (draws,)."""
+    """The baseline given risks, about: mode (draws, q), root of its precision (draws, q, q), and two logarithms.
+
+    `height` is the log posterior at the mode, `log_integral` that of its integral, shape (draws,) each.
+    """
 
     mode: FloatArray
     root: FloatArray
+    height: FloatArray
     log_integral: FloatArray
 
 
@@ -134,7 +138,7 @@ def solved(events: FloatArray, exposure: FloatArray, basis: FloatArray) -> Solve
     psi = phi @ basis.T
     height = psi @ events - np.einsum("dc,dc->d", exposure, np.exp(psi)) - 0.5 * phi**2 @ penalty
     log_root = np.log(np.einsum("dqq->dq", root)).sum(axis=1)
-    return Solved(phi, root, np.asarray(height - log_root + 0.5 * math.log(2.0 * math.pi)))
+    return Solved(phi, root, height, np.asarray(height - log_root + 0.5 * math.log(2.0 * math.pi)))
 
 
 def _start(events: FloatArray, exposure: FloatArray, basis: FloatArray, penalty: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -93,7 +93,7 @@ class Canonical(Plain):
 
     def mode(self, rows: RowSums, slab_variance: float) -> Point:
         """Return the mode with all columns."""
-        return mode_from(rows, self._start(rows), slab_variance)
+        return mode_from(rows, rows.quadratic, self._start(rows), slab_variance)
 
     def _start(self, rows: RowSums) -> Point:
         """Return the null model: the intercept at which the mean is the child's."""
@@ -192,24 +192,24 @@ def link_prior(prior: Prior) -> Prior:
     return replace(prior, noise=KnownNoise(1.0), slab=slab)
 
 
-def mode_from(rows: RowSums, start: Point, slab_variance: float) -> Point:
-    """Return the mode with all columns; Newton's iteration with step halving."""
+def mode_from(rows: RowSums, expand: Callable[[Point], Quadratic], start: Point, slab_variance: float) -> Point:
+    """Return the mode with all columns; Newton's iteration with step halving on what `expand` returns."""
     penalty = np.full(len(rows.names) + 1, 1.0 / slab_variance)
     penalty[0] = 0.0
 
     def height(found: Quadratic) -> float:
         return found.value - 0.5 * float(penalty @ found.at**2)
 
-    current = rows.quadratic(start)
+    current = expand(start)
     for _ in range(_STEPS):
         gradient = current.gradient - penalty * current.at
         step = np.linalg.solve(current.information + np.diag(penalty), gradient)
         if float(gradient @ step) < _DECREMENT:
             return Point(current.at)
-        share, nearby = 1.0, rows.quadratic(Point(current.at + step))
+        share, nearby = 1.0, expand(Point(current.at + step))
         while not height(nearby) >= height(current) - 1e-9 * abs(current.value) and share > 1e-6:
             share *= 0.5
-            nearby = rows.quadratic(Point(current.at + share * step))
+            nearby = expand(Point(current.at + share * step))
         current = nearby
     raise EngineError(f"the regression of {rows.child!r} has no mode that could be found; check its columns")
 

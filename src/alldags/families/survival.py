@@ -205,8 +205,13 @@ class Survival(Plain):
         return link_prior(prior)
 
     def mode(self, rows: RowSums, slab_variance: float) -> Point:
-        """Return the mode with all columns, the baseline integrated out."""
-        return mode_from(rows, Point(np.zeros(len(rows.names) + 1)), slab_variance)
+        """Return the mode with all columns, and of the baseline with one ratio."""
+        batches = rows.batches()
+
+        def expand(point: Point) -> Quadratic:
+            return self._quadratic(rows.names, batches, point, None, profiled=True)
+
+        return mode_from(rows, expand, Point(np.zeros(len(rows.names) + 1)), slab_variance)
 
     # -- sums over rows ------------------------------------------------------------------------------------------------
 
@@ -246,15 +251,26 @@ class Survival(Plain):
         The intercept, the level of the log hazard, follows the coefficients; that of the point is not used. With `root`
         risks are averaged over a normal distribution around the point.
         """
-        sums = self._sums(batches)
+        return self._quadratic(names, batches, point, root)
+
+    def _quadratic(
+        self,
+        names: tuple[str, ...],
+        batches: Sequence[Batch],
+        point: Point,
+        root: FloatArray | None,
+        profiled: bool = False,
+    ) -> Quadratic:
+        """Return the same, or at the mode of a baseline with one ratio: its gradient is then that of its value."""
+        sums, bases = self._sums(batches), self.pieces.bases[: 1 if profiled else None]
         spread = [None if root is None else row_spread(batch, root) for batch in batches]
         exposure = self._risks(batches, point.at[1:], spread)
-        found = [solved(sums.events, exposure, basis) for basis in self.pieces.bases]
-        logs = np.array([float(one.log_integral[0]) for one in found])
+        found = [solved(sums.events, exposure, basis) for basis in bases]
+        logs = np.array([float((one.height if profiled else one.log_integral)[0]) for one in found])
         shares = np.exp(logs - np.logaddexp.reduce(logs))
         k, total = len(names), float(sums.events.sum())
         information, gradient, level = np.zeros((k + 1, k + 1)), np.zeros(k + 1), 0.0
-        for share, one, basis in zip(shares, found, self.pieces.bases, strict=True):
+        for share, one, basis in zip(shares, found, bases, strict=True):
             own = self._expanded(batches, point.at[1:], spread, basis, one.mode[0])
             information += share * own[0]
             gradient[1:] += share * (sums.scores - own[1])
