@@ -84,6 +84,12 @@ def count(s: Study) -> Study:
     return s.having(y=np.floor(np.exp(0.3 * s.table["y"]) + 0.5)).saying(families={"y": "poisson"})
 
 
+def survival(s: Study) -> Study:
+    time, until = np.exp(0.5 * s.table["y"]), np.random.default_rng(3).exponential(3.0, ROWS)
+    times = s.having(y=np.minimum(time, until), seen=(time <= until) * 1.0)
+    return times.saying(families={"y": ad.Survival(event="seen")})
+
+
 @dataclass(frozen=True)
 class Option:
     """How a study is told to have it, what it brings into a meeting, and whether a posterior has it."""
@@ -113,6 +119,7 @@ OPTIONS = {
     ),
     "yes/no mediator": Option(lambda s: yes_no(s, "first"), {"bernoulli"}, lambda p: family(p, "first") == "bernoulli"),
     "count": Option(count, {"poisson"}, lambda p: family(p, "y") == "poisson", keyword="y"),
+    "survival": Option(survival, {"survival"}, lambda p: family(p, "y") == "survival", keyword="y"),
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
     ),

@@ -143,6 +143,11 @@ _ROWS = (
     _Row(_NOT_NORMAL, "scale mixtures", "this engine is for straight lines with normal noise"),
     _Row(_NOT_NORMAL, "no intercept", "such a regression needs an intercept"),
     _Row(_NOT_NORMAL, "other noise", "this prior of the noise is for straight lines with normal noise"),
+    _Row(
+        "survival",
+        ("hidden causes", "sensitivity"),
+        "a hidden cause is measured by shares of variance, which a censored time does not have",
+    ),
     _Row("survival", "imputation", "imputation does not know censored times"),
     _Row("survival", "new unit", "its own time is not drawn", f"{_MEAN}, or for effect.survival"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),

@@ -26,6 +26,7 @@ PAGES = (
     "docs/how-to/unknown-order.md",
     "docs/how-to/yes-no.md",
     "docs/how-to/heavy-tails.md",
+    "docs/how-to/survival.md",
     "docs/how-to/unmeasured.md",
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",

@@ -228,7 +228,7 @@ def test_what_is_not_known_of_a_censored_time_is_not_said():
     assert "least squares" not in str(found)
     with pytest.raises(ad.AlldagsError, match="would take times of censored rows for those of events"):
         found.checks.straight_line  # noqa: B018
-    with pytest.raises(ad.AlldagsError, match="shares of variance, which a censored time does not have"):
+    with pytest.raises(ad.AlldagsError, match="shares of variance, which a censored time does not have; use"):
         found.sensitivity()
     with pytest.raises(ad.AlldagsError, match="its own time is not drawn; ask for do"):
         found.do(1.0).new_unit  # noqa: B018

@@ -78,7 +78,7 @@ class PushedAnswer:
         }
         if not self.responses.items[0].model.data.has_values(self.question.outcome):
             found["sensitivity"] = (
-                "sensitivity() measures a hidden cause by shares of variance, which a censored time does not have; use "
+                "a hidden cause is measured by shares of variance, which a censored time does not have; use "
                 "on('hazard ratio'), and how far from one it is"
             )
         if self.bends:

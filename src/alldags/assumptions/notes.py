@@ -299,7 +299,7 @@ def changing_ratio(effect: ExaminedEffect) -> Iterator[Note]:
     ]
     if found and min(found) > _CHANGES:
         yield Note(
-            f"the hazard ratio of {effect.treatment} changes with time (probability {percent(min(found))}): one ratio "
+            f"the hazard ratio of {effect.treatment} changes with time (probability {min(found):.2f}): one ratio "
             "is an average over the events, see effect.survival.ratios() of the difference",
             "check" if effect.measure == "log hazard" else "for the record",
         )

@@ -64,7 +64,7 @@ class SurvivalCurves:
         return Quantity(self.effect.uncertainty.widened(high - low))
 
     def table(self, times: Sequence[float] | None = None, level: float = 0.95) -> Table:
-        """Return the probabilities to survive some times under both values, and their difference, with intervals.
+        """Return the probabilities to survive some times under both values, and their difference with its interval.
 
         Parameters
         ----------
@@ -73,6 +73,12 @@ class SurvivalCurves:
         level
             Probability that each interval holds.
         """
+        curves = self._curves(times, level)
+        kept = ("time", *self._words, "difference", "difference low", "difference high")
+        return Table({name.removeprefix("difference "): curves[name] for name in kept})
+
+    def _curves(self, times: Sequence[float] | None, level: float) -> dict[str, list[float]]:
+        """Return mean and interval of both probabilities and their difference, by name."""
         check_level(level)
         when = np.linspace(0.0, self.horizon, _TIMES + 1)[1:] if times is None else [self._time(t) for t in times]
         low_word, high_word = self._words
@@ -88,7 +94,7 @@ class SurvivalCurves:
             found[name] = [float(part.mean()) for part in parts]
             found[f"{name} low"] = [float(low) for low, _ in ends]
             found[f"{name} high"] = [float(high) for _, high in ends]
-        return Table(found)
+        return found
 
     def ratios(self, level: float = 0.95) -> Table:
         """Return the hazard ratio in each piece of time, given the covariates: median and interval."""
@@ -111,7 +117,7 @@ class SurvivalCurves:
         from alldags.show.plots.survival import plot_survival
 
         times = np.linspace(0.0, self.horizon, 41)[1:]
-        return plot_survival(self.table(times.tolist()), self._words, self.effect.outcome, ax)
+        return plot_survival(Table(self._curves(times.tolist(), 0.95)), self._words, self.effect.outcome, ax)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ def plot_survival(curves: Table, words: tuple[str, str], outcome: str, ax: Axes 
     Parameters
     ----------
     curves
-        As `SurvivalCurves.table` returns it.
+        Time, and for each of `words` the probability, and the ends of its interval (``"a low"``, ``"a high"``).
     words
         What the two values are called in it.
     outcome
