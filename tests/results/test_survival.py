@@ -253,6 +253,12 @@ def test_mistakes_are_named(changes, family, message):
         fit(table, GRAPH, families={"time": family}, rng=0)
 
 
+def test_a_word_names_the_columns_as_on_a_command_line():
+    found = fit(columns(), GRAPH, families={"time": "survival:died"}, rng=0)
+    assert found.workings.data.families["time"].event == "died"
+    assert found.effect("drug", "time").mean == effect().mean
+
+
 def test_covariates_that_vary_in_time_are_refused():
     table = columns()
     half = table["time"] / 2

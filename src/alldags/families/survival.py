@@ -21,6 +21,7 @@ from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+from alldags.wording import either
 
 if TYPE_CHECKING:
     from alldags.data.batches import RowTable
@@ -96,9 +97,8 @@ class Survival(Plain):
 
     def __post_init__(self) -> None:
         if not self.event:
-            raise DataError(
-                "a survival time needs the column that says whether the event was seen: alldags.Survival(event='died')"
-            )
+            said = either("alldags.Survival(event='died')", "--family time=survival:died")
+            raise DataError(f"a survival time needs the column that says whether the event was seen: {said}")
         if self.horizon is not None:
             checks.positive("Survival horizon", self.horizon, DataError)
 

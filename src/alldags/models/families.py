@@ -17,6 +17,7 @@ from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
+from alldags.families.survival import Survival
 from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.capabilities import family_asks
@@ -28,6 +29,7 @@ from alldags.wording import option
 
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
+_WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival}  # "survival:died:joined" on a command line
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +200,9 @@ def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family 
 
 
 def _family(name: str, family: Any) -> Family | None:
+    if isinstance(family, str) and family.partition(":")[0] in _WITH_COLUMNS:
+        word, *columns = family.split(":")
+        return _WITH_COLUMNS[word](*columns[:2])
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]()
     if isinstance(family, str) and family == _NORMAL:
