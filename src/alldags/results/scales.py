@@ -32,6 +32,10 @@ def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
 
 def hazard_ratio(effect: Effect) -> Quantity:
     """Return the hazard ratio of the two values of the treatment, or of one unit more, given the covariates."""
+    if getattr(effect.answer, "bends", False):
+        raise AlldagsError(
+            "with curves the hazard ratio differs between rows; fit with terms=None for one, or use effect.survival"
+        )
     on_log = effect if effect._question.on_link else _on_link(effect, "log hazard")
     low, high = effect._question.comparison.values or (0.0, 1.0)
     step = 1.0 if on_log._question.comparison.values is not None else high - low

@@ -39,7 +39,7 @@ class SurvivalCurves:
     >>> time, until = rng.exponential(np.where(drug == 1, 2.0, 1.0)), rng.uniform(0, 4, 400)
     >>> table = {"drug": drug, "time": np.minimum(time, until), "died": time <= until}
     >>> families = {"time": ad.Survival(event="died")}
-    >>> effect = ad.fit(table, {"time": ["drug"]}, families=families, rng=0).effect("drug", "time")
+    >>> effect = ad.fit(table, {"time": ["drug"]}, families=families, terms=None, rng=0).effect("drug", "time")
     >>> round(effect.survival.at(1.0).mean, 1)  # exp(-0.5) - exp(-1)
     0.2
     >>> round(effect.on("hazard ratio").median, 1)
