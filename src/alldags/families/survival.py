@@ -17,6 +17,7 @@ from alldags.errors import AlldagsError, DataError
 from alldags.families.base import Batch, Completed, Draws, Plain, Point, RowSums, Sampler, Values
 from alldags.families.baseline import Pieces, drawn, product_limit, restricted_mean, solved, surviving
 from alldags.families.canonical import capped, flatness, link_prior, mode_from, row_blocks, row_spread
+from alldags.families.followed import check_followed, cut_points, horizon_of
 from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
@@ -25,10 +26,6 @@ from alldags.wording import either
 
 if TYPE_CHECKING:
     from alldags.data.batches import RowTable
-
-AT_RISK = 0.1  # share of the rows, in both arms, that is at risk at the default horizon
-_EVENTS_A_PIECE, _MOST_PIECES = 10, 12
-_LEAST_EVENTS = 2
 
 
 class Rows(NamedTuple):
@@ -144,37 +141,9 @@ class Survival(Plain):
         """Return the family with its pieces: cut at quantiles of the times of events."""
         stop, event = table.column(child), table.column(self.event)
         start = np.zeros(len(stop)) if self.entry is None else table.column(self.entry)
-        self._check_rows(child, start, stop, event)
-        times = stop[event == 1.0]
-        count = int(np.clip(len(times) // _EVENTS_A_PIECE, 1, _MOST_PIECES))
-        cuts = np.unique(np.quantile(times, np.arange(1, count) / count))
-        cuts = cuts[cuts < times.max()]
-        placed = replace(self, cuts=tuple(cuts.tolist()))
-        return replace(placed, until=placed._until(child, start, stop, np.zeros(len(stop))))
-
-    def _check_rows(self, child: str, start: FloatArray, stop: FloatArray, event: FloatArray) -> None:
-        other = event[(event != 0.0) & (event != 1.0)]
-        if other.size:
-            raise DataError(
-                f"{self.event!r} says whether the event of {child!r} was seen and must be 0 or 1, but has the value "
-                f"{float(other[0]):g}; competing risks, and left or interval censoring, are not modelled: take the "
-                "event of interest for 1 and others for censoring, if that is what they are"
-            )
-        if event.sum() < _LEAST_EVENTS:
-            raise DataError(
-                f"{self.event!r} is 1 in {event.sum():g} rows: no hazard of {child!r} can be seen from that"
-            )
-        early = np.flatnonzero((start < 0.0) | (start >= stop))
-        if early.size:
-            raise DataError(
-                f"row {int(early[0])} enters at {float(start[early[0]]):g} and is watched until "
-                f"{float(stop[early[0]]):g}; {self.entry!r} must be 0 or more, and before {child!r}"
-            )
-        if np.isin(start[start > 0.0], stop[event == 0.0]).mean() > 0.5 if (start > 0.0).any() else False:
-            raise DataError(
-                f"most rows enter, by {self.entry!r}, at a time at which another row was censored, as where units have "
-                "several rows: covariates that vary in time are not modelled; give one row for each unit"
-            )
+        check_followed(child, self.event, self.entry, (start, stop, event))
+        until = horizon_of(child, self.horizon, start, stop, np.zeros(len(stop)))
+        return replace(self, cuts=cut_points(stop[event == 1.0]), until=until)
 
     def about(self, child: str, treatment: str, table: RowTable) -> Survival:
         """Return the family for one treatment: its horizon, and its arms if it has two values."""
@@ -186,17 +155,8 @@ class Survival(Plain):
             return self
         arms = treatment, float(levels[0]), float(levels[1])
         start = np.zeros(len(values)) if self.entry is None else table.column(self.entry)
-        until = self._until(child, start, table.column(child), values)
+        until = horizon_of(child, self.horizon, start, table.column(child), values)
         return replace(self, until=until, arms=arms if self.changing and len(self.cuts) > 0 else None)
-
-    def _until(self, child: str, start: FloatArray, stop: FloatArray, arms: FloatArray) -> float:
-        """Return the horizon: as given, or the largest time at which enough rows of each arm are at risk."""
-        last = float(stop.max())
-        if self.horizon is not None:
-            if self.horizon > last:
-                raise DataError(f"the horizon {self.horizon:g} is beyond the last time of {child!r}, {last:g}")
-            return float(self.horizon)
-        return min(_still_at_risk(start[arms == arm], stop[arms == arm]) for arm in np.unique(arms))
 
     # -- prior and point -----------------------------------------------------------------------------------------------
 
@@ -435,12 +395,3 @@ def _risk(batch: Batch, at: FloatArray, spread: FloatArray | None) -> FloatArray
     """Return the risk of each row, averaged where its predictor is spread, shape (rows,)."""
     eta = batch.columns @ at
     return np.exp(capped(eta if spread is None else eta + 0.5 * spread**2))
-
-
-def _still_at_risk(start: FloatArray, stop: FloatArray) -> float:
-    """Return the largest time at which a tenth of some rows was still, and already, watched."""
-    times = np.unique(stop)
-    there = len(stop) - np.searchsorted(np.sort(stop), times, side="left")
-    there -= len(start) - np.searchsorted(np.sort(start), times, side="left")
-    enough = times[there >= AT_RISK * len(stop)]
-    return float(enough[-1]) if enough.size else float(np.median(stop))
