@@ -94,6 +94,12 @@ def grade(s: Study, name: str) -> Study:
     return s.having(**{name: np.clip(np.round(s.table[name]), -1, 2) + 2.0}).saying(families=named)
 
 
+def survival(s: Study) -> Study:
+    time, until = np.exp(0.5 * s.table["y"]), np.random.default_rng(3).exponential(3.0, ROWS)
+    times = s.having(y=np.minimum(time, until), seen=(time <= until) * 1.0)
+    return times.saying(families={"y": ad.Survival(event="seen")})
+
+
 @dataclass(frozen=True)
 class Option:
     """How a study is told to have it, what it brings into a meeting, and whether a posterior has it."""
@@ -125,6 +131,7 @@ OPTIONS = {
         lambda s: yes_no(s, "first"), {"bernoulli"}, lambda p: family(p, "first") == "bernoulli", keyword="first"
     ),
     "count": Option(count, {"poisson"}, lambda p: family(p, "y") == "poisson", keyword="y"),
+    "survival": Option(survival, {"survival"}, lambda p: family(p, "y") == "survival", keyword="y"),
     "heavy tails": Option(
         lambda s: s.saying(families={"y": "student"}), {"student"}, lambda p: family(p, "y") == "student", keyword="y"
     ),
@@ -240,19 +247,8 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     rows = {name for pair in meetings.MEETINGS for name in pair}
     assert rows <= meetings.CAPABILITIES.keys()
     walked = set().union(*(option.brings for option in OPTIONS.values()))
-    questions = {
-        "chosen rows",
-        "checks",
-        "placebo",
-        "new unit",
-        "population",
-        "mean of set rows",
-        "scenarios",
-        "other rows",
-        "mediation",
-        "several mediators",
-        "products",
-    }
+    questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows", "other rows"}
+    questions |= {"mediation", "products", "several mediators", "scenarios", "posterior.do", "counterfactuals"}
     assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "turned graphs", "uneven slabs"}
 
 
@@ -269,5 +265,5 @@ def test_the_command_line_is_not_told_python(pair):
     error = meetings.refusal(*pair, dict.fromkeys(pair, ("name",)))
     assert "do not go together: " in str(error)
     assert len(str(error)) < 400
-    if pair.isdisjoint({"chosen rows", "population", "other rows"}):  # which the command line does not ask
+    if pair.isdisjoint({"chosen rows", "population"}):  # which the command line does not ask
         assert not PYTHON_ONLY.search(error.on_command_line)

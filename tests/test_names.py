@@ -120,11 +120,12 @@ def test_scales_are_functions_of_the_two_levels(effects):
     [
         ("ill", "log rate", r"'ill' has no log rate; use on\('log odds'\)"),
         ("visits", "log odds", r"'visits' has no log odds; use on\('log rate'\)"),
+        ("visits", "hazard ratio", r"'visits' has no log hazard; use on\('log rate'\)"),
         ("visits", "odds ratio", "an odds ratio needs a yes/no outcome, 'visits' is none here; use the difference"),
         (
             "pain",
             "ratio",
-            "a ratio needs a yes/no outcome, a count or an amount, 'pain' is none here; use the difference",
+            "a ratio needs a yes/no outcome, a count, an amount or a survival time, 'pain' is none here; use",
         ),
         (
             "pain",
@@ -134,7 +135,7 @@ def test_scales_are_functions_of_the_two_levels(effects):
         (
             "ill",
             "logit",
-            r"scale must be one of \('difference', 'ratio', 'risk ratio', 'rate ratio', 'odds ratio', 'log odds', 'log rate', 'log mean'\)",
+            r"scale must be one of \('difference', 'ratio', 'risk ratio', 'rate ratio', 'odds ratio', 'hazard ratio',",
         ),
     ],
 )

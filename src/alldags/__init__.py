@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from alldags.families.log_normal import LogNormal
     from alldags.families.ordered import Ordered
     from alldags.families.student import Student
+    from alldags.families.survival import Survival
     from alldags.families.yes_no import Bernoulli
     from alldags.fitting import fit, load
     from alldags.front import effect
@@ -58,6 +59,7 @@ _HOME = {
     "Prior": "alldags.priors.prior",
     "Strength": "alldags.effects.hidden.strength",
     "Student": "alldags.families.student",
+    "Survival": "alldags.families.survival",
     "Terms": "alldags.graph.terms",
     "effect": "alldags.front",
     "fit": "alldags.fitting",
@@ -87,6 +89,7 @@ __all__ = [
     "Prior",
     "Strength",
     "Student",
+    "Survival",
     "Terms",
     "__version__",
     "datasets",

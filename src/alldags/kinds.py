@@ -74,6 +74,13 @@ KINDS: dict[str, Kind] = {
     "poisson": Kind(
         "the count{s} {names}", _LINES, "log rate", "Poisson", "a count ({events:,.0f} in {rows:,.0f} rows)"
     ),
+    "survival": Kind(
+        "the survival time{s} {names}",
+        "leave it out of the graph",
+        "log hazard",
+        "proportional hazards",
+        "a survival time ({events:,.0f} events in {rows:,.0f} rows)",
+    ),
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
     "ordered": Kind("the grade{s} {names}", _LINES, "log-odds", "cumulative logistic", "a grade ({rows:,.0f} rows)"),
     "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
@@ -84,4 +91,11 @@ MEASURES: dict[str, Measure] = {
     "rate": Measure("mean count", "mean counts", "mean", 0.0, math.inf),
     "score": Measure("mean score", "mean scores", "mean score", -math.inf, math.inf, has_ratio=False),
     "amount": Measure("mean", "means", "mean", 0.0, math.inf),
+    "survival": Measure(
+        "restricted mean",
+        "restricted mean survival times",
+        "restricted mean",
+        0.0,
+        math.inf,
+    ),
 }

@@ -27,6 +27,7 @@ PAGES = (
     "docs/how-to/yes-no.md",
     "docs/how-to/heavy-tails.md",
     "docs/how-to/outcomes.md",
+    "docs/how-to/survival.md",
     "docs/how-to/unmeasured.md",
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",

@@ -19,7 +19,8 @@ from alldags.typing import FloatArray
 
 def goes_at_once(route: Route, samples: Samples) -> bool:
     """Tell whether nothing has to be stopped at before the outcome, which is not normal and does not bend."""
-    return not route.stops and not route.bent and samples[route.target].family is not None
+    target = samples[route.target]
+    return not route.stops and not route.bent and target.family is not None and target.family.complete
 
 
 def sums_at_once(rows: PushedRows, samples: Samples, route: Route, comparison: Comparison) -> FloatArray:

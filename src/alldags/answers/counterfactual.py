@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.by_rows import fitted_rows
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.held import HeldEffect
@@ -20,6 +21,7 @@ from alldags.answers.worlds import Worlds, world_blocks
 from alldags.columns.base import RowValues
 from alldags.errors import AlldagsError
 from alldags.memory import check_memory
+from alldags.models.capabilities import outcome_asks
 from alldags.models.fitted import FittedGraph
 from alldags.show.table import Table
 from alldags.typing import FloatArray, IntArray
@@ -39,6 +41,7 @@ def counterfactuals(effect: HeldEffect, rows: Any, values: Sequence[float], leve
     level
         Probability that each interval holds.
     """
+    meetings.check({"counterfactuals": (), **outcome_asks(effect.posterior.workings.data, effect.outcome)})
     known, numbers, is_fitted = _known(effect, rows)
     check_memory(8.0 * known.count * effect.answer.size, f"{known.count:,} rows", "ask for fewer rows at a time")
     found: dict[str, list[Any]] = {

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.held import HeldEffect
 from alldags.answers.inner import InnerAnswer
@@ -19,6 +20,7 @@ from alldags.effects.new_unit import NewUnit, OutcomeDraws, YesNoOutcome
 from alldags.effects.quantity import Quantity
 from alldags.kinds import MEASURES
 from alldags.memory import check_memory
+from alldags.models.capabilities import outcome_asks
 from alldags.notes import Note
 
 
@@ -60,6 +62,7 @@ def _average(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -
 
 def _new_unit(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> NewUnit:
     """Return the outcome of a unit like a random one of the rows."""
+    meetings.check({"new unit": (), **outcome_asks(effect.posterior.workings.data, effect.outcome)})
     if effect.measure == "risk":
         return YesNoOutcome(treatment_word(effect, x), float(np.mean(_average(effect, x, size, ()).draws)), notes)
     answer = effect.answer.elsewhere if isinstance(effect.answer, ClosedAnswer) else effect.answer

@@ -36,7 +36,7 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.capabilities import data_asks, model_asks
+from alldags.models.capabilities import data_asks, model_asks, outcome_asks
 from alldags.models.fitted import FittedGraph
 from alldags.notes import Note
 from alldags.text import some
@@ -163,7 +163,8 @@ class Asked:
     def answer(self) -> ClosedAnswer | PushedAnswer:
         """How the whole effect is computed, with products if they are asked for."""
         answer = self.effect.answer
-        meetings.check({"mediation": (), **({"other rows": ()} if self.effect.over == "other rows" else {})})
+        asked = outcome_asks(self.effect.posterior.workings.data, self.effect.outcome)
+        meetings.check({"mediation": (), **asked, **({"other rows": ()} if self.effect.over == "other rows" else {})})
         if self.products:
             return self._with_products(answer.question)
         assert isinstance(answer, ClosedAnswer | PushedAnswer)

@@ -141,7 +141,11 @@ class NewWorlds:
         of, family = self._nodes[name], self._family(name)
         if family is None:
             return np.asarray(of.center + of.unit * self._predictor(world, of, known))
-        return family.mean(self._shifted(world, of, known), of.apart[:, self.block])
+
+        def values(cause: str) -> FloatArray:
+            return np.broadcast_to(self._value(world.of(name, cause), cause, known)[:, 0], self.rows.count)
+
+        return family.mean_given(self._shifted(world, of, known), of.apart[:, self.block], values)
 
     def _shifted(self, world: World, of: Regressed, known: _Known) -> FloatArray:
         """Return a predictor with the offset of its family, shape (rows, draws)."""

@@ -13,7 +13,7 @@ from alldags.effects.total import variable_streams
 from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.weighted.posterior import WeightedPosterior
-from alldags.families.base import Family
+from alldags.families.base import Family, Values
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.onto import ParentsPosterior
 from alldags.nodes.posterior import NodePosterior
@@ -87,7 +87,8 @@ class NodeSample:
 
     def at_mean(self) -> NodeSample:
         """Return one draw, in which every coefficient is at its posterior mean."""
-        return self._with(self.known.mean[None], np.array([self.intercept.mean()]), np.array([self.variance.mean()]))
+        own = self._with(self.known.mean[None], np.array([self.intercept.mean()]), np.array([self.variance.mean()]))
+        return replace(own, beside=None if self.beside is None else self.beside.mean(axis=0, keepdims=True))
 
     def partner(self, rng: np.random.Generator) -> NodeSample:
         """Return draws of the same node with the same columns present and other coefficients."""
@@ -99,11 +100,13 @@ class NodeSample:
         spread = rng.standard_normal(self.size) * quadratic.intercept_spread(1.0 / self.variance)
         return self._with(other, quadratic.intercept(other) + spread, self.variance)
 
+    def mean(self, eta: FloatArray, block: slice, values: Values) -> FloatArray:
+        """Return the mean of a node that is not normal at predictors of some draws, shape (rows, draws)."""
+        assert self.family is not None
+        return self.family.mean_given(eta, self.apart(block), values)
+
     def _with(self, coefficients: FloatArray, intercept: FloatArray, variance: FloatArray) -> NodeSample:
-        beside = self.beside
-        return NodeSample(
-            self.node, self.known, self.columns, self.family, coefficients, intercept, variance, beside=beside
-        )
+        return replace(self, coefficients=coefficients, intercept=intercept, variance=variance, ratio=None)
 
 
 def apart(variance: FloatArray, beside: FloatArray | None) -> FloatArray:

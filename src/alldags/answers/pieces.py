@@ -8,7 +8,7 @@ no row meets a draw. Of any other family it is expanded to second order about th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -69,8 +69,7 @@ class Answering:
         """Return the same over more columns; those that are not here have no coefficient."""
         place = {name: 1 + i for i, name in enumerate(columns.names)}
         places, p = np.array([0, *(place[name] for name in self.of.columns.names)]), 1 + len(columns)
-        of = Regressed(self.of.child, self.of.family, columns, np.zeros((0, p)), self.of.precision, self.of.center,
-                       self.of.unit, self.of.share, self.of.curved)  # fmt: skip
+        of = replace(self.of, columns=columns, coefficients=np.zeros((0, p)))
         vector, matrix = (places,), np.ix_(places, places)
         return Answering(
             of, self.log_noise, self.noise, _put(self.first, vector, p), _put(self.second, matrix, p),
@@ -78,12 +77,18 @@ class Answering:
             self.by_beside, self.beside,
         )  # fmt: skip
 
+    def beside_of(self, other: Answering) -> Answering:
+        """Return the same with as much beside the predictor: arms that share it, each with its own."""
+        times = max(len(other.beside) // max(len(self.beside), 1), 1)
+        return replace(self, by_beside=np.tile(self.by_beside, times), beside=np.tile(self.beside, times))
+
     def __add__(self, other: Answering) -> Answering:
         """Return what two models say of the same child."""
         one, two = self, other
         if self.of.columns.names != other.of.columns.names:
             columns = _union(self.of.columns, other.of.columns)
             one, two = self.over(columns), other.over(columns)
+        one, two = one.beside_of(two), two.beside_of(one)
         names = (
             "log_noise",
             "noise",
@@ -96,7 +101,8 @@ class Answering:
             "by_beside",
             "beside",
         )
-        return Answering(one.of, *(getattr(one, name) + getattr(two, name) for name in names))
+        of = one.of if len(self.beside) >= len(other.beside) else two.of
+        return Answering(of, *(getattr(one, name) + getattr(two, name) for name in names))
 
 
 def _put(values: FloatArray, places: tuple[IntArray, ...], size: int) -> FloatArray:
@@ -298,7 +304,8 @@ def _expanded(
     assert family is not None
     offset = None if family.offset is None else rows.values[family.offset]
     step = max(float(np.sqrt(spread.mean())), _LEAST_STEP)
-    batch, draws = Batch(mean[:, None], child, offset), _nearby(item, step)
+    read = tuple(rows.values[name] for name in family.reads)
+    batch, draws = Batch(mean[:, None], child, offset, read=read), _nearby(item, step)
     values = family.log_likelihood_by_row(batch, draws)
     low, middle, high = values[:, :3].T
     gradient, curvature = (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -169,9 +169,13 @@ class Push:
 
     def _mean(self, name: str, moves: Moves) -> FloatArray:
         """Return the mean of a node that is not normal, shape (rows, draws)."""
-        sample = self._samples[name]
-        assert sample.family is not None
-        return sample.family.mean(self._predictor(name, moves), sample.apart(self.block))
+        eta = self._predictor(name, moves)
+        return self._samples[name].mean(eta, self.block, partial(self._moved_value, moves))
+
+    def _moved_value(self, moves: Moves, name: str) -> FloatArray:
+        """Return the values of a variable after the moves, shape (rows,): it must not differ between draws."""
+        moved = self._value(name, moves, np.zeros(1, dtype=np.int64))
+        return self._rows.rows.values[name] if moved is None else moved[:, 0]
 
     def _move_to(self, name: str, value: float | FloatArray) -> FloatArray:
         """Return by how much a stop moves to get to this value, in working units."""

@@ -77,6 +77,11 @@ class PushedAnswer:
             "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
+        if not self.responses.items[0].model.data.has_values(self.question.outcome):
+            found["sensitivity"] = (
+                "a hidden cause is measured by shares of variance, which a censored time does not have; use "
+                "on('hazard ratio'), and how far from one it is"
+            )
         if self.bends:
             lines = "a curve has no coefficients to multiply along paths; see mediation() and along()"
             found |= {"paths": lines, "log odds": lines}

@@ -15,7 +15,8 @@ def ratio(effect: HeldEffect) -> Quantity:
     """Return the ratio of the two mean outcomes, which must be risks, mean counts or mean amounts."""
     if not has_ratio(effect.measure):
         raise AlldagsError(
-            f"a ratio needs a yes/no outcome, a count or an amount, {effect.outcome!r} is none here; use the difference"
+            f"a ratio needs a yes/no outcome, a count, an amount or a survival time, {effect.outcome!r} is none here; "
+            "use the difference"
         )
     low, high = effect.answer.levels
     return _widened(effect, high / np.maximum(low, 1e-300))

@@ -82,7 +82,8 @@ def regressed_nodes(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tu
 
 def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     """Return draws of one node as those of a regression."""
-    family, data = model.data.model(child).family, model.data
+    data = model.data
+    family = data.model(child).family if sample.family is None else sample.family
     place = data.pooled.index[child]
     unit = float(data.scale[place])
     center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -94,9 +95,19 @@ class Response:
         """Return the mean outcomes of new draws; of a model without a path, those of the rows as they are."""
         if self.span.variables:
             return self.outcomes(self.sample(size, rng), comparison)
-        mean = float(np.mean([rows.sums(rows.rows.values[self.outcome][:, None])[0] for rows in self.batches()]))
-        mean /= float(np.mean([rows.total for rows in self.batches()]))
+        mean = self.observed(lambda family: family)
         return Outcomes(np.full(size, mean), np.full(size, mean), np.zeros(size))
+
+    def observed(self, change: Callable[[Any], Any]) -> float:
+        """Return the mean outcome of the rows as they are; `change` is made to the outcome's family, if it has one."""
+        family, batches = self.model.data.families.get(self.outcome), list(self.batches())
+        if family is not None and not family.complete:
+            names = (self.outcome, *family.reads)
+            every = {name: np.concatenate([rows.rows.values[name] for rows in batches]) for name in names}
+            weights = [np.ones(rows.count) if rows.weight is None else rows.weight for rows in batches]
+            return float(change(family).observed(self.outcome, every, np.concatenate(weights)))
+        mean = float(np.mean([rows.sums(rows.rows.values[self.outcome][:, None])[0] for rows in batches]))
+        return mean / float(np.mean([rows.total for rows in batches]))
 
     def part_of(self, batch: PushedRows, places: IntArray) -> PushedRows:
         """Return some rows of a batch, in any order and any number of times."""

@@ -35,6 +35,7 @@ from alldags.answers.world import World, moved_nodes
 from alldags.answers.worlds import Worlds, world_blocks
 from alldags.effects.changes import joint_changes
 from alldags.effects.jackknife import Stretch
+from alldags.models.capabilities import outcome_asks
 from alldags.models.categories import category_between
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture, shuffled
@@ -123,6 +124,7 @@ class ScenarioAnswer:
     def check(self) -> None:
         """Refuse what cannot be answered, by name."""
         data = self.workings.data
+        meetings.check({"posterior.do": (), **outcome_asks(data, self.outcome)})
         for model in self.workings.models.items:
             moved = {name for name in self.moved(model) if model.graph.ancestors(name) & set(self.variables)}
             for name in moved & data.categories.keys():

@@ -43,8 +43,8 @@ def rows_of(posterior: ExaminedPosterior, names: Sequence[str] = ()) -> tuple[Ro
     source = table.source()
     if isinstance(source, MomentsSource):
         return None, f"{what}: moments hold no rows; give the table itself"
-    offsets = {family.offset for family in posterior.workings.data.families.values()} - {None}
-    wanted = (*posterior.workings.data.pooled.names, *(name for name in offsets if name is not None))
+    beside = (name for family in posterior.workings.data.families.values() for name in family.reads)
+    wanted = (*posterior.workings.data.pooled.names, *beside)
     return RowTable(source.numbers(names or tuple(dict.fromkeys(wanted)))), None
 
 
@@ -98,8 +98,8 @@ class Checked:
         return tuple(name for name in found if name in kept)
 
     def regressed(self, child: str, causes: Sequence[str]) -> Regressed | None:
-        """Return what a regression is checked on; None without rows."""
-        if self.table is None:
+        """Return what a regression is checked on; None without rows, or where these do not have the child's values."""
+        if self.table is None or not self.data.has_values(child):
             return None
         family = self.data.families.get(child)
         known = None if family is None or family.has_levels else family
@@ -159,6 +159,8 @@ class Checked:
             yield f"residuals and independences of {', '.join(bent)}, which may have curves"
         if heavy := [child for child in self.children if child in self.data.heavy]:
             yield f"outlying rows of {', '.join(heavy)}, whose noise may have heavy tails"
+        if unknown := [child for child in self.children if not self.data.has_values(child)]:
+            yield f"residuals of {', '.join(unknown)}, which is not known where it is censored"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

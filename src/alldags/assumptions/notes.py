@@ -16,6 +16,8 @@ from alldags.effects.sampled import sampled_orders
 from alldags.effects.total import TotalEffect
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING
+from alldags.engines.weighted.posterior import WeightedPosterior
+from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note, in_order
@@ -29,6 +31,7 @@ LARGE_ERROR = 0.05  # of the standard deviation: Monte-Carlo error of imputation
 LARGE_RATIO = 1.25  # of the two standard deviations
 FEW_CLUSTERS = 20
 _DOUBTFUL = 1.05  # R-hat of the effect
+_CHANGES = 0.8  # probability of a hazard ratio that changes with time, from which it is said
 _WORDS = {
     "common": "the same for all rows",
     "shared": "different between rows by some terms",
@@ -127,6 +130,7 @@ def _sampled_note(sampled: Sequence[NodePosterior]) -> Iterator[Note]:
 def _checked_notes(effect: ExaminedEffect) -> Iterator[Note]:
     yield from _link_note(effect)
     yield from _regression_note(effect)
+    yield from changing_ratio(effect)
     yield from _many_candidates_note(effect)
     yield from _odds_note(effect)
     yield from _slab_note(effect)
@@ -284,6 +288,23 @@ def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
     yield from _straight(effect, bends)
 
 
+def changing_ratio(effect: ExaminedEffect) -> Iterator[Note]:
+    """Say that the hazard ratio of the treatment probably changes with time: one number does not tell it."""
+    if effect.measure not in ("survival", "log hazard"):
+        return
+    found = [
+        node.family.probability_changing(node.weighted.beside, node.weighted.weights)
+        for node in _nodes(effect)
+        if isinstance(node, WeightedPosterior) and isinstance(node.family, Survival)
+    ]
+    if found and min(found) > _CHANGES:
+        yield Note(
+            f"the hazard ratio of {effect.treatment} changes with time (probability {min(found):.2f}): one ratio "
+            "is an average over the events, see effect.survival.ratios() of the difference",
+            "check" if effect.measure == "log hazard" else "for the record",
+        )
+
+
 def _bends(total: TotalEffect) -> bool:
     return any(total.model.bends(name) for name in total.span.reached)
 
@@ -336,6 +357,8 @@ def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     """Say that straight lines would give another answer."""
+    if not effect.posterior.workings.data.has_values(effect.outcome):
+        return
     straight = effect.checks.straight_line
     if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:
         return

@@ -193,7 +193,7 @@ def read_tables(
             asked |= options.asked
     if found is None:
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer)
-    used = (*columns, *options.columns)
+    used = (*columns, *options.columns, *completer.beside)
     first = (*map(Note, source.notes), *_matrix_note(source), *ignored_columns_note(source, used))
     notes = (*first, *levels_note(levels), *found.notes)
     # what a column outside the graph has to do with others within levels is not looked at

@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from alldags.errors import DataError
-from alldags.families.base import Batch, Draws, Point, RowSums, Sampler
+from alldags.families.base import Batch, Draws, Plain, Point, RowSums, Sampler
 from alldags.families.canonical import row_blocks
 from alldags.families.quadratic import MatchedNoise, Quadratic, leaving
 from alldags.priors.grid import Setting
@@ -31,7 +31,7 @@ _STEPS = 60
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
 
 
-class Amount:
+class Amount(Plain):
     """A positive child with an unknown noise precision."""
 
     __slots__ = ()
@@ -43,21 +43,6 @@ class Amount:
     has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = 0.9  # as for heavy tails: above, weights miss coefficients that few rows speak of
     exact: ClassVar[bool] = False  # whether the match is the likelihood itself
-
-    @property
-    def offset(self) -> None:
-        """There is none."""
-        return None
-
-    @property
-    def noise_factor(self) -> float:
-        """The mean is no line."""
-        return math.nan
-
-    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return nan: the mean is no line."""
-        del rng
-        return np.full(size, math.nan)
 
     @abstractmethod
     def loss(self, r: FloatArray) -> FloatArray:

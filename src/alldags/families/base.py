@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from alldags.data.batches import RowTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +33,15 @@ class Batch:
         What is added to the predictor, shape (rows,); None for nothing.
     weight
         How many rows each counts as, shape (rows,); None for one.
+    read
+        The columns that the family reads beside the child, shape (rows,) each.
     """
 
     columns: FloatArray
     child: FloatArray
     offset: FloatArray | None = None
     weight: FloatArray | None = None
+    read: tuple[FloatArray, ...] = ()
 
     def predictor(self, coefficients: FloatArray) -> FloatArray:
         """Return the predictor without intercept, shape (rows, draws), of coefficients (draws, k)."""
@@ -89,6 +97,26 @@ class Draws(NamedTuple):
     coefficients: FloatArray
     precision: FloatArray
     beside: FloatArray | None = None
+
+
+class Completed(NamedTuple):
+    """What a family draws by itself, given coefficients.
+
+    Parameters
+    ----------
+    intercept, beside
+        Shape (draws,) and (draws, m).
+    log_value
+        Log of likelihood and prior of these over the density with which they were drawn, shape (draws,).
+    """
+
+    intercept: FloatArray
+    beside: FloatArray
+    log_value: FloatArray
+
+
+Values = Callable[[str], FloatArray]
+"""From the name of a variable to its values in some rows, after what was set, shape (rows,)."""
 
 
 class ChainRows(NamedTuple):
@@ -167,10 +195,15 @@ class Family(Protocol):
     is_line: ClassVar[bool]
     has_levels: ClassVar[bool]
     most_k_hat: ClassVar[float]
+    complete: ClassVar[bool]
 
     @property
     def offset(self) -> str | None:
         """Column that is added to the predictor, in its own units; None for none."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns that are read beside the child, the offset among them; they need not be in the graph."""
 
     @property
     def noise_factor(self) -> float:
@@ -181,6 +214,12 @@ class Family(Protocol):
 
     def check(self, child: str, batches: Iterable[FloatArray]) -> Family:
         """Return the family with what it takes from the values; refuse those it cannot have, or that say nothing."""
+
+    def placed(self, child: str, table: RowTable) -> Family:
+        """Return the family with what it takes from the rows and columns beside the child, such as cut points."""
+
+    def about(self, child: str, treatment: str, table: RowTable) -> Family:
+        """Return the family for questions about one treatment."""
 
     def prior(self, prior: Prior) -> Prior:
         """Return the prior of the coefficients on the scale of the predictor."""
@@ -208,6 +247,14 @@ class Family(Protocol):
         What the family has apart from its predictor, shape (m, draws), is what is beside it or, where there is nothing,
         the noise variance.
         """
+
+    def mean_given(self, eta: FloatArray, apart: FloatArray, values: Values) -> FloatArray:
+        """Return the mean at predictors (rows, draws), where it also depends on values of variables in the rows."""
+
+    def completed(
+        self, batches: Sequence[Batch], coefficients: FloatArray, rng: np.random.Generator
+    ) -> Completed | None:
+        """Return all but the coefficients, drawn given these, (draws, k); None: as the quadratic says."""
 
     def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the value at a level of the distribution at a predictor, shape (..., draws); 0 and 1 for yes/no."""
@@ -237,6 +284,60 @@ class Family(Protocol):
 
     def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
         """Return the sampler for regressions with these hyperparameters, if there is one."""
+
+
+class Plain:
+    """What most families have alike: nothing of the treatment, and no columns but their own and an offset."""
+
+    __slots__ = ()
+
+    complete: ClassVar[bool] = True  # whether values are known in every row; else they are no cause, and have no line
+
+    @property
+    def offset(self) -> str | None:
+        """Column that is added to the predictor; None for none."""
+        return None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The offset, if there is one."""
+        return () if self.offset is None else (self.offset,)
+
+    @property
+    def noise_factor(self) -> float:
+        """The mean is no line."""
+        return math.nan
+
+    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return nan: the mean is no line."""
+        del rng
+        return np.full(size, math.nan)
+
+    def placed(self, child: str, table: RowTable) -> Self:
+        """Return the family as it is."""
+        del child, table
+        return self
+
+    def about(self, child: str, treatment: str, table: RowTable) -> Self:
+        """Return the family as it is."""
+        del child, treatment, table
+        return self
+
+    @abstractmethod
+    def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
+        """Return the mean of the child at a predictor, shape (..., draws)."""
+
+    def mean_given(self, eta: FloatArray, apart: FloatArray, values: Values) -> FloatArray:
+        """Return the mean at predictors, whatever the values."""
+        del values
+        return self.mean(eta, apart)
+
+    def completed(
+        self, batches: Sequence[Batch], coefficients: FloatArray, rng: np.random.Generator
+    ) -> Completed | None:
+        """Return nothing: all follows the quadratic."""
+        del batches, coefficients, rng
+        return None
 
 
 class RowSums(Protocol):

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from alldags.errors import EngineError
-from alldags.families.base import Batch, Draws, Point, RowSums
+from alldags.families.base import Batch, Draws, Plain, Point, RowSums
 from alldags.families.quadratic import Quadratic
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
@@ -40,7 +40,7 @@ _GROUP = 8
 _LARGEST = 700.0  # exp of more overflows; no posterior has draws out there
 
 
-class Canonical:
+class Canonical(Plain):
     """A family with a convex cumulant, whose derivative is the mean."""
 
     __slots__ = ()
@@ -49,21 +49,6 @@ class Canonical:
     is_line: ClassVar[bool] = False
     has_levels: ClassVar[bool] = False
     most_k_hat: ClassVar[float] = math.inf
-
-    @property
-    def offset(self) -> str | None:
-        """Column that is added to the predictor; None for none."""
-        return None
-
-    @property
-    def noise_factor(self) -> float:
-        """There is no noise."""
-        return math.nan
-
-    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return nan: there is no noise."""
-        del rng
-        return np.full(size, math.nan)
 
     @abstractmethod
     def cumulant(self, eta: FloatArray) -> FloatArray:
@@ -118,29 +103,12 @@ class Canonical:
     # -- prior and point ---------------------------------------------------------------------------------------------
 
     def prior(self, prior: Prior) -> Prior:
-        """Return the prior on the scale of the predictor."""
+        """Return the prior on the scale of the predictor: a slab that was given applies to it as it is."""
         return link_prior(prior)
 
     def mode(self, rows: RowSums, slab_variance: float) -> Point:
-        """Return the mode with all columns; Newton's iteration with step halving."""
-        penalty = np.full(len(rows.names) + 1, 1.0 / slab_variance)
-        penalty[0] = 0.0
-
-        def height(found: Quadratic) -> float:
-            return found.value - 0.5 * float(penalty @ found.at**2)
-
-        current = rows.quadratic(self._start(rows))
-        for _ in range(_STEPS):
-            gradient = current.gradient - penalty * current.at
-            step = np.linalg.solve(current.information + np.diag(penalty), gradient)
-            if float(gradient @ step) < _DECREMENT:
-                return Point(current.at)
-            share, nearby = 1.0, rows.quadratic(Point(current.at + step))
-            while not height(nearby) >= height(current) - 1e-9 * abs(current.value) and share > 1e-6:
-                share *= 0.5
-                nearby = rows.quadratic(Point(current.at + share * step))
-            current = nearby
-        raise EngineError(f"the regression of {rows.child!r} has no mode that could be found; check its columns")
+        """Return the mode with all columns."""
+        return mode_from(rows, rows.quadratic, self._start(rows), slab_variance)
 
     def _start(self, rows: RowSums) -> Point:
         """Return the null model: the intercept at which the mean is the child's."""
@@ -176,7 +144,7 @@ class Canonical:
 
     def _part(self, names: tuple[str, ...], batch: Batch, at: FloatArray, root: FloatArray | None) -> Quadratic:
         eta = batch.predictor(at[None, 1:])[:, 0] + at[0]
-        spread = None if root is None else _row_spread(batch, root)
+        spread = None if root is None else row_spread(batch, root)
         mean, variance = self._mean_and_variance(eta, spread)
         own = batch.weighted(batch.child)
         cumulant, constants = batch.weighted(self.cumulant(eta)), batch.weighted(self.constants(batch.child))
@@ -201,7 +169,7 @@ class Canonical:
 
     def flatness(self, quadratic: Quadratic) -> float:
         """Return the last expansion's factor: nearer to one where the posterior is all but normal."""
-        return 1.0 - (1.0 - _FLATTER) * min(quadratic.spread / SURE, 1.0)
+        return flatness(quadratic)
 
     # -- how probable rows are ---------------------------------------------------------------------------------------
 
@@ -234,9 +202,36 @@ class Canonical:
 
 
 def link_prior(prior: Prior) -> Prior:
-    """Return the prior on the scale of a predictor without noise: a slab that was given applies to it as it is."""
+    """Return the prior on the scale of a predictor: a slab that was given applies to it as it is."""
     slab = LINK_SLAB if prior.slab is not None and prior.slab == prior.noise.default_slab else prior.slab
     return replace(prior, noise=KnownNoise(1.0), slab=slab)
+
+
+def mode_from(rows: RowSums, expand: Callable[[Point], Quadratic], start: Point, slab_variance: float) -> Point:
+    """Return the mode with all columns; Newton's iteration with step halving on what `expand` returns."""
+    penalty = np.full(len(rows.names) + 1, 1.0 / slab_variance)
+    penalty[0] = 0.0
+
+    def height(found: Quadratic) -> float:
+        return found.value - 0.5 * float(penalty @ found.at**2)
+
+    current = expand(start)
+    for _ in range(_STEPS):
+        gradient = current.gradient - penalty * current.at
+        step = np.linalg.solve(current.information + np.diag(penalty), gradient)
+        if float(gradient @ step) < _DECREMENT:
+            return Point(current.at)
+        share, nearby = 1.0, expand(Point(current.at + step))
+        while not height(nearby) >= height(current) - 1e-9 * abs(current.value) and share > 1e-6:
+            share *= 0.5
+            nearby = expand(Point(current.at + share * step))
+        current = nearby
+    raise EngineError(f"the regression of {rows.child!r} has no mode that could be found; check its columns")
+
+
+def flatness(quadratic: Quadratic) -> float:
+    """Return the last expansion's factor: nearer to one where the posterior is all but normal."""
+    return 1.0 - (1.0 - _FLATTER) * min(quadratic.spread / SURE, 1.0)
 
 
 def row_blocks(rows: int, draws: int) -> Iterator[slice]:
@@ -267,7 +262,7 @@ def capped(eta: FloatArray) -> FloatArray:
     return np.minimum(eta, _LARGEST) if eta.size and eta.max() > _LARGEST else eta
 
 
-def _row_spread(batch: Batch, root: FloatArray) -> FloatArray:
+def row_spread(batch: Batch, root: FloatArray) -> FloatArray:
     """Return the standard deviation of each row's predictor, shape (rows,)."""
     moved = batch.columns @ root[1:] + root[0]
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))

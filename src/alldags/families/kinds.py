@@ -8,10 +8,11 @@ from alldags.families.gamma import Gamma
 from alldags.families.log_normal import LogNormal
 from alldags.families.ordered import Ordered
 from alldags.families.student import Student
+from alldags.families.survival import Survival
 from alldags.families.yes_no import Bernoulli
 
 FAMILIES: dict[str, type[Family]] = {
-    family.name: family for family in (Bernoulli, Poisson, Student, LogNormal, Gamma, Ordered)
+    family.name: family for family in (Bernoulli, Poisson, Student, LogNormal, Gamma, Ordered, Survival)
 }
 
 

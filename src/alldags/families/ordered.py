@@ -21,7 +21,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from alldags.errors import DataError, EngineError
-from alldags.families.base import Batch, Draws, Point, RowSums, Sampler
+from alldags.families.base import Batch, Draws, Plain, Point, RowSums, Sampler
 from alldags.families.canonical import capped, link_prior, log_product, row_blocks
 from alldags.families.quadratic import Beside, Quadratic
 from alldags.priors.grid import Setting
@@ -45,7 +45,7 @@ class _Sums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class Ordered(Plain):
     """A grade, such as 1 to 5: ``log odds of at least a level = predictor - threshold``, the same for all levels.
 
     Parameters
@@ -72,21 +72,6 @@ class Ordered:
 
     scores: tuple[float, ...] | None = None
     levels: tuple[float, ...] = ()
-
-    @property
-    def offset(self) -> None:
-        """There is none."""
-        return None
-
-    @property
-    def noise_factor(self) -> float:
-        """There is no noise."""
-        return math.nan
-
-    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return nan: there is no noise."""
-        del rng
-        return np.full(size, math.nan)
 
     def check(self, child: str, batches: Iterable[FloatArray]) -> Ordered:
         """Return the family with the levels that the values have; refuse too many, or scores of other levels."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.errors import DataError
-from alldags.families.base import Batch, ChainPrior, ChainRows, ChainState, Draws, Point, RowSums, Sampler
+from alldags.families.base import Batch, ChainPrior, ChainRows, ChainState, Draws, Plain, Point, RowSums, Sampler
 from alldags.families.canonical import log_product, row_blocks
 from alldags.families.quadratic import MatchedNoise, Quadratic, leaving
 from alldags.priors.grid import Setting
@@ -40,7 +40,7 @@ _STOP = 1e-3  # standard errors: the start need not be the mode itself
 
 
 @dataclass(frozen=True, slots=True)
-class Student:
+class Student(Plain):
     """A number whose noise has heavy tails: Student's t instead of a normal distribution.
 
     The regression stays a straight line, and effects stay sums of products along paths; rows far from it count less.
@@ -68,11 +68,6 @@ class Student:
 
     def __post_init__(self) -> None:
         checks.above("Student df", self.df, 2, DataError)
-
-    @property
-    def offset(self) -> None:
-        """There is none."""
-        return None
 
     @property
     def noise_factor(self) -> float:

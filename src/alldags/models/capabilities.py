@@ -48,6 +48,11 @@ def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
     return {"fixed effects": ()} if data.is_within else {}
 
 
+def outcome_asks(data: WorkingData, outcome: str) -> dict[str, tuple[str, ...]]:
+    """Return the family of an outcome that is not normal."""
+    return family_asks({name: family for name, family in data.families.items() if name == outcome})
+
+
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:
     """Return the children of each family that is not normal."""
     kinds = dict.fromkeys(family.name for family in families.values())

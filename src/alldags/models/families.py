@@ -17,6 +17,7 @@ from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
+from alldags.families.survival import Survival
 from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.capabilities import family_asks
@@ -28,6 +29,7 @@ from alldags.wording import option
 
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
+_WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival}  # "survival:died:joined" on a command line
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +114,22 @@ def with_families(
         source = table.source()
         chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
     meetings.check({**asked, **family_asks(chosen)})
+    _check_ends(chosen, graphs)
     if looks and "moments" in asked:
         return data, _no_rows_note(looks)
     return (_rows(chosen, table, data) if chosen else data), ()
+
+
+def _check_ends(chosen: Mapping[str, Family], graphs: Sequence[CandidateGraph]) -> None:
+    """Refuse edges out of a variable that is not known where it is censored."""
+    for name in (name for name, family in chosen.items() if not family.complete):
+        for graph in graphs:
+            for child in graph.variables:
+                if name in graph.parents(child):
+                    raise GraphError(
+                        f"{name!r} is a survival time, which is not known where it is censored, and cannot be a cause: "
+                        f"leave out the edge {name} -> {child}"
+                    )
 
 
 def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> WorkingData:
@@ -122,8 +137,7 @@ def with_families_of(first: WorkingData, data: WorkingData, table: Opened) -> Wo
     families = {**first.families, **first.heavy}
     if first.table is None or not families:
         return data
-    offsets = [family.offset for family in families.values() if family.offset is not None]
-    rows = table.rows(tuple(dict.fromkeys((*data.pooled.names, *offsets))))
+    rows = table.rows(_names(data, families.values()))
     assert rows is not None
     return with_family_rows(families, rows, data)
 
@@ -186,6 +200,9 @@ def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family 
 
 
 def _family(name: str, family: Any) -> Family | None:
+    if isinstance(family, str) and family.partition(":")[0] in _WITH_COLUMNS:
+        word, *columns = family.split(":")
+        return _WITH_COLUMNS[word](*columns[:2])
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]()
     if isinstance(family, str) and family == _NORMAL:
@@ -214,15 +231,19 @@ def _no_rows_note(names: Sequence[str]) -> tuple[Note, ...]:
 
 def _rows(chosen: Mapping[str, Family], opened: Opened, data: WorkingData) -> WorkingData:
     """Open the rows once for all children, and check the values of each."""
-    names = data.pooled.names
-    offsets = [family.offset for family in chosen.values() if family.offset is not None]
-    table = opened.rows(tuple(dict.fromkeys((*names, *offsets))))
+    table = opened.rows(_names(data, chosen.values()))
     assert table is not None
-    _check_offsets(opened.source(), offsets, opened.drop_missing)
+    _check_reads(opened.source(), chosen.values(), opened.drop_missing)
     found = {
-        name: family.check(name, (block[:, 0] for block in table.batches([name]))) for name, family in chosen.items()
+        name: family.check(name, (block[:, 0] for block in table.batches([name]))).placed(name, table)
+        for name, family in chosen.items()
     }
     return with_family_rows(found, table, data)
+
+
+def _names(data: WorkingData, families: Iterable[Family]) -> tuple[str, ...]:
+    """Return the columns of all variables, and those that families read beside their children."""
+    return tuple(dict.fromkeys((*data.pooled.names, *(name for family in families for name in family.reads))))
 
 
 def with_family_rows(families: Mapping[str, Family], table: RowTable, data: WorkingData) -> WorkingData:
@@ -231,11 +252,13 @@ def with_family_rows(families: Mapping[str, Family], table: RowTable, data: Work
     return replace(data, children={**data.children, **children}, table=table)
 
 
-def _check_offsets(source: Source, offsets: Iterable[str], drop_missing: bool) -> None:
-    for name in offsets:
-        columns = source.numbers([name])
-        (values,) = columns.read(0, columns.rows)
-        if np.isinf(np.asarray(values, dtype=float)).any():
-            raise DataError(f"the offset {name!r} has infinite values; the logarithm of 0 is no offset")
-        if np.isnan(np.asarray(values, dtype=float)).any() and not drop_missing:
-            raise DataError(f"the offset {name!r} has missing values; drop them with {option('missing', 'drop')}")
+def _check_reads(source: Source, families: Iterable[Family], drop_missing: bool) -> None:
+    for family in families:
+        for name in family.reads:
+            what, columns = "offset" if name == family.offset else "column", source.numbers([name])
+            values = np.asarray(columns.read(0, columns.rows)[0], dtype=float)
+            if np.isinf(values).any():
+                why = "; the logarithm of 0 is no offset" if what == "offset" else ""
+                raise DataError(f"the {what} {name!r} has infinite values{why}")
+            if np.isnan(values).any() and not drop_missing:
+                raise DataError(f"the {what} {name!r} has missing values; drop them with {option('missing', 'drop')}")

@@ -87,11 +87,12 @@ class FittedGraph:
 
         If it is linked, what drives a treatment is a possible confounder of all that comes after.
         """
+        data = self.data.about(treatments[0]) if len(treatments) == 1 else self.data
         link: Link | JointLink | None = None
         if linked:
-            link = Link(self.graph, self.prior, self.data, self._store, treatments[0])
+            link = Link(self.graph, self.prior, data, self._store, treatments[0])
             link = link if len(treatments) == 1 else joint_link(link, treatments)
-        return FittedGraph(self.graph, self.prior, self.data, self._store, link, self._tied, treatments)
+        return FittedGraph(self.graph, self.prior, data, self._store, link, self._tied, treatments)
 
     def on(self, data: WorkingData, store: NodeStore) -> FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from alldags import meetings
 from alldags.data.gaps import Completed, Gaps
 from alldags.data.levels import Levels, categories_of
 from alldags.data.look import ColumnLook, look_at_values
@@ -20,6 +21,7 @@ from alldags.graph.terms import ChildTerms, read_terms
 from alldags.imputation.chain import Chain
 from alldags.imputation.made import columns_of
 from alldags.imputation.variables import Variable
+from alldags.models.capabilities import family_asks
 from alldags.models.families import Families, named_families, planned_families
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -47,15 +49,17 @@ class GraphCompleter:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The offsets of counts."""
+        """What families read beside their children, such as the offsets of counts."""
         named = named_families(self.families, self.graphs[0].variables).values()
-        return tuple(dict.fromkeys(one.offset for one in named if one is not None and one.offset is not None))
+        return tuple(dict.fromkeys(name for one in named if one is not None for name in one.reads))
 
     def leaves_out(self, names: Collection[str]) -> bool:
         return not any(map(self._children, names)) and set(names) <= set(self.graphs[0].variables)
 
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         """Return completed copies of a table."""
+        named = named_families(self.families, self.graphs[0].variables)
+        meetings.check({"imputation": (), **family_asks({name: one for name, one in named.items() if one is not None})})
         self._check(gaps)
         looks = {name: _look(gaps, name) for name in (*self._plain(gaps), *gaps.auxiliary)}
         families = self._families(gaps, looks)

@@ -71,12 +71,16 @@ class Workings:
         If they are linked, what drives a treatment is a possible confounder of what comes after it (`Prior.link`).
         """
         linked = linked and self.link > 0.0
-        if not linked and not self.data.curved:
+        if not linked and not self.data.curved and self._is_plain(treatments):
             return self.models
         key = (*treatments, linked)
         if key not in self._about:
             self._about[key] = self.models.map(lambda model: model.about(*treatments, linked=linked))
         return self._about[key]
+
+    def _is_plain(self, treatments: tuple[str, ...]) -> bool:
+        """Tell whether no family is another for these treatments."""
+        return len(treatments) != 1 or self.data.about(*treatments) is self.data
 
     def straight(self, *treatments: str, linked: bool = True) -> Mixture[FittedGraph]:
         """Return the same models with straight lines through all children."""

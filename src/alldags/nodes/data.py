@@ -192,6 +192,25 @@ class WorkingData:
         """The same data with curves in all children that may have them, whether or not an effect was asked for."""
         return replace(self, on_demand=False) if self.on_demand else self
 
+    def about(self, treatment: str) -> WorkingData:
+        """Return the data for questions about one treatment: themselves, unless a family is another for it."""
+        if treatment not in self._about:
+            self._about[treatment] = self._with_families_about(treatment)
+        return self._about[treatment]
+
+    @cached_property
+    def _about(self) -> dict[str, WorkingData]:
+        return {}
+
+    def _with_families_about(self, treatment: str) -> WorkingData:
+        found = {
+            name: replace(one, family=one.family.about(name, treatment, self.table))
+            for name, one in self.children.items()
+            if one.family is not None and self.table is not None and name != treatment
+        }
+        same = all(one.family is self.children[name].family for name, one in found.items())
+        return self if same else replace(self, children={**self.children, **found})
+
     def model(self, child: str) -> ChildModel:
         """Return how a child is regressed on its causes."""
         return self.children.get(child, _STRAIGHT)
@@ -201,6 +220,11 @@ class WorkingData:
         """The children whose mean is no line in their predictor: yes/no, counts, amounts."""
         found = {name: one.family for name, one in self.children.items()}
         return {name: family for name, family in found.items() if family is not None and not family.is_line}
+
+    def has_values(self, name: str) -> bool:
+        """Tell whether the values of a variable are known in every row: not where a survival time is censored."""
+        family = self.families.get(name)
+        return family is None or family.complete
 
     @cached_property
     def heavy(self) -> dict[str, Family]:

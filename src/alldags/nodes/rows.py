@@ -125,4 +125,5 @@ class NodeRows:
             if self.family.is_line:
                 child = (child - self.origin) / self.unit
             offset = None if self.family.offset is None else rows.values[self.family.offset]
-            yield Batch(self.columns.of(rows), child, offset, weight)
+            read = tuple(rows.values[name] for name in self.family.reads)
+            yield Batch(self.columns.of(rows), child, offset, weight, read)

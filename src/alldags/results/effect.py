@@ -54,6 +54,7 @@ from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
 from alldags.results.scales import Scale, on_link, on_scale
 from alldags.results.summarize import summarize
+from alldags.results.survival import SurvivalCurves
 from alldags.results.uncertainty import Uncertainty
 from alldags.results.unread import after_notes
 from alldags.show.contrasts import Contrasts
@@ -504,8 +505,9 @@ class Effect:
     def measure(self) -> str:
         """What the effect is a difference of, empty for a straight line.
 
-        ``"risk"``, ``"rate"`` (mean counts), ``"amount"`` (its mean), ``"score"`` (of grades, its mean), ``"mean"`` of
-        what bends, ``"log-odds"``, ``"log rate"`` or ``"log mean"``.
+        ``"risk"``, ``"rate"`` (mean counts), ``"amount"`` (its mean), ``"score"`` (of grades, its mean), ``"survival"``
+        (restricted mean survival times), ``"mean"`` of what bends, ``"log-odds"``, ``"log rate"``, ``"log mean"`` or
+        ``"log hazard"``.
         """
         family = None if self._question.straight else self.posterior.workings.data.families.get(self.outcome)
         if family is not None and self.workings.reached:
@@ -520,20 +522,21 @@ class Effect:
         return Quantity(low), Quantity(high)
 
     @overload
-    def on(self, scale: Literal["ratio", "risk ratio", "rate ratio", "odds ratio"]) -> Quantity: ...
+    def on(self, scale: Literal["ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio"]) -> Quantity: ...
     @overload
-    def on(self, scale: Literal["difference", "log odds", "log rate", "log mean"]) -> Effect: ...
+    def on(self, scale: Literal["difference", "log odds", "log rate", "log mean", "log hazard"]) -> Effect: ...
     def on(self, scale: Scale) -> Effect | Quantity:
-        """Return the effect on another scale: a `Quantity` for the two ratios, else an `Effect` with all that it has.
+        """Return the effect on another scale: a `Quantity` for ratios, else an `Effect` with all that it has.
 
         Parameters
         ----------
         scale
             ``"ratio"`` of the two mean outcomes of a yes/no outcome, a count or an amount (look at the median: its mean
             may be huge where a level is near 0); ``"odds ratio"`` of a yes/no outcome, marginal, which is not the
-            exponential of a coefficient; ``"log odds"`` of a yes/no outcome or a grade, ``"log rate"`` of a count or
-            ``"log mean"`` of an amount, on which moments are exact and paths add up, where all variables between
-            treatment and outcome are normal; ``"difference"``, the effect itself.
+            exponential of a coefficient; ``"hazard ratio"`` of a survival time, given the covariates; ``"log odds"`` of
+            a yes/no outcome or a grade, ``"log rate"`` of a count, ``"log mean"`` of an amount or ``"log hazard"`` of a
+            survival time, on which moments are exact and paths add up, where all variables between treatment and
+            outcome are normal; ``"difference"``, the effect itself.
 
         Examples
         --------
@@ -546,6 +549,16 @@ class Effect:
         (-0.2, 0.6, -0.8)
         """
         return on_scale(self, scale)
+
+    @property
+    def survival(self) -> SurvivalCurves:
+        """Survival under both values of the treatment: probabilities by any time, restricted means, hazard ratios."""
+        if self.measure != "survival":
+            raise AlldagsError(
+                f"survival is of the effect on a survival time, which {self.outcome!r} is not here; if it is one, say "
+                f"families={{{self.outcome!r}: alldags.Survival(event=...)}}"
+            )
+        return SurvivalCurves(self)
 
     @cached_property
     def _on_link(self) -> Effect:
@@ -717,6 +730,8 @@ class Effect:
         return self._least_squares(adjustment_set(self.posterior.graphs, self.treatment, self.outcome))
 
     def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
+        if not self.posterior.workings.data.has_values(self.outcome):
+            return None
         between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
         tables = self.posterior.workings.tables
         question = self._question

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
 from alldags.effects.link_check import LinkCheck
+from alldags.errors import AlldagsError
 from alldags.results.linked import effect_link_check
 from alldags.show.table import Table
 from alldags.typing import RandomSource
@@ -71,4 +72,9 @@ class EffectChecks:
     @cached_property
     def straight_line(self) -> Effect:
         """The answer with straight lines through all children, as ``families="normal"`` without terms gives it."""
+        if not self.effect.posterior.workings.data.has_values(self.effect.outcome):
+            raise AlldagsError(
+                f"a straight line through {self.effect.outcome!r} would take times of censored rows for those of "
+                "events; use the effect itself"
+            )
         return self.effect.posterior.asked(replace(self.effect._question, straight=True))

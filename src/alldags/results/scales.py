@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from alldags import checks
 from alldags.answers.ratios import odds_ratio, ratio
+from alldags.assumptions.notes import changing_ratio
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
 
@@ -13,7 +16,8 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 Scale = Literal[
-    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "log odds", "log rate", "log mean"
+    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log mean",
+    "log hazard",
 ]  # fmt: skip
 
 
@@ -24,7 +28,21 @@ def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
         return ratio(effect)
     if scale == "odds ratio":
         return odds_ratio(effect)
+    if scale == "hazard ratio":
+        return hazard_ratio(effect)
     return _difference(effect) if scale == "difference" else _on_link(effect, scale)
+
+
+def hazard_ratio(effect: Effect) -> Quantity:
+    """Return the hazard ratio of the two values of the treatment, or of one unit more, given the covariates."""
+    if getattr(effect.answer, "bends", False):
+        raise AlldagsError(
+            "with curves the hazard ratio differs between rows; fit with terms=None for one, or use effect.survival"
+        )
+    on_log = effect if effect._question.on_link else _on_link(effect, "log hazard")
+    low, high = effect._question.comparison.values or (0.0, 1.0)
+    step = 1.0 if on_log._question.comparison.values is not None else high - low
+    return Quantity(np.exp(step * on_log.uncertainty.sample.draws), tuple(changing_ratio(on_log)))
 
 
 def on_link(effect: Effect) -> Effect:

@@ -19,10 +19,11 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
+from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
-from alldags.nodes.data import ChildData
+from alldags.nodes.data import ChildData, WorkingData
 from alldags.results.hidden_line import has_sensitivity, hidden_line
 from alldags.show.summary import (
     Adjustment,
@@ -136,8 +137,12 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "risk_ratio": _ratio(effect.on("ratio"), level) if has_ratio(effect.measure) else None,
         "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
-        "mean_straight_line": effect.checks.straight_line.mean,
+        "mean_straight_line": effect.checks.straight_line.mean if _has_values(effect) else None,
     }
+
+
+def _has_values(effect: Effect) -> bool:
+    return effect.posterior.workings.data.has_values(effect.outcome)
 
 
 def _is_closed(effect: Effect) -> bool:
@@ -157,6 +162,12 @@ def _ratio(quantity: Quantity, level: float) -> Ratio:
     return Ratio(quantity.median, *quantity.interval(level))
 
 
+def _seen(data: WorkingData, family: Survival) -> float:
+    """Return the number of events of a survival time."""
+    assert data.table is not None
+    return float(data.table.column(family.event).sum())
+
+
 def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
     """Return the variables on the way to the outcome, and itself, that are not normal."""
     found: dict[str, NotNormal] = {}
@@ -165,7 +176,10 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
             family = total.model.data.families.get(child)
             if family is not None:
                 look = total.model.data.look(child)
-                found[child] = NotNormal(child, family.name, round(look.mean * look.rows, 6), look.rows)
+                events, until = round(look.mean * look.rows, 6), None
+                if isinstance(family, Survival):
+                    events, until = _seen(total.model.data, family), family.until
+                found[child] = NotNormal(child, family.name, events, look.rows, until)
     return tuple(found.values())
 
 

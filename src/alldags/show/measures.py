@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alldags.kinds import MEASURES
+from alldags.show.numbers import number
 from alldags.show.summary import EffectSummary
 
 
@@ -12,8 +13,16 @@ def measured(summary: EffectSummary) -> str:
         return summary.outcome
     if summary.measure == "risk" and summary.outcome_words not in (None, ("False", "True")):
         return f"the probability that {summary.outcome} is {(summary.outcome_words or ('', ''))[1]!r}"
+    if summary.measure == "survival":
+        return f"the restricted mean of {summary.outcome}{up_to(summary)}"
     scale = MEASURES[summary.measure].scale if summary.measure in MEASURES else summary.measure
     return f"the {scale} of {summary.outcome}"
+
+
+def up_to(summary: EffectSummary) -> str:
+    """Say up to which time survived time counts; empty where that is not said of the outcome."""
+    found = [item.until for item in summary.not_normal if item.name == summary.outcome and item.until is not None]
+    return f" (up to {number(found[0])})" if found else ""
 
 
 def mean_word(summary: EffectSummary, other: str) -> str:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from alldags.kinds import KINDS, MEASURES
-from alldags.show.measures import chance, measured
+from alldags.show.measures import chance, measured, up_to
 from alldags.show.numbers import WORTH_SAYING, whole_percent
 from alldags.show.sensitivity import hidden_sentence
 from alldags.show.summary import EffectSummary, HeavyTails, NotNormal
@@ -88,8 +88,12 @@ def _family_words(summary: EffectSummary, item: NotNormal) -> str:
         return f"{item.name} is {kind}: it is averaged over on the way."
     effects = f"on its {summary.measure}"
     if summary.measure in MEASURES:
-        effects = f"differences of {chance(summary) if summary.measure == 'risk' else 'its mean'}"
+        effects = f"differences of {chance(summary) if summary.measure == 'risk' else _its_mean(summary)}"
     return f"{item.name} is {kind}: effects are {effects}."
+
+
+def _its_mean(summary: EffectSummary) -> str:
+    return f"its restricted mean{up_to(summary)}" if summary.measure == "survival" else "its mean"
 
 
 def _heavy_remark(summary: EffectSummary) -> str:

@@ -156,15 +156,18 @@ class NotNormal:
     name
         Of the variable.
     family
-        ``"bernoulli"`` (yes/no) or ``"poisson"`` (a count).
+        ``"bernoulli"`` (yes/no), ``"poisson"`` (a count) or ``"survival"`` (a survival time).
     events, rows
-        Sum of its values, and number of rows.
+        Sum of its values, or number of events, and number of rows.
+    until
+        Up to which time survived time counts; None for what is no survival time.
     """
 
     name: str
     family: str
     events: float
     rows: float
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

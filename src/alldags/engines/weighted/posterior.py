@@ -13,7 +13,7 @@ from alldags.engines.weighted.weighing import WeightedDraws
 from alldags.families.base import Draws, Family
 from alldags.nodes.posterior import Diagnostics, NodePosterior, ParentSet
 from alldags.nodes.problem import Origin
-from alldags.typing import BoolArray, FloatArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 _LEAST_IN_SET = 30  # draws of a parent set, or with an edge, from which its own correction is estimated
 
@@ -226,10 +226,10 @@ class WeightedPosterior(NodePosterior):
         return self.weighted.coefficients[places], self.weighted.variance[places] * factors
 
     def draw_with_intercept(self, size: int, rng: np.random.Generator) -> Draws:
-        """Return intercepts (size,) at the means of the columns, coefficients (size, k) and precisions (size,)."""
+        """Return intercepts (size,) at the means of the columns, coefficients (size, k), and what else is drawn."""
         return self.weighted.at(self.places(size, rng))
 
-    def places(self, size: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def places(self, size: int, rng: np.random.Generator) -> IntArray:
         """Return which draws a resampling by weight takes, shape (size,): evenly spread, in random order."""
         levels = (np.arange(size) + rng.random()) / size
         found = np.searchsorted(np.cumsum(self.weighted.weights), levels * (1.0 - 1e-12))

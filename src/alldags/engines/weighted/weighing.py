@@ -18,7 +18,7 @@ from alldags.engines.conjugate.partner import draw_partners
 from alldags.engines.weighted.design import Design
 from alldags.engines.weighted.expansion import Expanded
 from alldags.engines.weighted.pareto import smooth
-from alldags.families.base import Batch, Draws, RowSums
+from alldags.families.base import Batch, Completed, Draws, RowSums
 from alldags.families.canonical import SURE, Canonical
 from alldags.families.count import Poisson
 from alldags.families.quadratic import Beside, Quadratic
@@ -113,8 +113,12 @@ def weigh(rows: RowSums, expanded: Expanded, size: int, rng: np.random.Generator
     """Draw from the posterior under the quadratic and weigh the draws."""
     draw_rng, normal_rng, partner_rng = rng.spawn(3)
     coefficients, variance = expanded.posterior.draw(size, draw_rng)
+    completed = _completed(rows, coefficients, normal_rng)
     normals, beside = normal_rng.standard_normal(size), None
-    if _bends(rows, expanded.quadratic):
+    if completed is not None:
+        intercept, beside, value = completed
+        log_weight = value - expanded.quadratic.log_integral(coefficients, np.ones(size))
+    elif _bends(rows, expanded.quadratic):
         intercept, log_weight = _weigh_in_blocks(rows, expanded.quadratic, coefficients, normals)
     elif expanded.quadratic.beside is None:
         intercept, log_weight = _weigh_at_once(rows, expanded.quadratic, coefficients, 1.0 / variance, normals)
@@ -126,6 +130,11 @@ def weigh(rows: RowSums, expanded: Expanded, size: int, rng: np.random.Generator
     weights, k_hat, log_mean = smooth(log_weight)
     partners = draw_partners(expanded.posterior.problem, coefficients, variance, partner_rng)
     return WeightedDraws(intercept, coefficients, variance, weights, log_mean, k_hat, partners, log_weight, beside)
+
+
+def _completed(rows: RowSums, coefficients: FloatArray, rng: np.random.Generator) -> Completed | None:
+    """Return what the family draws by itself, where the rows are at hand."""
+    return rows.family.completed(rows.batches(), coefficients, rng) if isinstance(rows, Design) else None
 
 
 def _bends(rows: RowSums, quadratic: Quadratic) -> bool:
