@@ -552,7 +552,7 @@ class Effect:
 
     @property
     def survival(self) -> SurvivalCurves:
-        """Survival under both values of the treatment, with probabilities by any time, restricted means, hazard ratios."""
+        """Survival under both values of the treatment, by any time, with restricted means and hazard ratios."""
         if self.measure != "survival":
             raise AlldagsError(
                 f"survival is of the effect on a survival time, which {self.outcome!r} is not here; if it is one, say "
