@@ -213,7 +213,7 @@ def test_a_normal_outcome_below_a_yes_no_mediator():
         effect.paths()
     with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome"):
         effect.on("odds ratio")
-    with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome, a count or an amount"):
+    with pytest.raises(ad.AlldagsError, match="needs a yes/no outcome, a count, an amount or a survival time"):
         effect.on("ratio")
     assert "b is yes/no" in everything(effect)
 

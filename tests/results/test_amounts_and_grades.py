@@ -87,7 +87,9 @@ def test_the_mean_score_is_the_sum_over_levels_of_the_probability_to_reach_them(
     np.testing.assert_allclose(sum(one.answer.draws(200, np.random.default_rng(1)) for one in parts),
                                whole.answer.draws(200, np.random.default_rng(1)))  # fmt: skip
     assert all(0.0 < one.levels[0].median < 1.0 for one in parts)
-    with pytest.raises(ad.AlldagsError, match="a ratio needs a yes/no outcome, a count or an amount, 'y' is none here"):
+    with pytest.raises(
+        ad.AlldagsError, match="a ratio needs a yes/no outcome, a count, an amount or a survival time, 'y' is none here"
+    ):
         whole.on("ratio")
 
 

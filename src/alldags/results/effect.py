@@ -66,6 +66,7 @@ from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
 from alldags.typing import FloatArray, RandomSource
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -555,8 +556,8 @@ class Effect:
         """Survival under both values of the treatment, by any time, with restricted means and hazard ratios."""
         if self.measure != "survival":
             raise AlldagsError(
-                f"survival is of the effect on a survival time, which {self.outcome!r} is not here; if it is one, say "
-                f"families={{{self.outcome!r}: alldags.Survival(event=...)}}"
+                f"survival is of the effect on a survival time, which {self.outcome!r} is not here; if it is, say so "
+                f"in {option('families')}, with alldags.Survival"
             )
         return SurvivalCurves(self)
 

@@ -11,6 +11,7 @@ from alldags.answers.ratios import odds_ratio, ratio
 from alldags.assumptions.notes import changing_ratio
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -37,7 +38,7 @@ def hazard_ratio(effect: Effect) -> Quantity:
     """Return the hazard ratio of the two values of the treatment, or of one unit more, given the covariates."""
     if getattr(effect.answer, "bends", False):
         raise AlldagsError(
-            "with curves the hazard ratio differs between rows; fit with terms=None for one, or use effect.survival"
+            f"with curves the hazard ratio differs between rows; use {option('terms', 'straight')}, or effect.survival"
         )
     on_log = effect if effect._question.on_link else _on_link(effect, "log hazard")
     low, high = effect._question.comparison.values or (0.0, 1.0)
