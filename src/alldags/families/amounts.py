@@ -19,10 +19,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from alldags.errors import DataError
-from alldags.families.base import Batch, Draws, Plain, Point, RowSums, Sampler
+from alldags.families.base import Batch, Draws, Plain, Point, RowSums
 from alldags.families.canonical import row_blocks
 from alldags.families.quadratic import MatchedNoise, Quadratic, leaving
-from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -180,21 +179,6 @@ class Amount(Plain):
     @abstractmethod
     def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the mean at a predictor and the noise variances of the draws, in the user's units."""
-
-    def is_rare(self, quadratic: Quadratic) -> bool:
-        """Tell that weights can be judged by themselves."""
-        del quadratic
-        return False
-
-    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
-        """Return nothing."""
-        del rows, draws
-        return ()
-
-    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
-        """Return none: the match is near enough for weights, or exact."""
-        del settings, weighted
-        return None
 
 
 def left(batch: Batch, at: FloatArray) -> FloatArray:

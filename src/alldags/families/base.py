@@ -323,6 +323,26 @@ class Plain:
         del child, treatment, table
         return self
 
+    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
+        """Return one: there is no noise."""
+        del child, eta, rng
+        return 1.0
+
+    def is_rare(self, quadratic: Quadratic) -> bool:
+        """Tell that weights can be judged by themselves."""
+        del quadratic
+        return False
+
+    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
+        """Return nothing."""
+        del rows, draws
+        return ()
+
+    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
+        """Return none: weights are near enough."""
+        del settings, weighted
+        return None
+
     @abstractmethod
     def mean(self, eta: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the mean of the child at a predictor, shape (..., draws)."""

@@ -21,10 +21,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from alldags.errors import DataError, EngineError
-from alldags.families.base import Batch, Draws, Plain, Point, RowSums, Sampler
+from alldags.families.base import Batch, Draws, Plain, Point, RowSums
 from alldags.families.canonical import capped, link_prior, log_product, row_blocks
 from alldags.families.quadratic import Beside, Quadratic
-from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray, IntArray
 from alldags.wording import option
@@ -290,26 +289,6 @@ class Ordered(Plain):
     def height(self, child: FloatArray, eta: FloatArray) -> FloatArray:
         """Return minus half the square of these."""
         return np.asarray(-0.5 * (child - eta) ** 2)
-
-    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
-        """Return one: there is no noise."""
-        del child, eta, rng
-        return 1.0
-
-    def is_rare(self, quadratic: Quadratic) -> bool:
-        """Tell that weights can be judged by themselves."""
-        del quadratic
-        return False
-
-    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
-        """Return nothing."""
-        del rows, draws
-        return ()
-
-    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
-        """Return none."""
-        del settings, weighted
-        return None
 
 
 def _in_steps(

@@ -14,12 +14,11 @@ import numpy as np
 
 from alldags import checks
 from alldags.errors import AlldagsError, DataError
-from alldags.families.base import Batch, Completed, Draws, Plain, Point, RowSums, Sampler, Values
+from alldags.families.base import Batch, Completed, Draws, Plain, Point, RowSums, Values
 from alldags.families.baseline import Pieces, drawn, product_limit, restricted_mean, solved, surviving
 from alldags.families.canonical import capped, flatness, link_prior, mode_from, row_blocks, row_spread
 from alldags.families.followed import check_followed, cut_points, horizon_of
 from alldags.families.quadratic import Quadratic
-from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import either
@@ -396,26 +395,6 @@ class Survival(Plain):
         """Refuse, as for draws."""
         del child, eta
         raise _not_single()
-
-    def draw_precision(self, child: FloatArray, eta: FloatArray, rng: np.random.Generator) -> float:
-        """Return one: there is no noise."""
-        del child, eta, rng
-        return 1.0
-
-    def is_rare(self, quadratic: Quadratic) -> bool:
-        """Tell that weights can be judged by themselves."""
-        del quadratic
-        return False
-
-    def remarks(self, rows: RowSums, draws: Draws) -> tuple[str, ...]:
-        """Return nothing."""
-        del rows, draws
-        return ()
-
-    def sampler(self, settings: Sequence[Setting], *, weighted: bool) -> Sampler | None:
-        """Return none."""
-        del settings, weighted
-        return None
 
 
 def _not_single() -> AlldagsError:
