@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -41,6 +41,7 @@ from alldags.effects.regression import Regression, adjustment_set, combined, lea
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
+from alldags.futures.steps import FUTURES, Goal
 from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
@@ -71,6 +72,8 @@ from alldags.wording import option
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.effects.hidden.strength import Strength
+    from alldags.results.next_steps import NextSteps
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -366,6 +369,55 @@ class Effect:
                 "edge_influence of an effect that is computed row by row needs a single candidate graph; fit with one"
             )
         return told_apart(influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd), self)
+
+    def next_steps(
+        self,
+        experiments: Sequence[str | tuple[str, int]] | Mapping[str, int] | str | None = None,
+        rows: int | Sequence[int] | None = None,
+        edges: Literal["all"] | Sequence[tuple[str, str]] | None = "all",
+        *,
+        measure: Mapping[str, Strength] | None = None,
+        cost: Mapping[str, float] | None = None,
+        goal: Goal = "sd",
+        futures: int = FUTURES,
+    ) -> NextSteps:
+        """Return what to find out next: how far each step would narrow this effect, on average.
+
+        Parameters
+        ----------
+        experiments
+            Variables to set by lot, each with its number of rows: names alone take as many rows as are at hand. Numbers
+            are set to their 5% and 95% points, half of the rows each; yes/no variables to both values; categories to
+            their levels as often as they are now. None: the treatment and all between it and the outcome.
+        rows
+            Numbers of further rows of the same kind; None: as many as are at hand.
+        edges
+            Edges that somebody could tell us about: ``"all"`` that matter, some, or None.
+        measure
+            Common causes of treatment and outcome that could be measured in the rows at hand, by how strong they may
+            be; compared with the uncertainty that leaves them unmeasured.
+        cost
+            What steps cost: ``{"rows": 1, "experiments": 5, "edges": 200, "measurements": 300}``, the first two per
+            row, or by a step's words. Steps are then sorted by what they bring per cost.
+        goal
+            What steps are sorted by: ``"sd"`` of this effect, ``"loss"`` of deciding by its sign, or ``"graphs"``, the
+            entropy of several candidate graphs.
+        futures
+            Futures that are drawn and fitted for each step, where regressions are straight, normal and small; else what
+            rows would say is added up to first order.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> found = effect.next_steps(experiments={"smoking": 200}, rows=[500, 1000])
+        >>> [step.words for step in found.steps[:2]]
+        ['1,000 more rows', 'experiment on smoking, 200 rows']
+        """
+        from alldags.results.next_steps import next_steps_of
+
+        return next_steps_of(self, experiments, rows, edges, measure, cost, goal, futures)
 
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
