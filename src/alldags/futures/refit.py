@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -106,8 +107,10 @@ class Refits:
         return found
 
     def _truth(self, model: FittedGraph, equations: Equations, future: int) -> float:
-        """Return the effect in the equations of a future, in working units."""
+        """Return the effect in the equations of a future, in working units; not a number for that of a category."""
         index = model.data.pooled.index
+        if self.question.treatment not in index:
+            return math.nan
         place = np.array([index[self.question.treatment]])
         entering = np.zeros((1, len(index)))
         entering[0, place] = 1.0

@@ -128,14 +128,12 @@ def next_steps_of(
     ahead = Ahead(effect, checks.whole("futures", futures, least=2))
     at_hand = max(round(effect.posterior.rows), 2)
 
-    def check(name: str) -> None:
+    def known(name: str) -> None:
         effect.posterior.check_known(name, "variable of an experiment")
-        if name == effect.outcome:
-            raise AlldagsError(f"{name!r} is the outcome: rows in which it is set say nothing of what acts on it")
 
     steps = [ahead.rows(count) for count in asked_rows(rows, at_hand)]
     natural = [name for name in effect.workings.variables if name != effect.outcome]
-    steps += [ahead.experiment(*one) for one in asked_experiments(experiments, at_hand, natural, check)]
+    steps += [ahead.experiment(*one) for one in asked_experiments(experiments, at_hand, natural, known)]
     if edges is not None and (edges != "all" or effect.workings.has_structure):
         steps += ahead.edges(list(effect.edge_influence().rows()), None if edges == "all" else _pairs(effect, edges))
     for name, strength in (measure or {}).items():
