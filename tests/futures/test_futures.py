@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from calibration.next_steps import Truth, joined, network, two_values
 
 import alldags as ad
 from alldags.futures.equations import Equations, draw_equations, outside
@@ -14,7 +15,6 @@ from alldags.futures.moments import Chance, Design, added, future_moments, with_
 from alldags.futures.refit import Refits
 from alldags.futures.steps import Ahead, normal_loss
 from alldags.nodes.data import ChildData
-from calibration.next_steps import Truth, joined, network, two_values
 from lines import fit
 
 NAMES = ("w", "t", "m", "y")

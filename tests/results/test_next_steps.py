@@ -113,7 +113,7 @@ def _imputed() -> ad.Effect:
 
 
 @pytest.mark.parametrize("make", [_curves, _yes_no, _category, _imputed])
-def test_as_many_rows_again_bring_every_kind_of_effect_to_about_seven_tenths(make) -> None:  # noqa: ANN001
+def test_as_many_rows_again_bring_every_kind_of_effect_to_about_seven_tenths(make) -> None:
     effect = make()
     found = effect.next_steps(edges=None, futures=12)
     (more,) = [step for step in found.steps if step.kind == "rows"]
@@ -128,7 +128,7 @@ def test_as_many_rows_again_bring_every_kind_of_effect_to_about_seven_tenths(mak
         ({"experiments": ["smocking"]}, "did you mean 'smoking'"),
         ({"experiments": [("smoking", 2, 3)]}, "an experiment is a variable, or a variable and a number of rows"),
         ({"edges": [("risk", "smoking")]}, "no candidate edge; give pairs of names such as"),
-        ({"cost": {"row": 1}}, "cost 'row' is of no step, did you mean 'rows'"),
+        ({"cost": {"row": 1}}, "cost 'row' is of no step; did you mean 'rows'"),
         ({"cost": {"rows": 0}}, "must be a positive number, got 0"),
         ({"cost": {"rows": 1}}, "has no cost; say cost="),
         ({"rows": (), "experiments": (), "edges": None}, "there is no step to look at"),

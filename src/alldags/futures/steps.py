@@ -284,7 +284,7 @@ def with_costs(steps: Sequence[Step], cost: Mapping[str, float] | None) -> list[
     for name, value in cost.items():
         if name not in known:
             raise AlldagsError(
-                f"cost {name!r} is of no step{did_you_mean(name, sorted(known))}; give those of {', '.join(KINDS)}"
+                f"cost {name!r} is of no step{did_you_mean(name, sorted(known)) or '; give those of ' + ', '.join(KINDS)}"
             )
         if not checks.is_number(value) or not value > 0:
             raise AlldagsError(f"the cost of {name!r} must be a positive number, got {value!r}")
