@@ -186,7 +186,7 @@ class Ahead:
         wider = self.sd / self.effect.answer.sd  # what rows or clusters say beyond the model stays in proportion
         variance = np.array([one.variance for one in found]) * wider**2
         loss = np.mean([normal_loss(one.mean, wider * math.sqrt(one.variance)) for one in found])
-        sd = math.sqrt(variance.mean())
+        sd = min(math.sqrt(variance.mean()), self.sd)  # no step widens it on average; so few futures might
         error = float(variance.std()) / math.sqrt(len(found)) / (2.0 * sd) if sd > 0.0 else 0.0
         bits = float(np.mean([_entropy(one.graphs) for one in found])) if len(found[0].graphs) > 1 else math.nan
         return replace(step, sd=sd, loss=float(loss), how="futures", error=error, graphs=bits)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES, _LONGEST = 10, 34
 _LITTLE = 0.02  # of the variance
+_NO_LOSS = 1e-6  # standard deviations
 _WIDTH = 2.0 * float(norm.ppf(0.975))
 
 
@@ -79,7 +80,7 @@ class NextSteps:
             "before": [step.before for step in self.steps],
             "width": [_WIDTH * step.sd for step in self.steps],
             "removed": [step.removed for step in self.steps],
-            "loss": [step.loss for step in self.steps],
+            "loss": [step.loss if step.loss > _NO_LOSS * step.before else 0.0 for step in self.steps],
             "graphs": [step.graphs for step in self.steps],
             "cost": [step.cost for step in self.steps],
             "error": [step.error for step in self.steps],
