@@ -283,9 +283,8 @@ def with_costs(steps: Sequence[Step], cost: Mapping[str, float] | None) -> list[
     known = {*KINDS, *(step.words for step in steps)}
     for name, value in cost.items():
         if name not in known:
-            raise AlldagsError(
-                f"cost {name!r} is of no step{did_you_mean(name, sorted(known)) or '; give those of ' + ', '.join(KINDS)}"
-            )
+            other = did_you_mean(name, sorted(known)) or f"; give those of {', '.join(KINDS)}"
+            raise AlldagsError(f"cost {name!r} is of no step{other}")
         if not checks.is_number(value) or not value > 0:
             raise AlldagsError(f"the cost of {name!r} must be a positive number, got {value!r}")
     return [replace(step, cost=_cost(step, cost)) for step in steps]
