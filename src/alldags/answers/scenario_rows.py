@@ -122,7 +122,7 @@ class StraightRows:
         return found
 
     def levels(self, model: FittedGraph, samples: Samples) -> tuple[FloatArray, FloatArray]:
-        """Return mean outcomes (scenarios, draws), and variances over rows of them and of the first difference."""
+        """Return mean outcomes (scenarios, draws), and their covariance over rows (`Piece.spread`)."""
         means, size = self.means(model), next(iter(samples.values())).size
         row = dict.fromkeys(model.data.pooled.names, np.zeros(1))
         row |= {name: means.own[i : i + 1] for i, name in enumerate(means.columns)}
@@ -130,8 +130,7 @@ class StraightRows:
             PushedRows(RowValues({**row, self.outcome: np.zeros(1)}), model.data, {}), samples, slice(0, size)
         )
         levels = [means.outcome + worlds.mean(self._fixed(means, i), self.outcome)[0] for i in range(len(self.worlds))]
-        spread = self._row_spread(model, worlds, means) if self.is_population else np.zeros((len(levels) + 1, size))
-        return np.array(levels), spread
+        return np.array(levels), self._row_spread(model, worlds, means) if self.is_population else np.zeros((0, 0, 0))
 
     def _fixed(self, means: Means, place: int) -> World:
         """Return a world in which what is set has its mean over rows."""
@@ -144,7 +143,7 @@ class StraightRows:
         return isinstance(self.over, str) and self.over == "population"
 
     def _row_spread(self, model: FittedGraph, worlds: Worlds, means: Means) -> FloatArray:
-        """Return the variance over rows of outcomes, and of the first difference, over their number, (w + 1, draws)."""
+        """Return the covariance over rows of outcomes in scenarios, over the number of rows, shape (w, w, draws)."""
         slopes = np.array([self._slopes(worlds, means, i) for i in range(len(self.worlds))])  # (w, columns, draws)
         sums, square, count = np.zeros(1), np.zeros((1, 1)), 0
         for rows in self.batches(model):
@@ -152,13 +151,12 @@ class StraightRows:
             sums, square, count = sums + values.sum(axis=1), square + values @ values.T, count + rows.count
         covariance = square / count - np.outer(sums, sums) / count**2
         w, k, size = slopes.shape
-        weights = np.zeros((w + 1, 1 + w * k, size))
+        weights = np.zeros((w, 1 + w * k, size))
         for i in range(w):
             weights[i, 0] = 1.0
             weights[i, 1 + i * k : 1 + (i + 1) * k] = slopes[i]
-        weights[w] = weights[0] - weights[w - 1]
-        variance = np.einsum("aid,ij,ajd->ad", weights, covariance, weights)
-        return np.asarray(np.maximum(variance, 0.0) / (count + 1.0))
+        carried = np.einsum("ij,ajd->aid", covariance, weights)
+        return np.asarray(np.einsum("aid,bid->abd", weights, carried) / (count + 1.0))
 
     def _row_moves(self, rows: PushedRows) -> FloatArray:
         """Return the outcome of rows, and by how much each scenario moves each column, shape (1 + w k, rows)."""
