@@ -70,7 +70,12 @@ class Worths:
     @cached_property
     def probability_best(self) -> FloatArray:
         """Posterior probability that each action is best, shape (actions,); those that tie share it."""
-        return shares_of_best(self.draws).mean(axis=1)
+        return np.asarray(shares_of_best(self.draws).mean(axis=1))
+
+    @property
+    def probability_alike(self) -> float:
+        """Posterior probability that all actions are worth the same."""
+        return float(np.mean(np.ptp(self.draws, axis=0) == 0.0))
 
     @cached_property
     def value_of_information(self) -> float:
@@ -80,7 +85,7 @@ class Worths:
     @property
     def expected_loss(self) -> FloatArray:
         """What choosing each action costs on average, compared with knowing the best, shape (actions,)."""
-        return self.value_of_information + self.mean[self.best] - self.mean
+        return np.asarray(self.value_of_information + self.mean[self.best] - self.mean)
 
 
 def shares_of_best(draws: FloatArray) -> FloatArray:
@@ -154,8 +159,7 @@ def _asked(utility: Callable[[FloatArray], Any], outcomes: FloatArray) -> FloatA
         ) from error
     if found.shape != outcomes.shape:
         raise AlldagsError(
-            f"utility returned an array of shape {found.shape} for {len(outcomes)} mean outcomes; return one number for "
-            "each"
+            f"utility returned an array of shape {found.shape} for {len(outcomes)} mean outcomes; return one for each"
         )
     if not np.isfinite(found).all():
         bad = float(outcomes[~np.isfinite(found)][0])

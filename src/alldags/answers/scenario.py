@@ -183,11 +183,15 @@ class ScenarioAnswer:
         for place, data in enumerate(self.workings.tables):
             table = data.table if data.table is not None else rows_at_hand(self.workings)
             model = self.models.items[place * self.workings.models_of_a_table]
-            most = MOST_BENT_ROWS if self._bends else MOST_ROWS
-            part = Target.of(question, table, set(self.moved(model)), most, self.workings.stream())
+            part = Target.of(question, table, set(self.moved(model)), self.most_rows, self.workings.stream())
             beside = {name: column for one in self.scenarios for name, column in one.beside.items()}
             found[place] = replace(part, beside=beside)
         return found
+
+    @property
+    def most_rows(self) -> int:
+        """Number of rows that are looked at, at most."""
+        return MOST_BENT_ROWS if self._bends else MOST_ROWS
 
     @cached_property
     def _bends(self) -> bool:
@@ -203,10 +207,14 @@ class ScenarioAnswer:
         """Yield the rows of one model."""
         nodes = self.moved(model)
         if isinstance(self.over, OtherRows):
-            yield NewRows(model, self.over, nodes, self.needed(model)).rows()
+            yield self.other_rows(NewRows(model, self.over, nodes, self.needed(model)))
             return
         known = [name for name in nodes if name in model.data.families]
         yield from rows_asked(model, self._target(model), nodes, known)
+
+    def other_rows(self, new: NewRows) -> PushedRows:
+        """Return rows of another table, as often as is needed for an average over all of them."""
+        return new.rows()
 
     def needed(self, model: FittedGraph) -> tuple[str, ...]:
         """Return what has to be known of other rows: causes that nothing set acts on, and what is shifted or read."""
@@ -229,8 +237,11 @@ class ScenarioAnswer:
         """Number of draws."""
         if self._asked is not None:
             return self._asked
-        if self.is_closed:
-            return _CLOSED_DRAWS
+        return _CLOSED_DRAWS if self.is_closed else self.pushed_size
+
+    @property
+    def pushed_size(self) -> int:
+        """Number of draws where rows are pushed."""
         count = self.over.count if isinstance(self.over, OtherRows) else self.targets[0].count
         return int(min(max(_VALUES / max(count, 1), _LEAST), _MOST_BENT if self._bends else _MOST))
 
@@ -316,18 +327,19 @@ class ScenarioAnswer:
         """Return draws of a combination of the mean outcomes, shape (size,), as wide as rows say they are."""
         rng = self.workings.stream()
         by, stretch = np.asarray(weights, dtype=float), self.stretch(tuple(weights))
-        found = [self._offset(piece) * by.sum() + _widened(by @ self.changes(piece), stretch) for piece in self.pieces]
+        found = [self.offset(piece) * by.sum() + _widened(by @ self.changes(piece), stretch) for piece in self.pieces]
         return shuffled(found, rng)
 
-    def _offset(self, piece: Piece) -> float:
+    def offset(self, piece: Piece) -> float:
+        """Return the mean outcome that `changes` are changes of."""
         return self.lines.means(self.models.items[piece.place]).outcome if self.is_closed else 0.0
 
     def changes(self, piece: Piece) -> FloatArray:
         """Return draws of changes of the mean outcome of rows, or of mean outcomes, shape (scenarios, draws)."""
-        found = piece.levels - self._offset(piece)
+        found = piece.levels - self.offset(piece)
         if not self.is_closed:
             return found
-        return np.asarray(np.where(np.abs(found) <= 1e-13 * abs(self._offset(piece)), 0.0, found))
+        return np.asarray(np.where(np.abs(found) <= 1e-13 * abs(self.offset(piece)), 0.0, found))
 
     @cached_property
     def chance_of_rows(self) -> FloatArray:

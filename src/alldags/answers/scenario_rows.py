@@ -79,7 +79,8 @@ class StraightRows:
     batches: Callable[[FittedGraph], Iterator[PushedRows]]
     _known: dict[WorkingData, Means] = field(default_factory=dict, repr=False)
 
-    def _columns(self, world: World | None = None) -> tuple[str, ...]:
+    def columns(self, world: World | None = None) -> tuple[str, ...]:
+        """Return the columns that are set, in a world or in any."""
         names = self.variables if world is None else [name for name in self.variables if name in world.settings]
         return self.data.columns(names)
 
@@ -95,30 +96,30 @@ class StraightRows:
         return simple and every and not model.data.own
 
     def _of_moments(self, model: FittedGraph) -> Means:
-        columns = self._columns()
+        columns = self.columns()
         means = row_means(model, (self.outcome, *columns))
         one = PushedRows(RowValues({name: means[i + 1 : i + 2] for i, name in enumerate(columns)}), model.data, {})
-        return Means(float(means[0]), means[1:], self._set_to(one)[:, :, 0], columns)
+        return Means(float(means[0]), means[1:], self.set_to(one)[:, :, 0], columns)
 
     def _of_rows(self, model: FittedGraph) -> Means:
-        columns = self._columns()
+        columns = self.columns()
         outcome, own, to, total = 0.0, np.zeros(len(columns)), np.zeros((len(self.worlds), len(columns))), 0.0
         for rows in self.batches(model):
             weight = np.ones(rows.count) if rows.weight is None else rows.weight
             outcome += float(weight @ rows.rows.values[self.outcome])
             own += np.array([weight @ rows.rows.values[name] for name in columns])
-            to += self._set_to(rows) @ weight
+            to += self.set_to(rows) @ weight
             total += float(weight.sum())
         return Means(outcome / total, own / total, to / total, columns)
 
-    def _set_to(self, rows: PushedRows) -> FloatArray:
+    def set_to(self, rows: PushedRows) -> FloatArray:
         """Return what columns are set to in each row, shape (scenarios, columns, rows); nan where they are not."""
-        found = np.full((len(self.worlds), len(self._columns()), rows.count), math.nan)
+        found = np.full((len(self.worlds), len(self.columns()), rows.count), math.nan)
         for i, world in enumerate(self.worlds):
             for name, setting in world.settings.items():
                 for column in self.data.columns((name,)):
                     values = setting.values(rows, column, lambda other: rows.rows.values[other][:, None])
-                    found[i, self._columns().index(column)] = np.broadcast_to(values, (rows.count, 1))[:, 0]
+                    found[i, self.columns().index(column)] = np.broadcast_to(values, (rows.count, 1))[:, 0]
         return found
 
     def levels(self, model: FittedGraph, samples: Samples) -> tuple[FloatArray, FloatArray]:
@@ -160,9 +161,12 @@ class StraightRows:
 
     def _row_moves(self, rows: PushedRows) -> FloatArray:
         """Return the outcome of rows, and by how much each scenario moves each column, shape (1 + w k, rows)."""
-        own = np.array([rows.rows.values[name] for name in self._columns()])
-        moves = np.nan_to_num(self._set_to(rows) - own)
-        return np.vstack([rows.rows.values[self.outcome], moves.reshape(-1, rows.count)])
+        return np.vstack([rows.rows.values[self.outcome], self.moves(rows).reshape(-1, rows.count)])
+
+    def moves(self, rows: PushedRows) -> FloatArray:
+        """Return by how much each scenario moves each column in each row, shape (w, columns, rows)."""
+        own = np.array([rows.rows.values[name] for name in self.columns()])
+        return np.asarray(np.nan_to_num(self.set_to(rows) - own))
 
     def _slopes(self, worlds: Worlds, means: Means, place: int) -> FloatArray:
         """Return the change of the outcome per unit of each column in one scenario, shape (columns, draws)."""

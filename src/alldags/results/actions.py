@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Given: TypeAlias = tuple[Mapping[str, Any] | Set, ...]
 
 NOTHING = "nothing"
-_SUCH_AS = "{'none': {}, 'low': {'dose': 5}, 'both': {'dose': 5, 'diet': 1}}, or values of one variable, {'dose': [0, 10]}"
+_SUCH_AS = (
+    "{'none': {}, 'low': {'dose': 5}, 'both': {'dose': 5, 'diet': 1}}, or values of one variable, {'dose': [0, 10]}"
+)
 
 
 def read_actions(posterior: Posterior, actions: Any, outcome: str, over: Any) -> dict[str, Scenario]:
@@ -76,7 +78,9 @@ def _values(given: Any) -> list[Any] | None:
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise AlldagsError(f"actions are called by words, got {name!r}; for values of a variable give {{'dose': [0, 10]}}")
+        raise AlldagsError(
+            f"actions are called by words, got {name!r}; for values of a variable give {{'dose': [0, 10]}}"
+        )
     return name
 
 
@@ -99,7 +103,9 @@ def read_utility(utility: Any) -> Utility:
         return utility  # type: ignore[no-any-return]
     found = checks.finite("utility", utility)
     if found == 0.0:
-        raise AlldagsError("utility=0 makes all outcomes worth the same; give what one unit is worth, -1 if less is better")
+        raise AlldagsError(
+            "utility=0 makes all outcomes worth the same; give what one unit is worth, -1 if less is better"
+        )
     return found
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alldags import checks, meetings
+from alldags.answers.choose import rows_at_hand
 from alldags.answers.decided import Utility, worths_of
+from alldags.answers.decided_rows import EveryRow, best_within, chances_of_rows, combined, followed, means_of_rows
+from alldags.answers.question import Question
+from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.answers.scenario import Scenario
-from alldags.results.actions import read_actions, read_cost, read_utility
-from alldags.results.decision import Decision
+from alldags.effects.quantity import Quantity
+from alldags.errors import AlldagsError
+from alldags.notes import Note
+from alldags.results.actions import base_of, read_actions, read_cost, read_utility
+from alldags.results.decision import Decision, Plan
 from alldags.results.doing import Asked
-from alldags.typing import FloatArray
+from alldags.results.groups import groups_of, over_group
+from alldags.show.table import Table
+from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.results.posterior import Posterior
@@ -32,8 +44,36 @@ def decided(
 ) -> Decision:
     """Return which of some actions is best."""
     scenarios = read_actions(posterior, actions, outcome, over)
-    choice = Choice(posterior, scenarios, read_utility(utility), read_cost(cost, tuple(scenarios)), utility is not None)
-    return choice.among(tuple(scenarios.values()), size)
+    costs, worth = read_cost(cost, tuple(scenarios)), read_utility(utility)
+    choice = Choice(posterior, scenarios, worth, costs, utility is not None)
+    limit = _budget(choice, by, budget)
+    if by is None:
+        return choice.among(choice.given, size)
+    _check_plan(choice, by)
+    found = choice.among(choice.given, size)
+    return choice.by_row(found, limit, size) if by == "row" else choice.by_column(found, by, limit, size)
+
+
+def _budget(choice: Choice, by: str | None, budget: int | None) -> int | None:
+    if budget is None:
+        return None
+    if by is None:
+        raise AlldagsError(
+            f"{option('budget')} says how many rows get an action; say by what they are chosen, {option('by', 'row')}"
+        )
+    if isinstance(choice.over, RowWeights):
+        raise AlldagsError(f"{option('budget')} counts rows, which weights in over= make unequal; give truth values")
+    if not isinstance(choice.over, OtherRows) and (mark := rows_at_hand(choice.posterior.workings).marks).weight:
+        meetings.check({"budget": (), "sampling weights" if mark.effective else "frequency weights": ()})
+    return checks.whole("budget", budget, least=0)
+
+
+def _check_plan(choice: Choice, by: object) -> None:
+    if not isinstance(by, str):
+        raise AlldagsError(f"by must be the name of a column or 'row', got {by!r}")
+    asked: dict[str, tuple[str, ...]] = {"plan": ()}
+    asked |= {"utility function": ()} if callable(choice.utility) else {}
+    meetings.check(asked | ({"population": ()} if isinstance(choice.over, str) and choice.over == "population" else {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +98,26 @@ class Choice:
     cost: FloatArray
     is_told: bool
 
+    @property
+    def given(self) -> tuple[Scenario, ...]:
+        """What each action sets."""
+        return tuple(self.scenarios.values())
+
+    @property
+    def over(self) -> Any:
+        """The rows."""
+        return self.given[0].over
+
+    @cached_property
+    def base(self) -> int:
+        """Place of the action that others are compared with."""
+        return base_of(self.scenarios)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What actions are called."""
+        return tuple(self.scenarios)
+
     def among(self, scenarios: tuple[Scenario, ...], size: int | None) -> Decision:
         """Return the decision for all rows that scenarios are over."""
         return self.of(Asked(self.posterior, scenarios, size))
@@ -69,3 +129,145 @@ class Choice:
         worths = worths_of(asked, tuple(outcomes.values()), self.utility, self.cost)
         cost = self.cost if np.any(self.cost) else None
         return Decision(asked.answer.outcome, outcomes, worths, self.utility, cost, asked.notes, self.is_told)
+
+    def worth_of(self, levels: FloatArray) -> FloatArray:
+        """Return what mean outcomes are worth, shape (actions, ...)."""
+        assert not callable(self.utility)
+        return self.utility * levels - self.cost.reshape(-1, *[1] * (levels.ndim - 1))
+
+    def gain_of(self, gained: Quantity, shares: FloatArray) -> Quantity:
+        """Return what more of the outcome is worth, where actions have these shares of the rows, shape (actions,)."""
+        assert not callable(self.utility)
+        spent = float(shares @ (self.cost - self.cost[self.base]))
+        sd = abs(self.utility) * gained.sd
+        return Quantity(self.utility * gained.draws - spent, (), (self.utility * gained.mean - spent, sd))
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def by_column(self, whole: Decision, column: str, budget: int | None, size: int | None) -> Decision:
+        """Return the decision with one for each group of a column, and the plan that follows."""
+        variable = next(one.variables[0] for one in self.given if one.variables)
+        masks = groups_of(self.posterior, Question(variable, whole.outcome, over=self.over), column)
+        size = Asked(self.posterior, self.given, size).answer.size  # the same in all groups
+        asked = {words: Asked(self.posterior, self._over(mask), size) for words, mask in masks.items()}
+        groups = {words: self.of(one) for words, one in asked.items()}
+        rows, share = self._sizes(list(masks.values()))
+        worth = np.array([one.worths.mean for one in groups.values()])
+        given = best_within(worth, self.base, budget, rows)
+        level = np.array([[one.mean for one in group.outcomes.values()] for group in groups.values()])
+        weights, none = given * (share / rows)[:, None], np.eye(len(self.names))[self.base]
+        answers, gaps = [one.answer for one in asked.values()], weights - share[:, None] * none
+        outcome = combined(answers, weights, float((weights * level).sum()))
+        gained = combined(answers, gaps, float((gaps * level).sum()))
+        return replace(
+            whole,
+            groups=groups,
+            plan=Plan(
+                by=column,
+                base=self.names[self.base],
+                choice={
+                    words: self.names[place] for words, place in zip(groups, _chosen(given, self.base), strict=True)
+                },
+                counts=dict(zip(self.names, given.sum(axis=0).tolist(), strict=True)),
+                outcome=outcome,
+                gain=self.gain_of(gained, weights.sum(axis=0)),
+                tailoring=None if budget is not None else float((weights * worth).sum() - (share @ worth).max()),
+                budget=budget,
+                rows=self._group_table(column, groups, rows, given),
+            ),
+        )
+
+    def _over(self, mask: BoolArray) -> tuple[Scenario, ...]:
+        over = over_group(self.over, mask)
+        return tuple(replace(one, over=over) for one in self.given)
+
+    def _sizes(self, masks: list[BoolArray]) -> tuple[IntArray, FloatArray]:
+        """Return the number of rows of each group, and the share of all rows that they count for, shape (groups,)."""
+        weight: FloatArray | None = None
+        if isinstance(self.over, OtherRows):
+            weight = self.over.weight
+        elif isinstance(self.over, RowWeights):
+            weight = self.over.values
+        else:
+            table = rows_at_hand(self.posterior.workings)
+            weight = None if table.marks.weight is None else table.column(table.marks.weight)
+        counted = np.array([mask.sum() if weight is None else weight[mask].sum() for mask in masks], dtype=float)
+        return np.array([mask.sum() for mask in masks]), counted / counted.sum()
+
+    def _group_table(self, column: str, groups: Mapping[str, Decision], rows: IntArray, given: IntArray) -> Table:
+        places, found = _chosen(given, self.base), list(groups.values())
+        worth = [one.worths.mean for one in found]
+        return Table(
+            {
+                column: list(groups),
+                "rows": rows.tolist(),
+                "action": [self.names[place] for place in places],
+                "given": [int(own[place]) for own, place in zip(given, places, strict=True)],
+                "mean": [tuple(one.outcomes.values())[place].mean for one, place in zip(found, places, strict=True)],
+                "gain": [float(own[place] - own[self.base]) for own, place in zip(worth, places, strict=True)],
+                "probability_best": [
+                    float(one.worths.probability_best[place]) for one, place in zip(found, places, strict=True)
+                ],
+                "expected_loss": [
+                    float(one.worths.expected_loss[place]) for one, place in zip(found, places, strict=True)
+                ],
+            }
+        )
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def by_row(self, whole: Decision, budget: int | None, size: int | None) -> Decision:
+        """Return the decision with the plan that gives each row what is best for it."""
+        assert not callable(self.utility)
+        answer = EveryRow(self.posterior, self.given, size)
+        answer.check()
+        known = means_of_rows(answer, self.base)
+        worth = self.worth_of(known.level)
+        given = best_within(worth.T, self.base, budget, np.ones(worth.shape[1], dtype=np.int64))
+        choice = given.argmax(axis=1)
+        chances = chances_of_rows(answer, known, self.base, self.utility, self.cost)
+        outcome, gained = followed(answer, choice, self.base, known)
+        rows, average = np.arange(len(choice)), worth @ answer.weight
+        tailoring = float(answer.weight @ worth[choice, rows] - average.max())
+        table = {
+            "row": answer.numbers.tolist(),
+            "action": [self.names[place] for place in choice.tolist()],
+            "mean": known.level[choice, rows].tolist(),
+            "gain": (worth[choice, rows] - worth[self.base]).tolist(),
+            "probability_best": chances[choice, rows].tolist(),
+        }
+        shares = np.eye(len(self.names))[choice].T @ answer.weight
+        return replace(
+            whole,
+            notes=(*whole.notes, *self._left_out(answer)),
+            plan=Plan(
+                by="row",
+                base=self.names[self.base],
+                choice=dict(zip(table["row"], table["action"], strict=True)),
+                counts=dict(zip(self.names, given.sum(axis=0).tolist(), strict=True)),
+                outcome=outcome,
+                gain=self.gain_of(gained, shares),
+                tailoring=None if budget is not None else tailoring,
+                budget=budget,
+                rows=Table(table),
+            ),
+        )
+
+    def _left_out(self, answer: EveryRow) -> tuple[Note, ...]:
+        """Say that rows were left out in which something between actions and outcome was set from outside."""
+        if isinstance(self.over, OtherRows):
+            return ()
+        table = answer.targets[0].table
+        chosen = Question(answer.variables[0], answer.outcome, over=self.over).chosen(table)
+        left = int(table.count if chosen is None else chosen.sum()) - len(answer.numbers)
+        said = (
+            f"{left} rows have no action: something between what is set and {answer.outcome!r} was set in them before"
+        )
+        return (Note(said, "check"),) if left else ()
+
+
+def _chosen(given: IntArray, base: int) -> list[int]:
+    """Return the action of each group: the base only if no row has another."""
+    others = given.copy()
+    others[:, base] = 0
+    return [int(own.argmax()) if own.any() else base for own in others]

@@ -10,12 +10,67 @@ from alldags.answers.decided import Utility, Worths
 from alldags.effects.outcome import check_level
 from alldags.effects.quantity import Quantity
 from alldags.notes import Note
-from alldags.show.decided import ActionRow, Chosen, decision_text
+from alldags.show.decided import ActionRow, Chosen, Planned, decision_text, plan_text
 from alldags.show.table import Table
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which rows get which action: what `Posterior.decide` finds with ``by=``, in `Decision.plan`.
+
+    Parameters
+    ----------
+    by
+        The column, or ``"row"``.
+    base
+        The action that others are compared with: that which sets nothing, else the first.
+    choice
+        The action for each row, by its number in the table; or for each group.
+    counts
+        Number of rows that get each action.
+    outcome
+        Posterior of the mean outcome over rows if the plan is followed.
+    gain
+        Posterior of what the plan is worth beyond the base for all, a row, costs taken off.
+    tailoring
+        What the plan is worth beyond the best single action for all, a row; None if there is a budget, which that
+        action need not keep.
+    budget
+        Number of rows at most that get another action than the base.
+    rows
+        One row for each row of the table, or for each group.
+    """
+
+    by: str
+    base: str
+    choice: Mapping[int | str, str] = field(repr=False)
+    counts: Mapping[str, int]
+    outcome: Quantity
+    gain: Quantity
+    tailoring: float | None
+    budget: int | None
+    rows: Table = field(repr=False)
+
+    def table(self) -> Table:
+        """Return who gets which action, what the outcome is then, how much that gains, and how probably it is best."""
+        return self.rows
+
+    @property
+    def shown(self) -> Planned:
+        """What is printed, as plain numbers and names."""
+        low, high = self.outcome.interval()
+        ends = self.gain.interval()
+        counts = {name: count for name, count in self.counts.items() if count}
+        rows = () if self.by == "row" else tuple(self.rows.rows())
+        gained = (self.gain.mean, *ends, self.gain.sd)
+        return Planned(
+            self.by, self.base, counts, (self.outcome.mean, low, high, self.outcome.sd), gained, self.tailoring,
+            self.budget, rows,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +83,35 @@ class Decision:
         Its name.
     outcomes
         For each action, the posterior of the mean outcome over the rows.
+    worths
+        What actions are worth, draw by draw.
+    utility, cost
+        What an outcome is worth, and what each action costs, shape (actions,); None if nothing does.
     notes
         What a reader should know, such as values outside those that were observed.
+    is_told
+        Whether the user said what an outcome is worth.
+    plan
+        With ``by=``: which rows get which action, and what that is worth. All else here is of one action for all rows.
+    groups
+        With ``by=`` a column: the decision for each group.
 
     Examples
     --------
     >>> import alldags as ad
     >>> study = ad.datasets.example()
     >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
-    >>> found = posterior.decide({"smoking": [1, 10, 20]}, "risk", utility=-1)
-    >>> found.best, round(found.expected_loss["smoking = 10"], 2), round(found.value_of_information, 3)
-    ('smoking = 1', 8.05, 0.0)
+    >>> actions = {"as it is": {}, "smoke less": ad.shift("smoking", -1), "move more": ad.shift("exercise", 2)}
+    >>> print(posterior.decide(actions, "risk", utility=-1))
+    Choose 'move more': mean risk would be 48.17 (95% interval 47.29 to 49.13),
+    and it is the best of 3 actions with probability 91.5%.
+    <BLANKLINE>
+      move more   48.17   (47.29 to 49.13), best 91.5%, expected loss 0.026
+      smoke less  48.80   (48.62 to 48.97), best 8.5%, expected loss 0.66
+      as it is    49.71   best below 0.1%, expected loss 1.6
+    <BLANKLINE>
+    To know for certain which is best would be worth 0.026 of risk.
+    More: decision.table(), decision.plot()
     """
 
     outcome: str
@@ -48,6 +121,8 @@ class Decision:
     cost: FloatArray | None = None
     notes: tuple[Note, ...] = ()
     is_told: bool = True
+    plan: Plan | None = None
+    groups: Mapping[str, Decision] = field(default_factory=dict, repr=False)
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -63,6 +138,11 @@ class Decision:
     def probability_best(self) -> dict[str, float]:
         """For each action, the posterior probability that it is worth most; those that tie share it."""
         return self._named(self.worths.probability_best)
+
+    @property
+    def probability_alike(self) -> float:
+        """Posterior probability that all actions are worth the same."""
+        return self.worths.probability_alike
 
     @property
     def expected_utility(self) -> dict[str, float]:
@@ -115,26 +195,24 @@ class Decision:
     def _rows(self, level: float = 0.95) -> tuple[ActionRow, ...]:
         found = self.table(level)
         wanted = ("action", "mean", "low", "high", "probability_best", "expected_loss")
-        cells = zip(*(found[name] for name in wanted), self.worths.mean.tolist(), strict=True)
         sds = [one.sd for one in self.outcomes.values()]
-        return tuple(ActionRow(*row, sd=sd) for row, sd in zip(cells, sds, strict=True))
+        return tuple(map(ActionRow, *(found[name] for name in wanted), self.worths.mean.tolist(), sds))
 
     @property
     def shown(self) -> Chosen:
         """What is printed, as plain numbers and names."""
-        own = self.utility
-        unit = "function" if callable(own) else {1.0: "more", -1.0: "less"}.get(own, "units")
         return Chosen(
             self.outcome,
             self._rows(),
             self.worths.best,
+            self.probability_alike,
             self.value_of_information,
-            "units" if self.cost is not None and unit != "function" else unit,
+            self.cost is None and not callable(self.utility) and abs(self.utility) == 1.0,
             self.is_told,
             self.notes,
         )
 
     def __str__(self) -> str:
-        return decision_text(self.shown)
+        return decision_text(self.shown) if self.plan is None else plan_text(self.shown, self.plan.shown)
 
     __repr__ = __str__

@@ -299,8 +299,13 @@ class Posterior:
         >>> import alldags as ad
         >>> study = ad.datasets.example()
         >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
-        >>> actions = {"as it is": {}, "less": ad.shift("smoking", -5), "move": {"exercise": 6}}
-        >>> print(posterior.decide(actions, "risk", utility=-1).table())
+        >>> actions = {"as it is": {}, "smoke less": ad.shift("smoking", -1), "move more": ad.shift("exercise", 2)}
+        >>> found = posterior.decide(actions, "risk", utility=-1)
+        >>> found.best, round(found.probability_best["move more"], 2), round(found.expected_loss["smoke less"], 2)
+        ('move more', 0.91, 0.66)
+        >>> plan = posterior.decide([{}, {"smoking": 10}], "risk", utility=-1, by="row", budget=100).plan
+        >>> plan.counts, round(plan.gain.mean, 2)
+        ({'nothing': 400, 'smoking = 10': 100}, 3.11)
         """
         from alldags.results.deciding import decided
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from alldags.notes import Note
 from alldags.show.numbers import number, sampled_percent, to_precision
 from alldags.show.screen import Screen, laid_out, short_name, warnings
-
-Unit: TypeAlias = Literal["more", "less", "units", "function"]
-"""Whether more or less of the outcome is better and losses are in its units, or in those of a utility."""
 
 _MOST_ACTIONS = 5  # on one screen
 
@@ -42,10 +39,12 @@ class Chosen:
         The actions.
     best
         Place of the best.
+    alike
+        Probability that all are worth the same.
     information
         What knowing the best action would be worth.
-    unit
-        What losses are counted in.
+    in_outcome
+        Whether losses are in units of the outcome, not of a utility.
     is_told
         Whether the user said what an outcome is worth.
     notes
@@ -55,8 +54,9 @@ class Chosen:
     outcome: str
     rows: tuple[ActionRow, ...]
     best: int
+    alike: float
     information: float
-    unit: Unit
+    in_outcome: bool
     is_told: bool
     notes: tuple[Note, ...]
 
@@ -67,8 +67,9 @@ def decision_text(chosen: Chosen) -> str:
     Examples
     --------
     >>> from alldags.show.decided import ActionRow, Chosen, decision_text
-    >>> rows = ActionRow("stop", 31.2, 29.0, 33.0, 0.97, 0.02, -31.2, 1.0), ActionRow("go on", 40, 38, 42, 0.03, 8.8, -40, 1)
-    >>> print(decision_text(Chosen("risk", rows, 0, 0.02, "less", True, ())))
+    >>> stop = ActionRow("stop", 31.2, 29.0, 33.0, best=0.97, loss=0.02, worth=-31.2, sd=1.0)
+    >>> rows = stop, ActionRow("go on", 40.0, 38.0, 42.0, best=0.03, loss=8.8, worth=-40.0, sd=1.0)
+    >>> print(decision_text(Chosen("risk", rows, 0, 0.0, 0.02, True, True, ())))
     Choose 'stop': mean risk would be 31.2 (95% interval 29.0 to 33.0), and it is
     the best of 2 actions with probability 97.0%.
     <BLANKLINE>
@@ -98,23 +99,26 @@ def sized(row: ActionRow) -> str:
 
 def _sentence(chosen: Chosen) -> str:
     best = chosen.rows[chosen.best]
-    said = f"Choose {short_name(best.name, 40)!r}: mean {short_name(chosen.outcome)} would be {sized(best)}, and it is "
-    ties = [row.name for row in chosen.rows if row.worth == best.worth and row.best == best.best]
-    if len(ties) == len(chosen.rows):
-        return f"All {len(ties)} actions are worth the same: mean {short_name(chosen.outcome)} would be {sized(best)}."
-    return f"{said}the best of {len(chosen.rows)} actions with probability {sampled_percent(best.best)}."
+    mean, count = f"mean {short_name(chosen.outcome)} would be {sized(best)}", len(chosen.rows)
+    if chosen.alike == 1.0:
+        return f"All {count} actions are worth the same: {mean}."
+    alike = f" (all are the same with probability {sampled_percent(chosen.alike)})" if chosen.alike >= 0.001 else ""
+    best_of = f"it is the best of {count} actions with probability {sampled_percent(best.best)}"
+    return f"Choose {short_name(best.name, 40)!r}: {mean}, and {best_of}{alike}."
 
 
 def _rows(chosen: Chosen) -> list[tuple[str, str]]:
     """Return the actions, best first; of many, those that lose least."""
     ranked = sorted(chosen.rows, key=lambda row: row.loss)
     shown = ranked[:_MOST_ACTIONS] if len(ranked) > _MOST_ACTIONS + 1 else ranked
-    means = [to_precision(row.mean, row.sd) for row in shown]
-    width = max(map(len, means))
+    sd = max(row.sd for row in shown)
+    width = max(len(to_precision(row.mean, sd)) for row in shown)
     found = []
-    for row, mean in zip(shown, means, strict=True):
-        ends = f"({to_precision(row.low, row.sd)} to {to_precision(row.high, row.sd)}), " if row.sd > 0.0 else ""
-        said = f"{mean:{width}}   {ends}best {sampled_percent(row.best)}, expected loss {lost(row.loss)}"
+    for row in shown:
+        mean, low, high, worth = (to_precision(value, sd) for value in (row.mean, row.low, row.high, row.worth))
+        ends = f"({low} to {high}), " if row.sd > 0.0 else ""
+        utility = "" if chosen.in_outcome else f"worth {worth}, "
+        said = f"{mean:{width}}   {ends}{utility}best {sampled_percent(row.best)}, expected loss {lost(row.loss)}"
         found.append((short_name(row.name, 30), said))
     rest = len(ranked) - len(shown)
     return [*found, *[(f"{rest} more actions", "that lose more")] * bool(rest)]
@@ -125,19 +129,125 @@ def lost(value: float) -> str:
     return "0" if abs(value) < 1e-12 else number(float(f"{value:.2g}"))
 
 
-def in_units(value: float, outcome: str, unit: Unit) -> str:
-    """Return an amount with its unit."""
-    return f"{lost(value)} of {short_name(outcome)}" if unit in ("more", "less") else f"{lost(value)} of utility"
+def _unit(chosen: Chosen) -> str:
+    return f"of {short_name(chosen.outcome) if chosen.in_outcome else 'utility'}"
 
 
 def _information(chosen: Chosen) -> str:
     if lost(chosen.information) == "0":
         return "To know more would not change the choice."
-    worth = in_units(chosen.information, chosen.outcome, chosen.unit)
-    return f"To know for certain which is best would be worth {worth}."
+    return f"To know for certain which is best would be worth {lost(chosen.information)} {_unit(chosen)}."
 
 
 def _direction(chosen: Chosen) -> Sequence[str]:
     if chosen.is_told:
         return ()
     return (f"More of {short_name(chosen.outcome)} counts as better; utility=-1 says that less is.",)
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+Sized: TypeAlias = tuple[float, float, float, float]
+"""Mean, both ends of its interval, and standard deviation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is printed of a plan.
+
+    Parameters
+    ----------
+    by
+        The column, or ``"row"``.
+    base
+        What others are compared with.
+    counts
+        Number of rows that get each action.
+    outcome, gain
+        Mean outcome under the plan, and what it is worth beyond the base for all.
+    tailoring
+        What it is worth beyond the best single action for all; None with a budget.
+    budget
+        Number of rows at most that get another action than the base.
+    groups
+        One row for each group; none for single rows.
+    """
+
+    by: str
+    base: str
+    counts: Mapping[str, int]
+    outcome: Sized
+    gain: Sized
+    tailoring: float | None
+    budget: int | None
+    groups: tuple[Mapping[str, Any], ...]
+
+
+def plan_text(chosen: Chosen, plan: Planned) -> str:
+    """Return a decision that is not the same for all rows, on one screen."""
+    return laid_out(
+        Screen(
+            sentence=_plan_sentence(chosen, plan),
+            rows=tuple(_group_rows(plan) or _count_rows(plan)),
+            under=(*_direction(chosen), _against_base(chosen, plan), *_tailored(chosen, plan)),
+            warnings=warnings(chosen.notes),
+            hidden="",
+            more="More: decision.plan.table(), decision.table() for one action for all",
+        )
+    )
+
+
+def _plan_sentence(chosen: Chosen, plan: Planned) -> str:
+    mean = f"mean {short_name(chosen.outcome)} would be {_sized(plan.outcome)}"
+    rows = sum(plan.counts.values())
+    if len(plan.counts) == 1:
+        return f"Choose {short_name(next(iter(plan.counts)), 40)!r} for all {rows:,} rows: {mean}."
+    others = rows - plan.counts.get(plan.base, 0)
+    within = "" if plan.budget is None else f", within a budget of {plan.budget:,}"
+    what = "row by row" if plan.by == "row" else f"by {short_name(plan.by)}"
+    share = f"{others:,} of {rows:,} rows get another action than {short_name(plan.base, 30)!r}"
+    return f"Choose {what}: {share}{within}, and {mean}."
+
+
+def _sized(size: Sized) -> str:
+    mean, low, high = (to_precision(value, size[3]) for value in size[:3])
+    return f"{mean} (95% interval {low} to {high})" if size[3] > 0.0 else mean
+
+
+def _count_rows(plan: Planned) -> list[tuple[str, str]]:
+    ranked = sorted(plan.counts.items(), key=lambda pair: -pair[1])
+    return _first([(short_name(name, 40), f"{count:,} row{'s' * (count != 1)}") for name, count in ranked])
+
+
+def _group_rows(plan: Planned) -> list[tuple[str, str]]:
+    found = []
+    for row in plan.groups:
+        part = "" if row["given"] == row["rows"] or row["action"] == plan.base else f" for {row['given']:,}"
+        gain = "" if row["action"] == plan.base else f", gain {lost(row['gain'])}"
+        said = f"{row['action']}{part} of {row['rows']:,} rows" if part else f"{row['action']}, {row['rows']:,} rows"
+        found.append(
+            (short_name(str(row[plan.by]), 30), f"{said}{gain}, best {sampled_percent(row['probability_best'])}")
+        )
+    return _first(found)
+
+
+def _first(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    if len(rows) <= _MOST_ACTIONS + 1:
+        return rows
+    return [*rows[:_MOST_ACTIONS], (f"{len(rows) - _MOST_ACTIONS} more", "in decision.plan.table()")]
+
+
+def _against_base(chosen: Chosen, plan: Planned) -> str:
+    mean, low, high, sd = plan.gain
+    ends = f" ({to_precision(low, sd)} to {to_precision(high, sd)})" if sd > 0.0 else ""
+    better = f"A row is better off by {to_precision(mean, sd)}{ends} {_unit(chosen)} on average"
+    return f"{better} than with {short_name(plan.base, 30)!r} for all."
+
+
+def _tailored(chosen: Chosen, plan: Planned) -> Sequence[str]:
+    if plan.tailoring is None:
+        return ()
+    best = short_name(chosen.rows[chosen.best].name, 30)
+    if lost(plan.tailoring) == "0":
+        return (f"To tell them apart is worth no more than {best!r} for all.",)
+    return (f"To tell them apart is worth {lost(plan.tailoring)} {_unit(chosen)} more than {best!r} for all.",)
