@@ -117,7 +117,6 @@ CAPABILITIES: dict[str, Capability] = {
     "counterfactuals": Capability("outcomes that single rows would have had", "use the effect itself", AlldagsError),
     "plan": Capability(option("by"), f"leave out {option('by')}", AlldagsError),
     "utility function": Capability("a function for utility", "give what one unit is worth", AlldagsError),
-    "budget": Capability(option("budget"), f"leave out {option('budget')}", AlldagsError),
     "other rows": Capability("rows of another table", f"ask {option('over', 'sample')}", AlldagsError),
     "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
@@ -205,7 +204,8 @@ _ROWS = (
     _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
     _Row("plan", "population", "a plan is for the rows that are there", f"ask {option('over', 'sample')}"),
     _Row("plan", "utility function", "what a mean outcome is worth does not add up over rows"),
-    _Row("budget", _WEIGHTS, "a row that counts for several would take more than one from it"),
+    _Row("plan", (*_WEIGHTS, "experiments"), "rows that get an action have to count alike"),
+    _Row("plan", "moments", "there are no rows to choose for", _TABLE),
     _Row(
         ("new unit", "population", "other rows"),
         "fixed effects",

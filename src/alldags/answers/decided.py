@@ -85,7 +85,7 @@ class Worths:
     @property
     def expected_loss(self) -> FloatArray:
         """What choosing each action costs on average, compared with knowing the best, shape (actions,)."""
-        return np.asarray(self.value_of_information + self.mean[self.best] - self.mean)
+        return np.asarray(self.value_of_information + (self.mean[self.best] - self.mean))
 
 
 def shares_of_best(draws: FloatArray) -> FloatArray:

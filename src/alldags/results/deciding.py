@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks, meetings
-from alldags.answers.choose import rows_at_hand
 from alldags.answers.decided import Utility, worths_of
 from alldags.answers.decided_rows import EveryRow, best_within, chances_of_rows, combined, followed, means_of_rows
 from alldags.answers.question import Question
@@ -18,7 +17,7 @@ from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.answers.scenario import Scenario
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
-from alldags.notes import Note
+from alldags.models.workings import Workings
 from alldags.results.actions import base_of, read_actions, read_cost, read_utility
 from alldags.results.decision import Decision, Plan
 from alldags.results.doing import Asked
@@ -63,17 +62,30 @@ def _budget(choice: Choice, by: str | None, budget: int | None) -> int | None:
         )
     if isinstance(choice.over, RowWeights):
         raise AlldagsError(f"{option('budget')} counts rows, which weights in over= make unequal; give truth values")
-    if not isinstance(choice.over, OtherRows) and (mark := rows_at_hand(choice.posterior.workings).marks).weight:
-        meetings.check({"budget": (), "sampling weights" if mark.effective else "frequency weights": ()})
     return checks.whole("budget", budget, least=0)
 
 
 def _check_plan(choice: Choice, by: object) -> None:
     if not isinstance(by, str):
         raise AlldagsError(f"by must be the name of a column or 'row', got {by!r}")
-    asked: dict[str, tuple[str, ...]] = {"plan": ()}
-    asked |= {"utility function": ()} if callable(choice.utility) else {}
-    meetings.check(asked | ({"population": ()} if isinstance(choice.over, str) and choice.over == "population" else {}))
+    asked = ["plan", *(["utility function"] if callable(choice.utility) else [])]
+    if isinstance(choice.over, str) and choice.over == "population":
+        asked.append("population")
+    if not isinstance(choice.over, OtherRows):
+        asked += _rows_asked(choice.posterior.workings)
+    meetings.check(dict.fromkeys(asked, ()))
+
+
+def _rows_asked(workings: Workings) -> list[str]:
+    """Return what rows are, which have to be at hand one by one."""
+    if workings.models.weights.tables > 1 and any(data.table is None for data in workings.tables):
+        raise AlldagsError(
+            "missing values were filled in several times, and only moments of the tables were kept, not the rows to choose "
+            f"for; fit with {option('terms', 'auto')}, which keeps them, or {option('missing', 'drop')}"
+        )
+    opened = workings.table
+    has_rows = workings.data.table is not None or (opened is not None and opened.rows(workings.data.pooled.names))
+    return [*(() if opened is None else opened.asked), *(() if has_rows else ("moments",))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +195,8 @@ class Choice:
 
     def _sizes(self, masks: list[BoolArray]) -> tuple[IntArray, FloatArray]:
         """Return the number of rows of each group, and the share of all rows that they count for, shape (groups,)."""
-        weight: FloatArray | None = None
-        if isinstance(self.over, OtherRows):
-            weight = self.over.weight
-        elif isinstance(self.over, RowWeights):
-            weight = self.over.values
-        else:
-            table = rows_at_hand(self.posterior.workings)
-            weight = None if table.marks.weight is None else table.column(table.marks.weight)
+        weight = self.over.weight if isinstance(self.over, OtherRows) else None
+        weight = self.over.values if isinstance(self.over, RowWeights) else weight
         counted = np.array([mask.sum() if weight is None else weight[mask].sum() for mask in masks], dtype=float)
         return np.array([mask.sum() for mask in masks]), counted / counted.sum()
 
@@ -239,7 +245,6 @@ class Choice:
         shares = np.eye(len(self.names))[choice].T @ answer.weight
         return replace(
             whole,
-            notes=(*whole.notes, *self._left_out(answer)),
             plan=Plan(
                 by="row",
                 base=self.names[self.base],
@@ -252,18 +257,6 @@ class Choice:
                 rows=Table(table),
             ),
         )
-
-    def _left_out(self, answer: EveryRow) -> tuple[Note, ...]:
-        """Say that rows were left out in which something between actions and outcome was set from outside."""
-        if isinstance(self.over, OtherRows):
-            return ()
-        table = answer.targets[0].table
-        chosen = Question(answer.variables[0], answer.outcome, over=self.over).chosen(table)
-        left = int(table.count if chosen is None else chosen.sum()) - len(answer.numbers)
-        said = (
-            f"{left} rows have no action: something between what is set and {answer.outcome!r} was set in them before"
-        )
-        return (Note(said, "check"),) if left else ()
 
 
 def _chosen(given: IntArray, base: int) -> list[int]:

@@ -106,9 +106,9 @@ class Decision:
     Choose 'move more': mean risk would be 48.17 (95% interval 47.29 to 49.13),
     and it is the best of 3 actions with probability 91.5%.
     <BLANKLINE>
-      move more   48.17   (47.29 to 49.13), best 91.5%, expected loss 0.026
-      smoke less  48.80   (48.62 to 48.97), best 8.5%, expected loss 0.66
-      as it is    49.71   best below 0.1%, expected loss 1.6
+      move more   48.17   (47.29 to 49.13), best 91%, loss 0.026
+      smoke less  48.80   (48.62 to 48.97), best 9%, loss 0.66
+      as it is    49.71   best <1%, loss 1.6
     <BLANKLINE>
     To know for certain which is best would be worth 0.026 of risk.
     More: decision.table(), decision.plot()

@@ -305,7 +305,7 @@ class Posterior:
         ('move more', 0.91, 0.66)
         >>> plan = posterior.decide([{}, {"smoking": 10}], "risk", utility=-1, by="row", budget=100).plan
         >>> plan.counts, round(plan.gain.mean, 2)
-        ({'nothing': 400, 'smoking = 10': 100}, 3.11)
+        ({'nothing': 400, 'smoking = 10': 100}, 3.14)
         """
         from alldags.results.deciding import decided
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from alldags.notes import Note
-from alldags.show.numbers import number, sampled_percent, to_precision
+from alldags.show.numbers import number, sampled_percent, to_precision, whole_percent
 from alldags.show.screen import Screen, laid_out, short_name, warnings
 
-_MOST_ACTIONS = 5  # on one screen
+_MOST_ACTIONS, _MOST_GROUPS = 5, 4  # on one screen
+_LONGEST = 22  # letters of the name of an action in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,8 @@ def decision_text(chosen: Chosen) -> str:
     Choose 'stop': mean risk would be 31.2 (95% interval 29.0 to 33.0), and it is
     the best of 2 actions with probability 97.0%.
     <BLANKLINE>
-      stop   31.2   (29.0 to 33.0), best 97.0%, expected loss 0.02
-      go on  40.0   (38.0 to 42.0), best 3.0%, expected loss 8.8
+      stop   31.2   (29.0 to 33.0), best 97%, loss 0.02
+      go on  40.0   (38.0 to 42.0), best 3%, loss 8.8
     <BLANKLINE>
     To know for certain which is best would be worth 0.02 of risk.
     More: decision.table(), decision.plot()
@@ -118,10 +119,15 @@ def _rows(chosen: Chosen) -> list[tuple[str, str]]:
         mean, low, high, worth = (to_precision(value, sd) for value in (row.mean, row.low, row.high, row.worth))
         ends = f"({low} to {high}), " if row.sd > 0.0 else ""
         utility = "" if chosen.in_outcome else f"worth {worth}, "
-        said = f"{mean:{width}}   {ends}{utility}best {sampled_percent(row.best)}, expected loss {lost(row.loss)}"
-        found.append((short_name(row.name, 30), said))
+        said = f"{mean:{width}}   {ends}{utility}best {_chance(row.best)}, loss {lost(row.loss)}"
+        found.append((short_name(row.name, _LONGEST), said))
     rest = len(ranked) - len(shown)
     return [*found, *[(f"{rest} more actions", "that lose more")] * bool(rest)]
+
+
+def _chance(value: float) -> str:
+    """Return a probability from draws in few letters: however many agree, it is not known to be 0 or 1."""
+    return whole_percent(min(max(value, 1e-9), 1 - 1e-9))
 
 
 def lost(value: float) -> str:
@@ -224,17 +230,16 @@ def _group_rows(plan: Planned) -> list[tuple[str, str]]:
     for row in plan.groups:
         part = "" if row["given"] == row["rows"] or row["action"] == plan.base else f" for {row['given']:,}"
         gain = "" if row["action"] == plan.base else f", gain {lost(row['gain'])}"
-        said = f"{row['action']}{part} of {row['rows']:,} rows" if part else f"{row['action']}, {row['rows']:,} rows"
-        found.append(
-            (short_name(str(row[plan.by]), 30), f"{said}{gain}, best {sampled_percent(row['probability_best'])}")
-        )
+        action = short_name(row["action"], _LONGEST)
+        said = f"{action}{part} of {row['rows']:,} rows" if part else f"{action}, {row['rows']:,} rows"
+        found.append((short_name(str(row[plan.by]), 30), f"{said}{gain}, best {_chance(row['probability_best'])}"))
     return _first(found)
 
 
 def _first(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    if len(rows) <= _MOST_ACTIONS + 1:
+    if len(rows) <= _MOST_GROUPS + 1:
         return rows
-    return [*rows[:_MOST_ACTIONS], (f"{len(rows) - _MOST_ACTIONS} more", "in decision.plan.table()")]
+    return [*rows[:_MOST_GROUPS], (f"{len(rows) - _MOST_GROUPS} more", "in decision.plan.table()")]
 
 
 def _against_base(chosen: Chosen, plan: Planned) -> str:
