@@ -80,8 +80,8 @@ def _rows_asked(workings: Workings) -> list[str]:
     """Return what rows are, which have to be at hand one by one."""
     if workings.models.weights.tables > 1 and any(data.table is None for data in workings.tables):
         raise AlldagsError(
-            "missing values were filled in several times, and only moments of the tables were kept, not the rows to choose "
-            f"for; fit with {option('terms', 'auto')}, which keeps them, or {option('missing', 'drop')}"
+            "missing values were filled in several times, and only moments of the tables were kept, not the rows to "
+            f"choose for; fit with {option('terms', 'auto')}, which keeps them, or {option('missing', 'drop')}"
         )
     opened = workings.table
     has_rows = workings.data.table is not None or (opened is not None and opened.rows(workings.data.pooled.names))

@@ -245,14 +245,14 @@ def _first(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _against_base(chosen: Chosen, plan: Planned) -> str:
     mean, low, high, sd = plan.gain
     ends = f" ({to_precision(low, sd)} to {to_precision(high, sd)})" if sd > 0.0 else ""
-    better = f"A row is better off by {to_precision(mean, sd)}{ends} {_unit(chosen)} on average"
-    return f"{better} than with {short_name(plan.base, 30)!r} for all."
+    better = f"A row is better off by {to_precision(mean, sd)}{ends} {_unit(chosen)}"
+    return f"{better} than with {short_name(plan.base, _LONGEST)!r} for all."
 
 
 def _tailored(chosen: Chosen, plan: Planned) -> Sequence[str]:
     if plan.tailoring is None:
         return ()
-    best = short_name(chosen.rows[chosen.best].name, 30)
+    best = short_name(chosen.rows[chosen.best].name, _LONGEST)
     if lost(plan.tailoring) == "0":
         return (f"To tell them apart is worth no more than {best!r} for all.",)
     return (f"To tell them apart is worth {lost(plan.tailoring)} {_unit(chosen)} more than {best!r} for all.",)
