@@ -116,9 +116,9 @@ def _rows(chosen: Chosen) -> list[tuple[str, str]]:
     width = max(len(to_precision(row.mean, sd)) for row in shown)
     found = []
     for row in shown:
-        mean, low, high, worth = (to_precision(value, sd) for value in (row.mean, row.low, row.high, row.worth))
+        mean, low, high = (to_precision(value, sd) for value in (row.mean, row.low, row.high))
         ends = f"({low} to {high}), " if row.sd > 0.0 else ""
-        utility = "" if chosen.in_outcome else f"worth {worth}, "
+        utility = "" if chosen.in_outcome else f"worth {number(row.worth)}, "
         said = f"{mean:{width}}   {ends}{utility}best {_chance(row.best)}, loss {lost(row.loss)}"
         found.append((short_name(row.name, _LONGEST), said))
     rest = len(ranked) - len(shown)
