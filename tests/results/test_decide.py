@@ -179,6 +179,36 @@ def test_noise_that_is_larger_than_the_model_takes_it_for_makes_a_choice_less_su
     assert abs(best - 0.5) < abs(narrow.probability_best[narrow.actions[1]] - 0.5) - 0.01
 
 
+def test_losses_and_probabilities_are_calibrated_where_the_truth_is_drawn_from_the_prior():
+    """Graph and coefficients from the prior, a table from them: promised and true losses agree on average."""
+    rng = np.random.default_rng(11)
+    prior = ad.Prior(0.3, ad.priors.KnownNoise(1.0), "raw", intercept=False, link=0.0)
+    edges = {("a", "m"): 0.6, ("m", "y"): 0.7, ("a", "y"): 0.4, ("b", "y"): 0.5}
+    graph = ad.CandidateGraph.from_edges(edges)
+    promised, true, stated, best = [], [], [], []
+    for _ in range(300):
+        slope = {edge: rng.normal(0.0, math.sqrt(0.3)) * (rng.random() < p) for edge, p in edges.items()}
+        a, b, noise_m, noise_y = rng.standard_normal((4, 15))
+        m = slope["a", "m"] * a + noise_m
+        y = slope["a", "y"] * a + slope["m", "y"] * m + slope["b", "y"] * b + noise_y
+        posterior = fit({"a": a, "b": b, "m": m, "y": y}, graph, prior=prior, engine="exact", robust=False, rng=1)
+        found = posterior.decide([{}, ad.shift("a", 1.0), ad.shift("b", 1.0)], "y", cost=[0.0, 0.05, 0.0])
+        total = slope["a", "y"] + slope["a", "m"] * slope["m", "y"]
+        worth = np.array([0.0, total - 0.05, slope["b", "y"]])
+        promised.append(found.value_of_information)
+        true.append(worth.max() - worth[found.worths.best])
+        stated.append(list(found.probability_best.values()))
+        best.append((worth == worth.max()) / (worth == worth.max()).sum())
+    gap = np.array(promised) - true
+    assert gap.mean() == pytest.approx(0.0, abs=4.5 * gap.std() / math.sqrt(300))
+    assert np.mean(true) > 0.02  # there is something to lose
+    stated, best = np.ravel(stated), np.ravel(best)
+    for low, high in itertools.pairwise([0.0, 0.15, 0.35, 0.6, 1.01]):
+        inside = (stated >= low) & (stated < high)
+        error = 4.5 * best[inside].std() / math.sqrt(inside.sum())
+        assert stated[inside].mean() == pytest.approx(best[inside].mean(), abs=error)
+
+
 # -- groups and rows ---------------------------------------------------------------------------------------------------
 
 
