@@ -12,8 +12,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import alldags as ad
+from alldags.answers.dealt import Dealt
 from alldags.answers.decided import with_ties
-from alldags.answers.decided_rows import best_within
 from alldags.errors import AlldagsError
 from lines import fit
 from naive import effects as naive
@@ -192,7 +192,8 @@ def test_losses_and_probabilities_are_calibrated_where_the_truth_is_drawn_from_t
         m = slope["a", "m"] * a + noise_m
         y = slope["a", "y"] * a + slope["m", "y"] * m + slope["b", "y"] * b + noise_y
         posterior = fit({"a": a, "b": b, "m": m, "y": y}, graph, prior=prior, engine="exact", robust=False, rng=1)
-        found = posterior.decide([{}, ad.shift("a", 1.0), ad.shift("b", 1.0)], "y", cost=[0.0, 0.05, 0.0])
+        actions = [{}, ad.shift("a", 1.0), ad.shift("b", 1.0)]
+        found = posterior.decide(actions, "y", cost=[0.0, 0.05, 0.0], draws_size=4000)
         total = slope["a", "y"] + slope["a", "m"] * slope["m", "y"]
         worth = np.array([0.0, total - 0.05, slope["b", "y"]])
         promised.append(found.value_of_information)
@@ -329,7 +330,7 @@ def test_a_budget_is_spent_as_the_best_of_all_ways_to_spend_it(seed):
     rng = np.random.default_rng(seed)
     worth, base = rng.standard_normal((6, 3)).round(1), int(rng.integers(3))
     for budget in range(7):
-        found = best_within(worth, base, budget, np.ones(6, dtype=int))
+        found = Dealt(worth, worth, np.ones(6, dtype=int), np.full(6, 1 / 6), base, budget).given
         ways = itertools.product(range(3), repeat=6)
         within = [way for way in ways if sum(action != base for action in way) <= budget]
         best = max(sum(worth[row, action] for row, action in enumerate(way)) for way in within)
@@ -453,6 +454,7 @@ def test_a_saved_posterior_decides_the_same(tmp_path):
         (lambda do: do({"dose": [0, 1]}, "y", by="row", over="population"), "by= and over='population' do not go tog"),
         (lambda do: do({"dose": [0, 1]}, "y", by="sex", utility=np.exp), "by= and a function for utility do not go"),
         (lambda do: do({"dose": [0, 1]}, "y", draws_size=0), "draws_size must be a whole number"),
+        (lambda do: do({"dose": [0, 1]}, "y", draws_size=10**12), "draws of 2 actions need about .* GB of memory"),
     ],
 )
 def test_mistakes_are_named(ask, words):

@@ -206,7 +206,7 @@ def as_wide(answer: ScenarioAnswer, changes: Sequence[FloatArray], offsets: Sequ
         for change, offset in zip(changes, offsets, strict=True)
     ]
     draws = shuffled(found, answer.workings.stream())
-    return Quantity(draws, (), (mean, float(draws.std(ddof=1))))
+    return Quantity(draws, (), (mean, Quantity(draws).sd))
 
 
 def combined(answers: Sequence[ScenarioAnswer], weights: FloatArray, mean: float) -> Quantity:
@@ -227,37 +227,3 @@ def combined(answers: Sequence[ScenarioAnswer], weights: FloatArray, mean: float
         changes.append(np.sum([by @ answer.changes(piece) for answer, by, piece in each], axis=0))
         offsets.append(float(sum(by.sum() * answer.offset(piece) for answer, by, piece in each)))
     return as_wide(answers[0], changes, offsets, mean)
-
-
-def best_within(worth: FloatArray, base: int, budget: int | None, rows: IntArray) -> IntArray:
-    """Return how many rows of each group get each action so that they are worth most, shape (groups, actions).
-
-    Every row takes one from the budget, whatever it gets that is not the base; so those that gain most come first.
-
-    Parameters
-    ----------
-    worth
-        Of each action for one row of each group, shape (groups, actions).
-    base
-        Place of the action that takes nothing from the budget.
-    budget
-        Number of rows that get another one, at most; None: all may.
-    rows
-        Number of rows in each group, shape (groups,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from alldags.answers.decided_rows import best_within
-    >>> best_within(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, -1.0]]), 0, 5, np.array([4, 4, 4])).tolist()
-    [[3, 1], [0, 4], [4, 0]]
-    """
-    best, found = worth.argmax(axis=1), np.zeros(worth.shape, dtype=np.int64)
-    gain = worth.max(axis=1) - worth[:, base]
-    left = int(rows.sum()) if budget is None else budget
-    for group in np.argsort(-gain, kind="stable").tolist():
-        given = min(int(rows[group]), left) if gain[group] > 0.0 else 0
-        found[group, best[group]] += given
-        found[group, base] += rows[group] - given
-        left -= given
-    return found

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alldags import checks, meetings
+from alldags.answers.dealt import Dealt
 from alldags.answers.decided import Utility, worths_of
-from alldags.answers.decided_rows import EveryRow, best_within, chances_of_rows, combined, followed, means_of_rows
+from alldags.answers.decided_rows import EveryRow, chances_of_rows, combined, followed, means_of_rows
 from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.answers.scenario import Scenario
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
+from alldags.memory import check_memory
 from alldags.models.workings import Workings
 from alldags.results.actions import base_of, read_actions, read_cost, read_utility
 from alldags.results.decision import Decision, Plan
@@ -43,6 +45,8 @@ def decided(
 ) -> Decision:
     """Return which of some actions is best."""
     scenarios = read_actions(posterior, actions, outcome, over)
+    if size is not None:
+        check_memory(6.0 * size * len(scenarios), f"{size:,} draws of {len(scenarios)} actions", "ask for fewer draws")
     costs, worth = read_cost(cost, tuple(scenarios)), read_utility(utility)
     choice = Choice(posterior, scenarios, worth, costs, utility is not None)
     limit = _budget(choice, by, budget)
@@ -142,52 +146,31 @@ class Choice:
         cost = self.cost if np.any(self.cost) else None
         return Decision(asked.answer.outcome, outcomes, worths, self.utility, cost, asked.notes, self.is_told)
 
-    def worth_of(self, levels: FloatArray) -> FloatArray:
-        """Return what mean outcomes are worth, shape (actions, ...)."""
-        assert not callable(self.utility)
-        return self.utility * levels - self.cost.reshape(-1, *[1] * (levels.ndim - 1))
-
-    def gain_of(self, gained: Quantity, shares: FloatArray) -> Quantity:
-        """Return what more of the outcome is worth, where actions have these shares of the rows, shape (actions,)."""
-        assert not callable(self.utility)
-        spent = float(shares @ (self.cost - self.cost[self.base]))
-        sd = abs(self.utility) * gained.sd
-        return Quantity(self.utility * gained.draws - spent, (), (self.utility * gained.mean - spent, sd))
-
-    # -- groups --------------------------------------------------------------------------------------------------------
+    # -- groups and rows -----------------------------------------------------------------------------------------------
 
     def by_column(self, whole: Decision, column: str, budget: int | None, size: int | None) -> Decision:
         """Return the decision with one for each group of a column, and the plan that follows."""
-        variable = next(one.variables[0] for one in self.given if one.variables)
-        masks = groups_of(self.posterior, Question(variable, whole.outcome, over=self.over), column)
+        masks = groups_of(self.posterior, Question(self._variable, whole.outcome, over=self.over), column)
         size = Asked(self.posterior, self.given, size).answer.size  # the same in all groups
         asked = {words: Asked(self.posterior, self._over(mask), size) for words, mask in masks.items()}
         groups = {words: self.of(one) for words, one in asked.items()}
-        rows, share = self._sizes(list(masks.values()))
-        worth = np.array([one.worths.mean for one in groups.values()])
-        given = best_within(worth, self.base, budget, rows)
         level = np.array([[one.mean for one in group.outcomes.values()] for group in groups.values()])
-        weights, none = given * (share / rows)[:, None], np.eye(len(self.names))[self.base]
-        answers, gaps = [one.answer for one in asked.values()], weights - share[:, None] * none
-        outcome = combined(answers, weights, float((weights * level).sum()))
-        gained = combined(answers, gaps, float((gaps * level).sum()))
-        return replace(
-            whole,
-            groups=groups,
-            plan=Plan(
-                by=column,
-                base=self.names[self.base],
-                choice={
-                    words: self.names[place] for words, place in zip(groups, _chosen(given, self.base), strict=True)
-                },
-                counts=dict(zip(self.names, given.sum(axis=0).tolist(), strict=True)),
-                outcome=outcome,
-                gain=self.gain_of(gained, weights.sum(axis=0)),
-                tailoring=None if budget is not None else float((weights * worth).sum() - (share @ worth).max()),
-                budget=budget,
-                rows=self._group_table(column, groups, rows, given),
-            ),
-        )
+        dealt = self._dealt(level, *self._sizes(list(masks.values())), budget)
+        answers = [one.answer for one in asked.values()]
+        outcome, gained = (combined(answers, by, float((by * level).sum())) for by in (dealt.weights, dealt.gaps))
+        worths = [group.worths for group in groups.values()]
+        columns = {
+            "group": list(groups),
+            "rows": dealt.rows.tolist(),
+            **self._columns(dealt, np.array([one.probability_best for one in worths])),
+            "given": dealt.at(dealt.given).tolist(),
+            "expected_loss": dealt.at(np.array([one.expected_loss for one in worths])).tolist(),
+        }
+        return replace(whole, groups=groups, plan=self._plan(column, dealt, outcome, gained, columns))
+
+    @property
+    def _variable(self) -> str:
+        return next(one.variables[0] for one in self.given if one.variables)
 
     def _over(self, mask: BoolArray) -> tuple[Scenario, ...]:
         over = over_group(self.over, mask)
@@ -200,67 +183,46 @@ class Choice:
         counted = np.array([mask.sum() if weight is None else weight[mask].sum() for mask in masks], dtype=float)
         return np.array([mask.sum() for mask in masks]), counted / counted.sum()
 
-    def _group_table(self, column: str, groups: Mapping[str, Decision], rows: IntArray, given: IntArray) -> Table:
-        places, found = _chosen(given, self.base), list(groups.values())
-        worth = [one.worths.mean for one in found]
-        return Table(
-            {
-                column: list(groups),
-                "rows": rows.tolist(),
-                "action": [self.names[place] for place in places],
-                "given": [int(own[place]) for own, place in zip(given, places, strict=True)],
-                "mean": [tuple(one.outcomes.values())[place].mean for one, place in zip(found, places, strict=True)],
-                "gain": [float(own[place] - own[self.base]) for own, place in zip(worth, places, strict=True)],
-                "probability_best": [
-                    float(one.worths.probability_best[place]) for one, place in zip(found, places, strict=True)
-                ],
-                "expected_loss": [
-                    float(one.worths.expected_loss[place]) for one, place in zip(found, places, strict=True)
-                ],
-            }
-        )
-
-    # -- rows ----------------------------------------------------------------------------------------------------------
-
     def by_row(self, whole: Decision, budget: int | None, size: int | None) -> Decision:
         """Return the decision with the plan that gives each row what is best for it."""
         assert not callable(self.utility)
         answer = EveryRow(self.posterior, self.given, size)
         answer.check()
         known = means_of_rows(answer, self.base)
-        worth = self.worth_of(known.level)
-        given = best_within(worth.T, self.base, budget, np.ones(worth.shape[1], dtype=np.int64))
-        choice = given.argmax(axis=1)
+        dealt = self._dealt(known.level.T, np.ones(len(answer.numbers), dtype=np.int64), answer.weight, budget)
         chances = chances_of_rows(answer, known, self.base, self.utility, self.cost)
-        outcome, gained = followed(answer, choice, self.base, known)
-        rows, average = np.arange(len(choice)), worth @ answer.weight
-        tailoring = float(answer.weight @ worth[choice, rows] - average.max())
-        table = {
-            "row": answer.numbers.tolist(),
-            "action": [self.names[place] for place in choice.tolist()],
-            "mean": known.level[choice, rows].tolist(),
-            "gain": (worth[choice, rows] - worth[self.base]).tolist(),
-            "probability_best": chances[choice, rows].tolist(),
+        outcome, gained = followed(answer, dealt.places, self.base, known)
+        columns = {"row": answer.numbers.tolist(), **self._columns(dealt, chances.T)}
+        return replace(whole, plan=self._plan("row", dealt, outcome, gained, columns))
+
+    def _dealt(self, level: FloatArray, rows: IntArray, share: FloatArray, budget: int | None) -> Dealt:
+        assert not callable(self.utility)
+        return Dealt(level, self.utility * level - self.cost, rows, share, self.base, budget)
+
+    def _columns(self, dealt: Dealt, chances: FloatArray) -> dict[str, list[Any]]:
+        """Return what groups or rows get, and what is known of that."""
+        return {
+            "action": [self.names[place] for place in dealt.places.tolist()],
+            "mean": dealt.at(dealt.level).tolist(),
+            "gain": (dealt.at(dealt.worth) - dealt.worth[:, self.base]).tolist(),
+            "probability_best": dealt.at(chances).tolist(),
         }
-        shares = np.eye(len(self.names))[choice].T @ answer.weight
-        return replace(
-            whole,
-            plan=Plan(
-                by="row",
-                base=self.names[self.base],
-                choice=dict(zip(table["row"], table["action"], strict=True)),
-                counts=dict(zip(self.names, given.sum(axis=0).tolist(), strict=True)),
-                outcome=outcome,
-                gain=self.gain_of(gained, shares),
-                tailoring=None if budget is not None else tailoring,
-                budget=budget,
-                rows=Table(table),
-            ),
+
+    def _plan(
+        self, by: str, dealt: Dealt, outcome: Quantity, gained: Quantity, columns: Mapping[str, list[Any]]
+    ) -> Plan:
+        assert not callable(self.utility)
+        spent = float(dealt.gaps.sum(axis=0) @ self.cost)
+        mean, sd = self.utility * gained.mean - spent, abs(self.utility) * gained.sd
+        whom = columns["row" if by == "row" else "group"]
+        return Plan(
+            by=by,
+            base=self.names[self.base],
+            choice=dict(zip(whom, columns["action"], strict=True)),
+            counts=dict(zip(self.names, dealt.given.sum(axis=0).tolist(), strict=True)),
+            outcome=outcome,
+            gain=Quantity(self.utility * gained.draws - spent, (), (mean, sd)),
+            tailoring=dealt.tailoring if dealt.budget is None else None,
+            budget=dealt.budget,
+            rows=Table(columns),
         )
-
-
-def _chosen(given: IntArray, base: int) -> list[int]:
-    """Return the action of each group: the base only if no row has another."""
-    others = given.copy()
-    others[:, base] = 0
-    return [int(own.argmax()) if own.any() else base for own in others]

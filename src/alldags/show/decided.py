@@ -232,7 +232,7 @@ def _group_rows(plan: Planned) -> list[tuple[str, str]]:
         gain = "" if row["action"] == plan.base else f", gain {lost(row['gain'])}"
         action = short_name(row["action"], _LONGEST)
         said = f"{action}{part} of {row['rows']:,} rows" if part else f"{action}, {row['rows']:,} rows"
-        found.append((short_name(str(row[plan.by]), 30), f"{said}{gain}, best {_chance(row['probability_best'])}"))
+        found.append((short_name(str(row["group"]), 30), f"{said}{gain}, best {_chance(row['probability_best'])}"))
     return _first(found)
 
 
