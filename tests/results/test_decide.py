@@ -375,6 +375,39 @@ def test_levels_of_a_category_are_actions():
     )
 
 
+@pytest.mark.parametrize("values", [("a", "b", "c"), (0, 1, 0)])
+def test_arms_of_a_survival_study_are_compared_by_their_restricted_means(values):
+    rng = np.random.default_rng(3)
+    arm = rng.integers(0, 3 if values[0] == "a" else 2, 300)
+    time = rng.exponential(1.0, 300) * np.exp(0.3 * arm)
+    table = {"arm": np.array(["a", "b", "c"])[arm] if values[0] == "a" else arm}
+    table |= {"time": np.minimum(time, 2.0), "died": (time < 2.0).astype(float)}
+    posterior = ad.fit(table, {"time": ["arm"]}, families={"time": ad.Survival(event="died")}, rng=0)
+    found = posterior.decide({f"action {i}": {"arm": value} for i, value in enumerate(values)}, "time")
+    means = [float(posterior.effect("arm", "time").do(value).mean) for value in values]
+    assert [one.mean for one in found.outcomes.values()] == pytest.approx(means, rel=1e-12)
+    best = list(found.probability_best.values())
+    if values[0] == "a":
+        assert best == pytest.approx(
+            list(posterior.effect("arm", "time").contrasts().probability_best.values()), abs=0.01
+        )
+    else:
+        draws = posterior.effect("arm", "time").draws(2000)
+        assert best[0] == best[2]
+        assert best[1] == pytest.approx(np.mean(draws > 0) + np.mean(draws == 0) / 3, abs=1e-3)
+    with pytest.raises(AlldagsError, match="the survival time 'time' and what is set by posterior"):
+        posterior.decide([{}, {"arm": values[1]}], "time")
+
+
+def test_a_treatment_with_two_values_has_no_other():
+    _, posterior = bent_study()
+    for actions, asked in (({"treated": [0, 0.5]}, "0.5"), ([{}, ad.shift("treated", 1)], "a shift by 1")):
+        with pytest.raises(
+            AlldagsError, match=f"'treated' has the values 0 and 1; nothing shows what {asked} would do"
+        ):
+            posterior.decide(actions, "score")
+
+
 def test_gaps_clusters_and_several_graphs_are_met():
     rng = np.random.default_rng(5)
     n = 240

@@ -21,6 +21,7 @@ import numpy as np
 
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
+from alldags.notes import Note
 from alldags.typing import FloatArray
 
 Utility: TypeAlias = float | Callable[[FloatArray], Any]
@@ -32,6 +33,8 @@ _TIED = 1e-12  # share of the largest level up to which two levels are one
 class Levels(Protocol):
     """Mean outcomes of some actions with the same draws: combinations of them by weight."""
 
+    @property
+    def notes(self) -> tuple[Note, ...]: ...
     def quantity(self, weights: tuple[float, ...]) -> Quantity: ...
     def plain(self) -> FloatArray: ...
 

@@ -31,10 +31,11 @@ from alldags.answers.robust import stretch_of_joints
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.scenario_rows import Means, StraightRows
 from alldags.answers.settings import Set, settings_of
-from alldags.answers.world import World, moved_nodes
+from alldags.answers.world import World, check_arms, moved_nodes
 from alldags.answers.worlds import Worlds, world_blocks
 from alldags.effects.changes import joint_changes
 from alldags.effects.jackknife import Stretch
+from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.models.capabilities import outcome_asks
 from alldags.models.categories import category_between
 from alldags.models.fitted import FittedGraph
@@ -157,6 +158,9 @@ class ScenarioAnswer:
         """Fit the nodes that are needed."""
         for model in self.models.items:
             model.prepare(self.moved(model))
+            for name in self.moved(model):
+                if model.bends(name) and isinstance(node := model.node(name), CurvedPosterior):
+                    check_arms(self.worlds, str(node.found.spec.treatment), node.found.arms)
 
     @cached_property
     def is_closed(self) -> bool:

@@ -11,15 +11,18 @@ import numpy as np
 
 from alldags import checks, meetings
 from alldags.answers.dealt import Dealt
-from alldags.answers.decided import Utility, worths_of
+from alldags.answers.decided import Levels, Utility, worths_of
 from alldags.answers.decided_rows import EveryRow, chances_of_rows, combined, followed, means_of_rows
 from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.answers.scenario import Scenario
+from alldags.answers.settings import Ruled
+from alldags.answers.world import Shift
 from alldags.effects.quantity import Quantity
 from alldags.errors import AlldagsError
 from alldags.memory import check_memory
 from alldags.models.workings import Workings
+from alldags.notes import Note
 from alldags.results.actions import base_of, read_actions, read_cost, read_utility
 from alldags.results.decision import Decision, Plan
 from alldags.results.doing import Asked
@@ -29,6 +32,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 from alldags.wording import option
 
 if TYPE_CHECKING:
+    from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
 
 
@@ -51,9 +55,9 @@ def decided(
     choice = Choice(posterior, scenarios, worth, costs, utility is not None)
     limit = _budget(choice, by, budget)
     if by is None:
-        return choice.among(choice.given, size)
+        return choice.of(_levels(posterior, choice.given, size))
     _check_plan(choice, by)
-    found = choice.among(choice.given, size)
+    found = choice.of(Asked(posterior, choice.given, size))
     return choice.by_row(found, limit, size) if by == "row" else choice.by_column(found, by, limit, size)
 
 
@@ -90,6 +94,56 @@ def _rows_asked(workings: Workings) -> list[str]:
     opened = workings.table
     has_rows = workings.data.table is not None or (opened is not None and opened.rows(workings.data.pooled.names))
     return [*(() if opened is None else opened.asked), *(() if has_rows else ("moments",))]
+
+
+def _levels(posterior: Posterior, scenarios: tuple[Scenario, ...], size: int | None) -> Levels:
+    """Return mean outcomes; of a survival time, those of values of one treatment, which its effect has."""
+    variables = {one.variables for one in scenarios}
+    family = posterior.workings.data.families.get(scenarios[0].outcome)
+    is_one = len(variables) == 1 and len(next(iter(variables))) == 1
+    values = [one.given[0].to for one in scenarios] if is_one else []
+    if family is None or family.complete or not values or any(isinstance(to, Shift | Ruled) for to in values):
+        return Asked(posterior, scenarios, size)
+    effect = posterior.effect(scenarios[0].variables[0], scenarios[0].outcome, scenarios[0].over)
+    return ArmLevels(effect, tuple(values), size)
+
+
+@dataclass(frozen=True, eq=False)
+class ArmLevels:
+    """Mean outcomes under values of one treatment, from the draws of its effect.
+
+    Parameters
+    ----------
+    effect
+        Of the treatment.
+    values
+        Numbers, words or levels.
+    size
+        Number of draws; None for as many as are cheap.
+    """
+
+    effect: Effect
+    values: tuple[Any, ...]
+    size: int | None
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know."""
+        return tuple(dict.fromkeys(note for value in self.values for note in self.effect.do(value).notes))
+
+    def quantity(self, weights: tuple[float, ...]) -> Quantity:
+        """Return a mean outcome, or the difference of two."""
+        high, low = int(np.argmax(weights)), int(np.argmin(weights))
+        if sum(weights) == 1.0:
+            return self.effect.do(self.values[high], self.size).mean
+        if high == low or self.values[high] == self.values[low]:
+            return Quantity(np.zeros(self.plain().shape[1]))
+        found = self.effect.contrast(self.values[low], self.values[high])
+        return Quantity(found.draws(found.answer.size if self.size is None else self.size), (), (found.mean, found.sd))
+
+    def plain(self) -> FloatArray:
+        """Return draws of the mean outcomes, shape (actions, draws)."""
+        return np.array([self.effect.do(value, self.size).mean.draws for value in self.values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,17 +188,13 @@ class Choice:
         """What actions are called."""
         return tuple(self.scenarios)
 
-    def among(self, scenarios: tuple[Scenario, ...], size: int | None) -> Decision:
-        """Return the decision for all rows that scenarios are over."""
-        return self.of(Asked(self.posterior, scenarios, size))
-
-    def of(self, asked: Asked) -> Decision:
-        """Return the decision between what was asked."""
+    def of(self, levels: Levels) -> Decision:
+        """Return the decision between mean outcomes."""
         units = np.eye(len(self.scenarios)).tolist()
-        outcomes = {name: asked.quantity(tuple(one)) for name, one in zip(self.scenarios, units, strict=True)}
-        worths = worths_of(asked, tuple(outcomes.values()), self.utility, self.cost)
+        outcomes = {name: levels.quantity(tuple(one)) for name, one in zip(self.scenarios, units, strict=True)}
+        worths = worths_of(levels, tuple(outcomes.values()), self.utility, self.cost)
         cost = self.cost if np.any(self.cost) else None
-        return Decision(asked.answer.outcome, outcomes, worths, self.utility, cost, asked.notes, self.is_told)
+        return Decision(self.given[0].outcome, outcomes, worths, self.utility, cost, levels.notes, self.is_told)
 
     # -- groups and rows -----------------------------------------------------------------------------------------------
 
