@@ -11,11 +11,14 @@ from alldags.effects.outcome import check_level
 from alldags.effects.quantity import Quantity
 from alldags.notes import Note
 from alldags.show.decided import ActionRow, Chosen, Planned, decision_text, plan_text
+from alldags.show.json import notes_list
 from alldags.show.table import Table
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+SCHEMA = "alldags.decision/1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,19 @@ class Plan:
     def table(self) -> Table:
         """Return who gets which action, what the outcome is then, how much that gains, and how probably it is best."""
         return self.rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain numbers and names."""
+        return {
+            "by": self.by,
+            "base": self.base,
+            "budget": self.budget,
+            "counts": dict(self.counts),
+            "outcome": _ends(self.outcome),
+            "gain": _ends(self.gain),
+            "tailoring": self.tailoring,
+            "rows": list(self.rows.rows()),
+        }
 
     @property
     def shown(self) -> Planned:
@@ -212,7 +228,32 @@ class Decision:
             self.notes,
         )
 
+    def text(self, *, command: bool = False) -> str:
+        """Return it on one screen, as it is printed; `command` speaks as the command line."""
+        if self.plan is None:
+            return decision_text(self.shown, command=command)
+        return plan_text(self.shown, self.plan.shown, command=command)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain numbers and names, as printed by ``alldags decide --json``."""
+        found = {
+            "schema": SCHEMA,
+            "outcome": self.outcome,
+            "best": self.best,
+            "value_of_information": self.value_of_information,
+            "probability_alike": self.probability_alike,
+            "actions": list(self.table().rows()),
+            "notes": notes_list(self.notes),
+        }
+        return found if self.plan is None else found | {"plan": self.plan.to_dict()}
+
     def __str__(self) -> str:
-        return decision_text(self.shown) if self.plan is None else plan_text(self.shown, self.plan.shown)
+        return self.text()
 
     __repr__ = __str__
+
+
+def _ends(one: Quantity) -> dict[str, float]:
+    """Return mean, sd and 95% interval of a number."""
+    low, high = one.interval()
+    return {"mean": one.mean, "sd": one.sd, "low": low, "high": high}

@@ -9,9 +9,15 @@ from typing import Any, TypeAlias
 from alldags.notes import Note
 from alldags.show.numbers import number, sampled_percent, to_precision, whole_percent
 from alldags.show.screen import Screen, laid_out, short_name, warnings
+from alldags.show.words import Row
+from alldags.wording import either, in_python, on_command_line, option
 
 _MOST_ACTIONS, _MOST_GROUPS = 5, 4  # on one screen
 _LONGEST = 22  # letters of the name of an action in a row
+_MORE = either("More: decision.table(), decision.plot()", "More: --json for all numbers, --plot x.png")
+_MORE_OF_A_PLAN = either(
+    "More: decision.plan.table(), decision.table() for one action for all", "More: --json has who gets what"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ class Chosen:
     notes: tuple[Note, ...]
 
 
-def decision_text(chosen: Chosen) -> str:
-    """Return a decision on one screen.
+def decision_text(chosen: Chosen, *, command: bool = False) -> str:
+    """Return a decision on one screen, in the words of Python or of the command line.
 
     Examples
     --------
@@ -80,15 +86,15 @@ def decision_text(chosen: Chosen) -> str:
     To know for certain which is best would be worth 0.02 of risk.
     More: decision.table(), decision.plot()
     """
+    under = (*_direction(chosen), _information(chosen))
+    return _screen(chosen, _sentence(chosen), _rows(chosen), under, _MORE, command)
+
+
+def _screen(chosen: Chosen, sentence: str, rows: Sequence[Row], under: Sequence[str], more: str, command: bool) -> str:
+    said = on_command_line if command else in_python
+    shown = tuple((name, said(value)) for name, value in rows)
     return laid_out(
-        Screen(
-            sentence=_sentence(chosen),
-            rows=tuple(_rows(chosen)),
-            under=(*_direction(chosen), _information(chosen)),
-            warnings=warnings(chosen.notes),
-            hidden="",
-            more="More: decision.table(), decision.plot()",
-        )
+        Screen(sentence, shown, tuple(map(said, under)), warnings(chosen.notes, command=command), "", said(more))
     )
 
 
@@ -148,7 +154,7 @@ def _information(chosen: Chosen) -> str:
 def _direction(chosen: Chosen) -> Sequence[str]:
     if chosen.is_told:
         return ()
-    return (f"More of {short_name(chosen.outcome)} counts as better; utility=-1 says that less is.",)
+    return (f"More of {short_name(chosen.outcome)} counts as better; {option('utility', -1)} says that less is.",)
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------
@@ -189,18 +195,11 @@ class Planned:
     groups: tuple[Mapping[str, Any], ...]
 
 
-def plan_text(chosen: Chosen, plan: Planned) -> str:
-    """Return a decision that is not the same for all rows, on one screen."""
-    return laid_out(
-        Screen(
-            sentence=_plan_sentence(chosen, plan),
-            rows=tuple(_group_rows(plan) or _count_rows(plan)),
-            under=(*_direction(chosen), _against_base(chosen, plan), *_tailored(chosen, plan)),
-            warnings=warnings(chosen.notes),
-            hidden="",
-            more="More: decision.plan.table(), decision.table() for one action for all",
-        )
-    )
+def plan_text(chosen: Chosen, plan: Planned, *, command: bool = False) -> str:
+    """Return a decision that is not the same for all rows, on one screen; `command` as for `decision_text`."""
+    under = (*_direction(chosen), _against_base(chosen, plan), *_tailored(chosen, plan))
+    rows = _group_rows(plan) or _count_rows(plan)
+    return _screen(chosen, _plan_sentence(chosen, plan), rows, under, _MORE_OF_A_PLAN, command)
 
 
 def _plan_sentence(chosen: Chosen, plan: Planned) -> str:
@@ -239,7 +238,10 @@ def _group_rows(plan: Planned) -> list[tuple[str, str]]:
 def _first(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if len(rows) <= _MOST_GROUPS + 1:
         return rows
-    return [*rows[:_MOST_GROUPS], (f"{len(rows) - _MOST_GROUPS} more", "in decision.plan.table()")]
+    return [
+        *rows[:_MOST_GROUPS],
+        (f"{len(rows) - _MOST_GROUPS} more", f"in {either('decision.plan.table()', '--json')}"),
+    ]
 
 
 def _against_base(chosen: Chosen, plan: Planned) -> str:
