@@ -172,7 +172,7 @@ class Decision:
 
     @property
     def value_of_information(self) -> float:
-        """What knowing the best action would be worth on average: the expected loss of the best choice of today."""
+        """What knowing the best action would be worth on average, which is the expected loss of the best choice."""
         return self.worths.value_of_information
 
     def _named(self, values: FloatArray) -> dict[str, float]:
