@@ -313,6 +313,17 @@ def test_how_probably_an_action_is_best_for_a_row_is_how_probably_its_effect_is_
     assert np.mean(np.abs(one - expected)) < 0.02
 
 
+def test_the_loss_of_a_row_is_that_of_a_normal_effect():
+    table, posterior = lines_study()
+    found = posterior.decide([{}, {"dose": 3.0}], "y", by="row", utility=2.0, cost={"dose = 3": 0.2})
+    effect, step = posterior.effect("dose", "y"), 3.0 - table["dose"]
+    assert effect.probability_no_effect < 0.01
+    mean, sd = 2.0 * effect.mean * step - 0.2, 2.0 * effect.sd * np.abs(step)
+    loss = sd * norm.pdf(mean / sd) - np.abs(mean) * norm.cdf(-np.abs(mean) / sd)
+    assert found.plan.table()["expected_loss"] == pytest.approx(loss, abs=0.01)
+    assert found.plan.expected_loss == pytest.approx(loss.mean(), rel=0.1)
+
+
 def test_rows_of_another_table_get_a_plan():
     _, posterior = bent_study()
     town = {"age": np.array([25.0, 35.0, 60.0, 75.0])}

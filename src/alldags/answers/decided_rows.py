@@ -135,19 +135,22 @@ def means_of_rows(answer: EveryRow, base: int) -> RowMeans:
     return RowMeans(mean, center, np.sqrt(np.maximum(square / count - center**2, 0.0)))
 
 
-def chances_of_rows(answer: EveryRow, known: RowMeans, base: int, utility: float, cost: FloatArray) -> FloatArray:
-    """Return the probability that each action is best for each row, shape (actions, rows).
+def chances_of_rows(
+    answer: EveryRow, known: RowMeans, base: int, utility: float, cost: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the probability that each action is best for each row, and its expected loss, shape (actions, rows) each.
 
     Differences of single rows are as much wider than the model says as their average over rows is.
     """
     units = np.eye(len(answer.worlds))
     stretches = [None if i == base else answer.stretch(tuple(one - units[base])) for i, one in enumerate(units)]
-    shares = np.zeros(known.level.shape)
+    shares, lost = np.zeros(known.level.shape), np.zeros(known.level.shape)
     for piece in answer.pieces:
         for rows, _, found in answer.by_row(piece):
-            gaps = _wider(found, known, rows, base, stretches)
-            shares[:, rows] += shares_of_best(utility * gaps - cost[:, None, None]).sum(axis=2)
-    return shares / answer.size
+            worth = utility * _wider(found, known, rows, base, stretches) - cost[:, None, None]
+            shares[:, rows] += shares_of_best(worth).sum(axis=2)
+            lost[:, rows] += (worth.max(axis=0) - worth).sum(axis=2)
+    return shares / answer.size, lost / answer.size
 
 
 def _wider(

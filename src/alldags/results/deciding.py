@@ -208,13 +208,14 @@ class Choice:
         dealt = self._dealt(level, *self._sizes(list(masks.values())), budget)
         answers = [one.answer for one in asked.values()]
         outcome, gained = (combined(answers, by, float((by * level).sum())) for by in (dealt.weights, dealt.gaps))
-        worths = [group.worths for group in groups.values()]
+        best, lost = zip(
+            *((one.worths.probability_best, one.worths.expected_loss) for one in groups.values()), strict=True
+        )
         columns = {
             "group": list(groups),
             "rows": dealt.rows.tolist(),
-            **self._columns(dealt, np.array([one.probability_best for one in worths])),
             "given": dealt.at(dealt.given).tolist(),
-            "expected_loss": dealt.at(np.array([one.expected_loss for one in worths])).tolist(),
+            **self._columns(dealt, *(np.array(one) for one in (best, lost))),
         }
         return replace(whole, groups=groups, plan=self._plan(column, dealt, outcome, gained, columns))
 
@@ -240,22 +241,23 @@ class Choice:
         answer.check()
         known = means_of_rows(answer, self.base)
         dealt = self._dealt(known.level.T, np.ones(len(answer.numbers), dtype=np.int64), answer.weight, budget)
-        chances = chances_of_rows(answer, known, self.base, self.utility, self.cost)
+        chances, lost = chances_of_rows(answer, known, self.base, self.utility, self.cost)
         outcome, gained = followed(answer, dealt.places, self.base, known)
-        columns = {"row": answer.numbers.tolist(), **self._columns(dealt, chances.T)}
+        columns = {"row": answer.numbers.tolist(), **self._columns(dealt, chances.T, lost.T)}
         return replace(whole, plan=self._plan("row", dealt, outcome, gained, columns))
 
     def _dealt(self, level: FloatArray, rows: IntArray, share: FloatArray, budget: int | None) -> Dealt:
         assert not callable(self.utility)
         return Dealt(level, self.utility * level - self.cost, rows, share, self.base, budget)
 
-    def _columns(self, dealt: Dealt, chances: FloatArray) -> dict[str, list[Any]]:
+    def _columns(self, dealt: Dealt, chances: FloatArray, lost: FloatArray) -> dict[str, list[Any]]:
         """Return what groups or rows get, and what is known of that."""
         return {
             "action": [self.names[place] for place in dealt.places.tolist()],
             "mean": dealt.at(dealt.level).tolist(),
             "gain": (dealt.at(dealt.worth) - dealt.worth[:, self.base]).tolist(),
             "probability_best": dealt.at(chances).tolist(),
+            "expected_loss": dealt.at(lost).tolist(),
         }
 
     def _plan(
@@ -273,6 +275,7 @@ class Choice:
             outcome=outcome,
             gain=Quantity(self.utility * gained.draws - spent, (), (mean, sd)),
             tailoring=dealt.tailoring if dealt.budget is None else None,
+            expected_loss=float(dealt.share @ columns["expected_loss"]) if dealt.budget is None else None,
             budget=dealt.budget,
             rows=Table(columns),
         )

@@ -42,6 +42,8 @@ class Plan:
     tailoring
         What the plan is worth beyond the best single action for all, a row; None if there is a budget, which that
         action need not keep.
+    expected_loss
+        What the plan loses a row on average, compared with knowing the best for each; None if there is a budget.
     budget
         Number of rows at most that get another action than the base.
     rows
@@ -55,6 +57,7 @@ class Plan:
     outcome: Quantity
     gain: Quantity
     tailoring: float | None
+    expected_loss: float | None
     budget: int | None
     rows: Table = field(repr=False)
 
@@ -72,6 +75,7 @@ class Plan:
             "outcome": _ends(self.outcome),
             "gain": _ends(self.gain),
             "tailoring": self.tailoring,
+            "expected_loss": self.expected_loss,
             "rows": list(self.rows.rows()),
         }
 
