@@ -30,6 +30,7 @@ from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.settings import Set
 from alldags.answers.treatment_values import treatment_value, treatment_values
+from alldags.answers.world import no_such_arm
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
@@ -467,10 +468,7 @@ class Effect:
         arms = self.answer.changes.items[0].node.found.arms
         outside = [] if arms is None else [x for x in values if x not in arms]
         if arms is not None and outside:
-            levels = " and ".join(f"{x:g}" for x in arms)
-            raise AlldagsError(
-                f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do, ask for these"
-            )
+            raise no_such_arm(self.treatment, arms, f"{outside[0]:g}")
 
     def contrast(self, start: float | str, stop: float | str) -> Effect:
         """Return the effect of changing the treatment from `start` to `stop`, in every row.
