@@ -457,6 +457,17 @@ def test_a_population_is_asked_about_with_any_number_of_actions():
     assert gap.sd > 1.1 * np.std(sample.worths.draws[1] - sample.worths.draws[2])
 
 
+def test_a_population_far_from_zero_is_as_uncertain_as_one_near_it():
+    table, _ = bent_study()
+    graph = ad.CandidateGraph.from_edges({("age", "score"): 0.5, ("treated", "score"): 0.8})
+    sds = []
+    for away in (0.0, 1e8):
+        posterior = ad.fit({**table, "score": table["score"] + away}, graph, rng=0)
+        gap = posterior.do({"treated": 1}, outcome="score", over="population")
+        sds.append(gap.minus(posterior.do({"treated": 0}, outcome="score", over="population")).sd)
+    assert sds[1] == pytest.approx(sds[0], rel=1e-3)
+
+
 def test_a_saved_posterior_decides_the_same(tmp_path):
     _, posterior = bent_study("yes")
     posterior.save(tmp_path / "study.npz")

@@ -267,15 +267,18 @@ class ScenarioAnswer:
         """Return mean outcomes (scenarios, draws), and `Piece.spread`."""
         count, size = len(self.worlds), next(iter(samples.values())).size
         first, second = np.zeros((count, size)), np.zeros((count, count, size * self.lines.is_population))
-        total, rows_seen = 0.0, 0
+        total, rows_seen, middle = 0.0, 0, model.data.look(self.outcome).mean
         for rows, blocks in self.pushed(model, samples):
             total, rows_seen = total + rows.total, rows_seen + rows.count
             for block, found in blocks:
                 first[:, block] += np.array([rows.sums(one) for one in found])
                 if self.lines.is_population:
-                    second[:, :, block] += np.array([[rows.sums(one * other) for other in found] for one in found])
+                    gaps = [one - middle for one in found]  # far from zero squares would lose their digits
+                    second[:, :, block] += np.array([[rows.sums(one * other) for other in gaps] for one in gaps])
         first, second = first / total, second / total
-        return first, (second - first[:, None] * first[None]) / rows_seen if self.lines.is_population else second
+        if not self.lines.is_population:
+            return first, second
+        return first, (second - (first - middle)[:, None] * (first - middle)[None]) / rows_seen
 
     def pushed(
         self, model: FittedGraph, samples: Samples
