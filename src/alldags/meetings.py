@@ -206,6 +206,8 @@ _ROWS = (
     _Row("plan", "utility function", "what a mean outcome is worth does not add up over rows"),
     _Row("plan", (*_WEIGHTS, "experiments"), "rows that get an action have to count alike"),
     _Row("plan", "moments", "there are no rows to choose for", _TABLE),
+    _Row("plan", "open directions", "it has to be known what comes before what on the way of a row", _ORDERED),
+    _Row("plan", "hidden causes", "what they do to single rows is not computed"),
     _Row(
         ("new unit", "population", "other rows"),
         "fixed effects",

@@ -63,6 +63,13 @@ def test_values_of_one_variable_are_those_of_its_effect_where_directions_are_ope
     assert gain == pytest.approx(effect.mean, rel=1e-9)
     best = effect.probability.above(0.0) + effect.probability_no_effect / 2
     assert found.probability_best["a = 1"] == pytest.approx(best, abs=0.02)
+    with pytest.raises(AlldagsError, match="by= and open directions of 'a', 'b' do not go together"):
+        posterior.decide({"a": [0.0, 1.0]}, "y", by="row")
+    hidden = ad.CandidateGraph.from_tiers([["a"], ["b"], ["y"]]).with_hidden("a", "y", 0.3)
+    posterior = fit({"a": a, "b": b, "y": y}, hidden, rng=0)
+    assert posterior.decide({"a": [0.0, 1.0]}, "y").best == "a = 1"
+    with pytest.raises(AlldagsError, match="by= and hidden common causes do not go together"):
+        posterior.decide({"a": [0.0, 1.0]}, "y", by="a")
 
 
 # -- closed forms ------------------------------------------------------------------------------------------------------

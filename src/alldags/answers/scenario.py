@@ -131,12 +131,24 @@ class ScenarioAnswer:
         data = self.workings.data
         meetings.check({"posterior.do": (), **outcome_asks(data, self.outcome)})
         for model in self.workings.models.items:
-            moved = {name for name in self.moved(model) if model.graph.ancestors(name) & set(self.variables)}
-            for name in moved & data.categories.keys():
+            for name in self._below(model) & data.categories.keys():
                 raise category_between(name, self.variables[0], self.outcome)
-            opened = [name for block in model.graph.blocks for name in block if name in moved | set(self.variables)]
-            asked = {"scenarios": (), **({"open directions": tuple(opened)} if opened else {})}
-            meetings.check(asked | ({"hidden causes": ()} if model.graph.hidden and self.variables else {}))
+        meetings.check({"scenarios": (), **self.asks})
+
+    @property
+    def asks(self) -> dict[str, tuple[str, ...]]:
+        """What is not known for certain of the graph on the way, by the names of `alldags.meetings`."""
+        found: dict[str, tuple[str, ...]] = {}
+        for model in self.workings.models.items if self.variables else ():
+            reached = self._below(model) | set(self.variables)
+            opened = tuple(name for block in model.graph.blocks for name in block if name in reached)
+            found |= {"open directions": opened} if opened else {}
+            found |= {"hidden causes": ()} if model.graph.hidden else {}
+        return found
+
+    def _below(self, model: FittedGraph) -> set[str]:
+        """Return what is moved and follows from what is set."""
+        return {name for name in self.moved(model) if model.graph.ancestors(name) & set(self.variables)}
 
     # -- models --------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from alldags.answers.decided import Levels, Utility, worths_of
 from alldags.answers.decided_rows import EveryRow, chances_of_rows, combined, followed, means_of_rows
 from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows, RowWeights
-from alldags.answers.scenario import Scenario
+from alldags.answers.scenario import Scenario, ScenarioAnswer
 from alldags.answers.settings import Ruled
 from alldags.answers.world import Shift
 from alldags.effects.quantity import Quantity
@@ -81,7 +81,8 @@ def _check_plan(choice: Choice, by: object) -> None:
         asked.append("population")
     if not isinstance(choice.over, OtherRows):
         asked += _rows_asked(choice.posterior.workings)
-    meetings.check(dict.fromkeys(asked, ()))
+    asks = ScenarioAnswer(choice.posterior, choice.given).asks
+    meetings.check(dict[str, tuple[str, ...]](dict.fromkeys(asked, ())) | asks)
 
 
 def _rows_asked(workings: Workings) -> list[str]:
