@@ -288,9 +288,8 @@ class ScenarioAnswer:
                     gaps = [one - middle for one in found]  # far from zero squares would lose their digits
                     second[:, :, block] += np.array([[rows.sums(one * other) for other in gaps] for one in gaps])
         first, second = first / total, second / total
-        if not self.lines.is_population:
-            return first, second
-        return first, (second - (first - middle)[:, None] * (first - middle)[None]) / rows_seen
+        gap = first - middle
+        return first, (second - gap[:, None] * gap[None]) / rows_seen if self.lines.is_population else second
 
     def pushed(
         self, model: FittedGraph, samples: Samples
