@@ -84,6 +84,8 @@ class FitOptions:
         Ask the rows whether noise is uneven, and widen the interval if they say so.
     fixed_effects
         One or two columns, joined by a comma, each level of which has its own intercept: state,year.
+    categories
+        Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
         Family of a child, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal (positive, skewed),
         pain=ordered (a grade) or change=student (heavy tails); repeatable. Children
@@ -114,6 +116,7 @@ class FitOptions:
     cluster: str | None = None
     robust: bool = True
     fixed_effects: str | None = None
+    categories: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto", "straight"] = "auto"
     seed: int = 0
@@ -226,6 +229,7 @@ def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -
         cluster=options.cluster,
         robust=options.robust,
         fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
+        categories=_names(options.categories) or (),
         families=_families(options.family),
         terms=options.terms,
         progress=options.progress,
@@ -583,6 +587,7 @@ def local_page(
     port: int = 0,
     browser: bool = True,
     missing: Literal["ask", "drop", "impute"] = "ask",
+    categories: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -602,11 +607,13 @@ def local_page(
         Open a browser.
     missing
         Missing values: ask on the page where there are any, drop the rows, or impute.
+    categories
+        Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     """
     from alldags.app.run import run
 
     chosen = None if missing == "ask" else missing
-    run(data, graph, treatment, outcome, port=port, browser=browser, missing=chosen)
+    run(data, graph, treatment, outcome, port=port, browser=browser, missing=chosen, categories=_names(categories))
 
 
 @app.command

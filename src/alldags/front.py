@@ -48,8 +48,8 @@ def effect(
     over
         As for `Posterior.effect`.
     **options
-        All that `alldags.fit` takes beside table and graph, such as ``missing="impute"``, ``cluster="school"``,
-        ``families``, ``prior`` or ``rng``.
+        All that `alldags.fit` takes beside table and graph, such as ``categories=["education"]`` (columns of whole
+        numbers that are codes), ``missing="impute"``, ``cluster="school"``, ``families``, ``prior`` or ``rng``.
 
     Examples
     --------
