@@ -15,7 +15,7 @@ from alldags.errors import AlldagsWarning
 from alldags.notes import SEVERITIES, Note
 from alldags.show.hidden import hidden_short
 from alldags.show.screen import MOST_LINES, screen_text
-from alldags.show.sensitivity import SensitivitySummary, hidden_sentence
+from alldags.show.sensitivity import SensitivitySummary, hidden_sentence, sensitivity_text
 from alldags.show.summary import Adjustment, GivenEffect
 from lines import fit
 from results.test_effect_contract import STUDIES, fitted, study, table
@@ -148,10 +148,13 @@ def test_shapes_that_were_averaged_are_named():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"is_randomized": True}, "smoking was randomised: no hidden cause acts on it."),
-        ({"sd_hidden": 0.1}, "The hidden common cause in the graph is counted in."),
-        ({"hidden": None, "has_sensitivity": True}, "effect.sensitivity() asks what one would do"),
-        ({"hidden": None, "has_sensitivity": False}, "Assumed: no hidden cause of smoking and risk."),
+        ({"is_randomized": True}, "Hidden causes: none, as smoking was randomised."),
+        ({"sd_hidden": 0.1}, "Hidden causes: the one in the graph is counted in."),
+        (
+            {"hidden": None, "has_sensitivity": True},
+            "Hidden causes: assumed none; effect.sensitivity() says how strong one must be.",
+        ),
+        ({"hidden": None, "has_sensitivity": False}, "Hidden causes: assumed none."),
         ({"has_path": False}, ""),
     ],
 )
@@ -164,10 +167,10 @@ def test_one_line_on_hidden_causes(change, said):
 @pytest.mark.parametrize(
     ("share", "hits", "said"),
     [
-        (0.31, ("x", "y"), "A hidden cause must explain 31% of both to reach zero (age: <1% and 8%)."),
-        (0.31, ("x", "m", "y"), "A hidden cause must explain 31% of all 3 to reach zero (age: <1% and 8%)."),
-        (0.0, ("x", "y"), "The 95% interval holds zero even without a hidden cause."),
-        (1.0, ("x", "y"), "No hidden cause of both could make the 95% interval reach zero."),
+        (0.31, ("x", "y"), "one must explain 31% of both to reach zero (age: <1%, 8%)."),
+        (0.31, ("x", "m", "y"), "one must explain 31% of all 3 to reach zero (age: <1%, 8%)."),
+        (0.0, ("x", "y"), "assumed none; the 95% interval holds zero without one."),
+        (1.0, ("x", "y"), "none is strong enough to make the 95% interval reach zero."),
     ],
 )
 def test_how_strong_a_hidden_cause_must_be(share, hits, said):
@@ -175,23 +178,34 @@ def test_how_strong_a_hidden_cause_must_be(share, hits, said):
         treatment="x", outcome="y", hits=hits, level=0.95, share_mean=0.5, share_interval=share, covariate="age",
         covariate_treatment=0.001, covariate_outcome=0.08,
     )  # fmt: skip
-    assert hidden_short(replace(PLAIN, hidden=found)) == said
+    assert hidden_short(replace(PLAIN, hidden=found)) == f"Hidden causes: {said}"
 
 
 @pytest.mark.parametrize(
-    ("scale", "said"),
+    ("scale", "odds", "said"),
     [
-        ("inverse odds", "add 45% to the inverse-odds precision of"),
-        ("weights", "add 45% to the mean squared weight of"),
+        ("inverse odds", 1.83, "to reach zero, one must explain 31% of risk and change the odds of smoking 1.8-fold."),
+        ("weights", None, "one must explain 31% of both to reach zero."),
     ],
 )
-def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, said):
+def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, odds, said):
     found = SensitivitySummary(
         treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31,
-        treatment_scale=scale,
+        treatment_scale=scale, odds_interval=odds,
     )  # fmt: skip
-    text = hidden_short(replace(PLAIN, hidden=found))
-    assert text == f"To reach zero, a hidden cause must explain 31% of risk and {said} smoking."
+    assert hidden_short(replace(PLAIN, hidden=found)) == f"Hidden causes: {said}"
+
+
+@pytest.mark.parametrize(
+    ("mean", "this", "other"), [(1.0, "the same direction", "opposite directions"), (-1.0, "opposite", "the same")]
+)
+def test_a_cause_of_either_direction_is_spoken_of(mean, this, other):
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31, mean=mean
+    )
+    text = " ".join(sensitivity_text(found).split())
+    assert f"a cause that acts on x and y in {this}" in text
+    assert f"one that acts on them in {other}" in text
 
 
 def test_a_covariate_that_leaves_nothing_is_no_benchmark():

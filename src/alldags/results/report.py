@@ -176,15 +176,25 @@ def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]
     hidden = summary.hidden or represented_line(effect, summary.level)
     if hidden is None:
         return ()
-    of = ("unexplained variance of treatment", "of outcome")
-    if hidden.treatment_scale != "what is left":
-        of = (hidden.raised, "of unexplained variance of outcome")
-    columns = ("as strong as", f"share of {of[0]}", of[1], "effect")
+    of = f"share of {hidden.of_treatment}".rstrip(",")
+    columns = ("as strong as", of, "of unexplained variance of outcome", "effect, if away from zero", "if towards zero")
+    asked = effect.sensitivity()
+    along = dict(zip(*(asked.benchmarks(sign="along")[name] for name in ("as strong as", "mean")), strict=True))
     rows = tuple(
-        (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
-        for row in effect.sensitivity().benchmarks().rows()
+        (
+            row["as strong as"],
+            whole_share(row["r2_treatment"]),
+            whole_share(row["r2_outcome"]),
+            _interval(summary, row),
+            amount(summary, along[row["as strong as"]]),
+        )
+        for row in asked.benchmarks().rows()
     )
-    said = (hidden_sentence(hidden), "The data do not say whether there is such a cause.")
+    said = (
+        hidden_sentence(hidden),
+        "The last columns are the effect if a cause as strong has pushed the estimate away from zero, or towards it.",
+        "The data do not say whether there is such a cause.",
+    )
     return (Section("If something is unmeasured", said, columns if rows else (), rows),)
 
 
