@@ -289,6 +289,15 @@ def test_details_have_what_the_screen_has_no_room_for(capsys):
     assert "contrasts() has all pairs" in capsys.readouterr().out
 
 
+def test_details_are_said_once_however_they_are_asked_for(capsys):
+    print(study("straight").details())
+    printed = capsys.readouterr().out
+    found = study("straight").details()
+    assert capsys.readouterr().out == f"{found.text}\n"
+    assert printed == f"{found.text}\n\n"
+    assert (str(found), repr(found), found._ipython_display_()) == ("", "", None)
+
+
 # -- stated odds -----------------------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,7 @@ from alldags.show.screen import screen_text
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
 from alldags.show.words import effect_text, sentence
+from alldags.text import Printed
 from alldags.typing import FloatArray, RandomSource
 from alldags.wording import option
 
@@ -827,18 +828,21 @@ class Effect:
 
         write_report(self, target, level)
 
-    def details(self) -> None:
+    def details(self) -> Printed:
         """Print all there is to say: what ``print(effect)`` has no room for, and every note.
+
+        What is returned has it as ``.text``, and prints as nothing: ``print(effect.details())`` says all once, too.
 
         Examples
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "tar").details()  # doctest: +ELLIPSIS
+        >>> found = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "tar")
+        >>> said = found.details()  # doctest: +ELLIPSIS
         Raising smoking by one unit changes tar by 1.220 on average (95% interval
         1.111 to 1.328), averaged over 65,536 candidate graphs. ...
         """
-        print(self.contrasts().details() if self._is_open else effect_text(self.summary()))
+        return Printed.now(self.contrasts().details() if self._is_open else effect_text(self.summary()))
 
     def __str__(self) -> str:
         self._was_shown = True
