@@ -40,6 +40,12 @@ def test_page_on_public_data_prints_what_it_shows(name, public_data, monkeypatch
     test_page_prints_what_it_shows(name)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("causaldata") is None, reason="the data come with the package causaldata")
+@pytest.mark.parametrize("name", pages.TEXTBOOK_PAGES)
+def test_page_on_textbook_data_prints_what_it_shows(name):
+    test_page_prints_what_it_shows(name)
+
+
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_page_prints_what_it_shows(name):
     outputs = pages.run_page((ROOT / name).read_text(encoding="utf-8"))
