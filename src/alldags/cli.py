@@ -66,7 +66,7 @@ class FitOptions:
     interventions
         Column that names the variable set from outside in each row, several joined by +.
     randomized
-        Variables drawn by lot: edges into them are left out.
+        Variables that were randomised: edges into them are left out.
     missing
         Missing values: raise an error (rows that lack the outcome alone are left out, with a note), drop rows, or
         impute.
@@ -87,8 +87,8 @@ class FitOptions:
     categories
         Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
-        Family of a child, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal (positive, skewed),
-        pain=ordered (a grade) or change=student (heavy tails); repeatable. Children
+        Family of an outcome or mediator, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal (positive, skewed),
+        pain=ordered (a grade) or change=student (heavy tails); repeatable. Outcomes and mediators
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: average over curves, and over effects that differ between rows; straight: lines only.

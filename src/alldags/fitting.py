@@ -106,16 +106,16 @@ def fit(
         Columns of whole numbers that are codes of levels, such as ``["education"]``: each is one candidate cause, with
         as many levels as it has codes. Columns of words, and what a frame itself calls a category, need not be named.
     families
-        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of probability. A mapping
-        names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``,
+        ``"auto"``: an outcome or mediator with values 0 and 1 is yes/no, and effects on it are differences of
+        probability. A mapping names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``,
         ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset, `Student` with its
         degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it does not name is as
-        under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no child would not go with something
+        under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go with something
         else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
-        children, with `Terms`, a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``, or their
+        outcomes or mediators, with `Terms`, a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``, or their
         probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
@@ -123,7 +123,7 @@ def fit(
         of a column of truth values, one truth value per row, or row numbers). Such rows are left out of that
         variable's own regression and used in all others.
     randomized
-        Variables that were drawn by lot: edges into them and hidden common causes of them are left out.
+        Variables that were randomised: edges into them and hidden common causes of them are left out.
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations

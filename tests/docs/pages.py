@@ -20,6 +20,7 @@ from types import ModuleType
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
+    "docs/index.md",
     "docs/quickstart.md",
     "docs/explanation/factorisation.md",
     "docs/how-to/add-your-own.md",
@@ -122,5 +123,5 @@ def update(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PAGES + DATA_PAGES:
+    for name in sys.argv[1:] or PAGES + DATA_PAGES + TEXTBOOK_PAGES:
         update(ROOT / name)

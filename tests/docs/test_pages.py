@@ -164,6 +164,49 @@ def test_reference_names_everything():
     assert ".. automodule:: alldags.datasets" in text
 
 
+def results_of(name):
+    """The rows of a table that the calibration kept, by their first cells."""
+    lines = (ROOT / "calibration" / "results" / name).read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    titles = cells[0]
+    return {tuple(row[:2]): dict(zip(titles, row, strict=True)) for row in cells[2:]}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_what_averaging_buys_is_what_the_calibration_kept(page):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    errors = {row[0]: found["over least squares"] for row, found in results_of("confounders.md").items()}
+    assert f"100 rows the error was {errors['three strong, 20 x 100, effect 0.5']} times" in text
+    cells = results_of("defaults.md")
+    bent, lines = (float(cells["squared confounder", one]["covered"].rstrip("%")) for one in ("default", "straight"))
+    assert f"held the truth in {bent:g}% of 200 data sets, those of straight lines in {lines:g}%" in text
+    if page == "README.md":
+        assert f"300 rows {errors['ten weak, 50 x 300, effect 0.5']} times" in text
+        worse = float(cells["noise by covariate", "default"]["squared error"])
+        assert f"{worse / float(cells['noise by covariate', 'straight']['squared error']):.1f} times that of" in text
+
+
+def test_first_pages_speak_to_people_who_know_trials_and_regression():
+    for name in ("README.md", "docs/index.md", "docs/quickstart.md", "docs/how-to/which-options.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.findall(r"by lot|drawn by lot|\bchild(?:ren)?\b", text), name
+
+
+def test_the_landing_page_prints_what_the_readme_prints():
+    shown = [
+        next(body for kind, body in pages._BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) if kind == "text")
+        for name in ("README.md", "docs/index.md")
+    ]
+    assert shown[0] == shown[1]
+
+
+def test_the_command_of_the_readme_prints_its_answer_to_the_digit():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (alldags effect .*)$", text, flags=re.MULTILINE)
+    answer = next(body for kind, body in pages._BLOCK.findall(text) if kind == "text")
+    assert pages.run_command(commands[0]).splitlines()[:-1] == answer.splitlines()[:-1]  # where more is differs
+
+
 def test_readme_lists_every_engine():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = text.partition("| engine |")[2].partition("\n\n")[0]

@@ -249,10 +249,11 @@ def _codes_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         if seen.look(name).may_be_codes and can_be_category(name, posterior.graphs)
     ]
     if names:
-        all_of_them = option("categories", names) if len(names) <= _MOST_CODES else option("categories")
+        few = len(names) <= _MOST_CODES  # many of them are coded on purpose, as counts of alleles are
+        all_of_them = option("categories", names) if few else option("categories")
         taken = "was taken as an amount" if len(names) == 1 else "were taken as amounts"
         text = f"codes or amounts? {_listed(names)} {taken}; if the numbers are codes of levels: {all_of_them}"
-        yield Note(text, "check")
+        yield Note(text, "check" if few else "for the record")
 
 
 def _skewed_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:

@@ -6,6 +6,7 @@ At most 14 lines of 80 columns, whatever the effect. What does not fit stands in
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -31,6 +32,7 @@ _LIKELY = 0.9  # probability of one shape, from which on it is named
 _IN_FULL = 0.95  # posterior probability of a covariate that is adjusted for in full
 _CERTAIN = 0.995  # probability of a shape that needs no number
 _GRAPH = "which causes act"  # what averaging over graphs is about
+_NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
 _SHAPES = {"straight": "straight lines"}
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
@@ -353,9 +355,10 @@ def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
         return ()
     end = ", ".join(part for part in (_graphs(summary), _shape(summary)) if part)
     width = line_width()
-    first = f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}"
-    both = f"{first}; {end}."
-    return (both,) if len(both) <= width else (f"{first}.", f"{end[0].upper()}{end[1:]}.")
+    short = f"Adjusted {_adjusted(summary, width - len(f'Adjusted ; {end}.'))}; {end}."
+    if len(short) <= width and not _NO_NAME.search(short):
+        return (short,)
+    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}."
 
 
 def _adjusted(summary: EffectSummary, room: int) -> str:

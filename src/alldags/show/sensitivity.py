@@ -197,7 +197,7 @@ def _directions(summary: SensitivitySummary) -> str:
 
 
 def _with_interval(found: tuple[float, float, float]) -> str:
-    mean, low, high = (f"{value:.3g}" for value in found)
+    mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" for value in found)
     return f"{mean} ({low} to {high})"
 
 

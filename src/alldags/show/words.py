@@ -256,7 +256,7 @@ def _cluster_rows(summary: EffectSummary) -> list[Row]:
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
     error = rough(max(summary.low_error, summary.high_error))
-    found = [(interval_name(summary), f"{_between(summary)} (ends ± {error} Monte Carlo)")]
+    found = [(interval_name(summary), f"{_between(summary)} (another seed moves the ends by about {error})")]
     given, atom = summary.given_effect, summary.probability_no_effect
     if given is not None and atom is not None and atom >= WORTH_SAYING:
         ends = f"{amount(summary, given.low)} to {amount(summary, given.high)}"
