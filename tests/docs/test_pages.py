@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 
 import alldags as ad
@@ -31,31 +30,39 @@ def load(path):
     return module
 
 
+OTHER_VERSIONS = 0.011  # of a number: what quantiles of 20,000 draws may differ by
+SAMPLED = 0.03  # the same where curves of 1,600 rows are sampled, on another processor
+
 pages = load(ROOT / "tests" / "docs" / "pages.py")
 
 
 @pytest.mark.parametrize("name", pages.DATA_PAGES)
 def test_page_on_public_data_prints_what_it_shows(name, public_data, monkeypatch):
     monkeypatch.setenv("ALLDAGS_DATA", str(public_data))
-    test_page_prints_what_it_shows(name)
+    check_page(name)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("causaldata") is None, reason="the data come with the package causaldata")
 @pytest.mark.parametrize("name", pages.TEXTBOOK_PAGES)
 def test_page_on_textbook_data_prints_what_it_shows(name):
-    test_page_prints_what_it_shows(name)
+    check_page(name, SAMPLED)
 
 
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_page_prints_what_it_shows(name):
+    check_page(name)
+
+
+def check_page(name, slack=0.0):
+    """With the versions of constraints.txt, to the last digit written; others draw other numbers."""
+    slack = slack if pages.is_pinned() else max(slack, OTHER_VERSIONS)
     outputs = pages.run_page((ROOT / name).read_text(encoding="utf-8"))
     assert outputs
     for output in outputs:
         shown, expected = pages.words_and_numbers(output.shown)
         printed, numbers = pages.words_and_numbers(output.printed)
-        # quantiles of 20,000 draws may differ in the third digit from one platform to another, and 98% be 99%
         assert _rounded(shown) == _rounded(printed), "run tests/docs/pages.py to bring the page up to date"
-        np.testing.assert_allclose(numbers, expected, rtol=0.011, atol=0.002)
+        assert [pair for pair in zip(expected, numbers, strict=True) if pages.differ(*pair, slack)] == []
 
 
 def _rounded(words):
@@ -63,8 +70,11 @@ def _rounded(words):
 
 
 def test_comparison_sees_differences():
-    assert pages.words_and_numbers("mean  0.86 of 65,536\n") == ("mean # of #", [0.86, 65536.0])
-    assert pages.words_and_numbers("a 1e-05") == ("a #", [1e-05])
+    assert pages.words_and_numbers("mean  0.86 of 65,536\n") == ("mean # of #", ["0.86", "65536"])
+    assert pages.words_and_numbers("a 1e-05") == ("a #", ["1e-05"])
+    assert [pages.differ("0.914", other) for other in ("0.914", "0.915", "0.916")] == [False, False, True]
+    assert [pages.differ("0.914", other, OTHER_VERSIONS) for other in ("0.923", "0.94")] == [False, True]
+    assert (pages.last_digit("1.25e-05"), pages.last_digit("65536")) == (1e-07, 1.0)
     assert pages.run_page("```python\nprint(1)\n```\n\n```text\n2\n```\n")[0].printed == "1\n"
 
 

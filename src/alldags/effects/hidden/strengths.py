@@ -74,7 +74,7 @@ def odds_of_share(r2_treatment: float, treated: float) -> float:
     --------
     >>> from alldags.effects.hidden.strengths import odds_of_share
     >>> odds_of_share(0.0, 0.3), round(odds_of_share(0.16, 0.5), 2)
-    (1.0, 2.2)
+    (1.0, 2.23)
     """
     wanted = 1.0 / (1.0 - min(r2_treatment, MOST))
     low, high = 0.0, _STEEPEST
