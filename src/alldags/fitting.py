@@ -110,13 +110,14 @@ def fit(
         probability. A mapping names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or
         ``"lognormal"``, ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset,
         `Student` with its degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it
-        does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go with something
-        else, ``"auto"`` is refused.
+        does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go
+        with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
-        outcomes or mediators, with `Terms`, a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``,
-        or their probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines only.
+        outcomes or mediators, with `Terms`, a list of terms (``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``)
+        or their probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines
+        only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
