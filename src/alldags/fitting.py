@@ -115,7 +115,7 @@ def fit(
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
-        outcomes or mediators, with `Terms`, a list of terms (``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``)
+        outcomes or mediators, with `Terms`, a list of terms (``{"risk": ["smoking*age", "curve(age)"]}``)
         or their probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines
         only.
     interventions
