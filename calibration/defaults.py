@@ -254,10 +254,11 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only worlds whose name holds this word")
+    parser.add_argument("--without", default="", help="no worlds whose name holds this word")
     parser.add_argument("--methods", default="default,straight,aipw", help="of these, and bart")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.sets)
-    chosen = [world for world in NAMES if options.only in world]
+    chosen = [world for world in NAMES if options.only in world and not (options.without and options.without in world)]
     methods = options.methods.split(",")
     tasks: dict[Key, tuple[str, str, int]] = {
         (world, method, seed): (world, method, seed)

@@ -77,7 +77,8 @@ def test_records_are_the_classes_that_methods_return():
         "Jackknife": effect.uncertainty.jackknife, "Uncertainty": effect.uncertainty,
         "Probability": effect.probability, "EffectChecks": effect.checks, "EffectExports": effect.to,
         "EffectPlots": effect.plots, "PosteriorPlots": posterior.plots, "TopGraph": posterior.top_graphs(1)[0],
-        "Placebo": effect.checks.placebo(2, rng=0),
+        "Placebo": effect.checks.placebo(2, rng=0), "Decision": posterior.decide({"smoking": [0, 10]}, "risk"),
+        "Plan": posterior.decide({"smoking": [0, 10]}, "risk", by="sex").plan,
     }  # fmt: skip
     assert {name: type(value) for name, value in returned.items()} == {
         name: getattr(records, name) for name in returned

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 import alldags
-from alldags.errors import AlldagsError, GraphError
+from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.text import line_width, printable, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from alldags.graph.candidate import CandidateGraph
     from alldags.priors.prior import Prior
@@ -434,6 +434,74 @@ def _as_text(part: Any) -> str:
 def _filled(text: str) -> str:
     """Wrap a sentence; options are not broken at their hyphens."""
     return fill(printable(text), line_width(), break_long_words=False, break_on_hyphens=False)
+
+
+@app.command
+def decide(
+    data: Path,
+    *,
+    outcome: str,
+    action: tuple[str, ...],
+    utility: float | None = None,
+    cost: tuple[float, ...] | None = None,
+    by: str | None = None,
+    budget: int | None = None,
+    options: FitOptions = _DEFAULTS,
+    plot: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Print which of some actions is best, how probably, and what choosing each would lose on average.
+
+    Parameters
+    ----------
+    data
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        moments (.json .npz), or - for CSV from standard input.
+    outcome
+        Name of what the actions act on.
+    action
+        What one action sets: dose=10, a shift such as dose+5 or dose-5, several joined by commas, or nothing. Twice or
+        more.
+    utility
+        What one unit of the mean outcome is worth; -1 if less is better, by default 1.
+    cost
+        What an action costs for each row, in units of utility: once for each action, in their order.
+    by
+        A column: choose for each of its groups. row: for each row.
+    budget
+        With --by: how many rows at most get another action than the one that sets nothing, or the first.
+    plot
+        Write a picture of the actions, too: .png, .svg or .pdf
+    """
+    posterior = _fit(data, options)
+    actions = [_action(text, posterior.variables) for text in action]
+    found = posterior.decide(actions, outcome, utility=utility, cost=cost, by=by, budget=budget)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        print(found.text(command=True))
+    if plot is not None:
+        _save(found.plot(), plot)
+
+
+def _action(text: str, variables: Sequence[str]) -> tuple[Any, ...]:
+    """Read what an action sets."""
+    return () if text.strip() == "nothing" else tuple(_setting(part.strip(), variables) for part in text.split(","))
+
+
+def _setting(text: str, variables: Sequence[str]) -> Any:
+    """Read one variable and what it is set to: the first sign after the name of a variable divides them."""
+    for i, sign in enumerate(text):
+        if sign in "=+-" and (name := text[:i].strip()) in variables:
+            value = _number(text[i + 1 :].strip())
+            if sign == "=":
+                return {name: value}
+            if isinstance(value, float):
+                return alldags.shift(name, value if sign == "+" else -value)
+    raise AlldagsError(
+        "--action takes variables of the graph and what they are set to, such as dose=10, dose+5, 'dose=10, diet=1' or "
+        f"nothing, got {text!r}{did_you_mean(text.partition('=')[0].strip(), variables)}"
+    )
 
 
 @app.command

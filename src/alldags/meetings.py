@@ -115,6 +115,8 @@ CAPABILITIES: dict[str, Capability] = {
     "scenarios": Capability("several variables that are set at once", "set one variable", AlldagsError),
     "posterior.do": Capability("what is set by posterior.do", "set the treatment of one effect", AlldagsError),
     "counterfactuals": Capability("outcomes that single rows would have had", "use the effect itself", AlldagsError),
+    "plan": Capability(option("by"), f"leave out {option('by')}", AlldagsError),
+    "utility function": Capability("a function for utility", "give what one unit is worth", AlldagsError),
     "other rows": Capability("rows of another table", f"ask {option('over', 'sample')}", AlldagsError),
     "population": Capability(option("over", "population"), f"ask {option('over', 'sample')}", AlldagsError),
 }
@@ -200,6 +202,10 @@ _ROWS = (
     _Row("other rows", "open directions", "an outcome follows from causes whose order has to be known", _ORDERED),
     _Row("scenarios", "open directions", "it has to be known what comes before what on the way", _ORDERED),
     _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
+    _Row("plan", "population", "a plan is for the rows that are there", f"ask {option('over', 'sample')}"),
+    _Row("plan", "utility function", "what a mean outcome is worth does not add up over rows"),
+    _Row("plan", (*_WEIGHTS, "experiments"), "rows that get an action have to count alike"),
+    _Row("plan", "moments", "there are no rows to choose for", _TABLE),
     _Row(
         ("new unit", "population", "other rows"),
         "fixed effects",

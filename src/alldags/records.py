@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from alldags.effects.regression import Regression
     from alldags.effects.top import TopGraph
     from alldags.notes import Note
+    from alldags.results.decision import Decision, Plan
     from alldags.results.effect_checks import EffectChecks
     from alldags.results.exports import EffectExports
     from alldags.results.plots import EffectPlots, PosteriorPlots
@@ -41,6 +42,7 @@ _HOME = {
     "Checks": "alldags.show.checks",
     "ClusterCheck": "alldags.effects.clusters",
     "Contrasts": "alldags.show.contrasts",
+    "Decision": "alldags.results.decision",
     "Difference": "alldags.effects.quantity",
     "DirectEffect": "alldags.effects.direct",
     "EffectChecks": "alldags.results.effect_checks",
@@ -57,6 +59,7 @@ _HOME = {
     "Note": "alldags.notes",
     "OpenPair": "alldags.effects.open_pairs",
     "Placebo": "alldags.assumptions.placebo",
+    "Plan": "alldags.results.decision",
     "PosteriorPlots": "alldags.results.plots",
     "Probability": "alldags.results.probability",
     "Quantity": "alldags.effects.quantity",
@@ -74,6 +77,7 @@ __all__ = [
     "Checks",
     "ClusterCheck",
     "Contrasts",
+    "Decision",
     "Difference",
     "DirectEffect",
     "EffectChecks",
@@ -89,6 +93,7 @@ __all__ = [
     "OutcomeDistribution",
     "OutcomeDraws",
     "Placebo",
+    "Plan",
     "PosteriorPlots",
     "Probability",
     "Quantity",

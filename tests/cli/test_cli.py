@@ -158,6 +158,25 @@ def test_effects_and_edges(folder):
     assert {"cause", "effect", "prior", "posterior"} == set(record["edges"][0])
 
 
+def test_decide_says_which_action_is_best(folder):
+    question = ("decide", "data.csv", "--graph", "graph.toml", "--outcome", "risk", *LINES)
+    actions = ("--action", "nothing", "--action", "smoking-1", "--action", "smoking=10, exercise+2")
+    done = run(*question, *actions, "--utility", "-1", cwd=folder)
+    assert done.stdout.startswith("Choose 'smoking = 10, exercise + 2': mean risk would be")
+    assert "More: --json" in done.stdout
+    assert "--utility -1 says that less is" in run(*question, *actions, cwd=folder).stdout.replace("\n", " ")
+    options = ("--cost", "0", "--cost", "1", "--cost", "2", "--by", "row", "--budget", "9", "--json", "--utility", "-1")
+    record = json.loads(run(*question, *actions, *options, cwd=folder).stdout)
+    assert [row["cost"] for row in record["actions"]] == [0, 1, 2]
+    assert record["plan"]["counts"]["nothing"] == 491
+    assert len(record["plan"]["rows"]) == 500
+    done = run(*question, "--action", "nothing", "--action", "smokin=3", cwd=folder)
+    assert done.returncode == 2
+    assert "--action takes variables of the graph" in done.stderr
+    assert "did you mean 'smoking'" in done.stderr
+    assert "by what they are chosen, --by row" in run(*question, *actions, "--budget", "3", cwd=folder).stderr
+
+
 def test_graph_is_checked_and_drawn(folder):
     done = run("graph", "graph.toml", "--draw", "graph.png", cwd=folder)
     assert done.returncode == 0, done.stderr

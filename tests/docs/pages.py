@@ -40,6 +40,7 @@ PAGES = (
 )
 DATA_PAGES = (
     "docs/how-to/any-intervention.md",
+    "docs/how-to/decide.md",
     "docs/how-to/marginaleffects.md",
     "docs/how-to/curves.md",
     "docs/how-to/experiments.md",

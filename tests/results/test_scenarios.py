@@ -63,6 +63,14 @@ def test_a_rule_reads_words_and_columns_beside_the_graph():
     assert exact(moved) == pytest.approx(exact(both), abs=5 * both.mean.sd / 60)
 
 
+def test_two_rules_of_one_variable_are_compared_each_with_its_own_values():
+    do = posterior().do
+    more, less = (do(ad.rule("a", table()["a"] + by), {"b": 0.5}, outcome="y") for by in (2.0, 1.0))
+    shifted = do(ad.shift("a", 2.0), {"b": 0.5}, outcome="y").minus(do(ad.shift("a", 1.0), {"b": 0.5}, outcome="y"))
+    assert more.minus(less).mean == pytest.approx(shifted.mean, rel=1e-9)
+    assert repr(more).startswith("Intervention(do(a by row, b = 0.5)")
+
+
 def test_a_category_is_set_by_its_level_and_by_a_rule():
     do = posterior().do
     level, ruled = (do({"a": 0.0}, what, outcome="y") for what in ({"kind": "v"}, ad.rule("kind", lambda rows: "v")))

@@ -24,7 +24,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.typing import FloatArray
 
 _LEAST_ROWS = 400  # each row is repeated so that there are as many levels of noise
-_LEAST_EACH = 16  # times that a row is repeated where each is asked about
+LEAST_EACH = 16  # times that a row is repeated where each is asked about
 _UNITS = 512  # rows of which new units are drawn
 
 
@@ -153,7 +153,7 @@ class NewResponse(Response):
     def gaps(self, rows: RowValues, samples: Samples, comparison: Comparison) -> FloatArray:
         """Return what the treatment does to each row in each draw, shape (draws, rows)."""
         new = self._rows(comparison, OtherRows(open_source(rows.values), coded=rows.values))
-        own = new.rows(_LEAST_EACH * rows.count)
+        own = new.rows(LEAST_EACH * rows.count)
         nodes = new.draws(samples, np.random.default_rng(0))
         found = np.empty((next(iter(samples.values())).size, rows.count))
         for block in world_blocks(own.count, samples):

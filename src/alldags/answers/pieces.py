@@ -270,6 +270,12 @@ def _weights(child: str, marks: Marks, rows: RowValues) -> FloatArray:
     return own
 
 
+def design_and_information(item: Answering, rows: RowValues) -> tuple[FloatArray, FloatArray]:
+    """Return a one and the columns of some rows, shape (rows, p), and what each row says of its predictor."""
+    _, _, information, _ = _of_rows(item, rows)
+    return _design(item, rows), np.maximum(information, 0.0)
+
+
 def _of_rows(item: Answering, rows: RowValues) -> _Looked:
     """Return moves (2, rows), and slope, information and variance of the rows' predictors, shape (rows,) each."""
     design = _design(item, rows)

@@ -31,10 +31,11 @@ from alldags.answers.robust import stretch_of_joints
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.scenario_rows import Means, StraightRows
 from alldags.answers.settings import Set, settings_of
-from alldags.answers.world import World, moved_nodes
+from alldags.answers.world import World, check_arms, moved_nodes
 from alldags.answers.worlds import Worlds, world_blocks
 from alldags.effects.changes import joint_changes
 from alldags.effects.jackknife import Stretch
+from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.models.capabilities import outcome_asks
 from alldags.models.categories import category_between
 from alldags.models.fitted import FittedGraph
@@ -81,7 +82,11 @@ class Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Draws of one model: outcomes of each scenario, shape (scenarios, draws), and the nodes that they come from."""
+    """Draws of one model: outcomes of each scenario, shape (scenarios, draws), and the nodes that they come from.
+
+    `spread` is the covariance over rows of what scenarios make of them, over the number of rows, shape (scenarios,
+    scenarios, draws); empty unless rows are a sample of a population.
+    """
 
     place: int
     levels: FloatArray
@@ -153,6 +158,9 @@ class ScenarioAnswer:
         """Fit the nodes that are needed."""
         for model in self.models.items:
             model.prepare(self.moved(model))
+            for name in self.moved(model):
+                if model.bends(name) and isinstance(node := model.node(name), CurvedPosterior):
+                    check_arms(self.worlds, str(node.found.spec.treatment), node.found.arms)
 
     @cached_property
     def is_closed(self) -> bool:
@@ -179,11 +187,15 @@ class ScenarioAnswer:
         for place, data in enumerate(self.workings.tables):
             table = data.table if data.table is not None else rows_at_hand(self.workings)
             model = self.models.items[place * self.workings.models_of_a_table]
-            most = MOST_BENT_ROWS if self._bends else MOST_ROWS
-            part = Target.of(question, table, set(self.moved(model)), most, self.workings.stream())
+            part = Target.of(question, table, set(self.moved(model)), self.most_rows, self.workings.stream())
             beside = {name: column for one in self.scenarios for name, column in one.beside.items()}
             found[place] = replace(part, beside=beside)
         return found
+
+    @property
+    def most_rows(self) -> int:
+        """Number of rows that are looked at, at most."""
+        return MOST_BENT_ROWS if self._bends else MOST_ROWS
 
     @cached_property
     def _bends(self) -> bool:
@@ -199,10 +211,14 @@ class ScenarioAnswer:
         """Yield the rows of one model."""
         nodes = self.moved(model)
         if isinstance(self.over, OtherRows):
-            yield NewRows(model, self.over, nodes, self.needed(model)).rows()
+            yield self.other_rows(NewRows(model, self.over, nodes, self.needed(model)))
             return
         known = [name for name in nodes if name in model.data.families]
         yield from rows_asked(model, self._target(model), nodes, known)
+
+    def other_rows(self, new: NewRows) -> PushedRows:
+        """Return rows of another table, as often as is needed for an average over all of them."""
+        return new.rows()
 
     def needed(self, model: FittedGraph) -> tuple[str, ...]:
         """Return what has to be known of other rows: causes that nothing set acts on, and what is shifted or read."""
@@ -225,8 +241,11 @@ class ScenarioAnswer:
         """Number of draws."""
         if self._asked is not None:
             return self._asked
-        if self.is_closed:
-            return _CLOSED_DRAWS
+        return _CLOSED_DRAWS if self.is_closed else self.pushed_size
+
+    @property
+    def pushed_size(self) -> int:
+        """Number of draws where rows are pushed."""
         count = self.over.count if isinstance(self.over, OtherRows) else self.targets[0].count
         return int(min(max(_VALUES / max(count, 1), _LEAST), _MOST_BENT if self._bends else _MOST))
 
@@ -245,20 +264,32 @@ class ScenarioAnswer:
         return Piece(place, levels, spread, samples)
 
     def _pushed_levels(self, model: FittedGraph, samples: Samples) -> tuple[FloatArray, FloatArray]:
-        """Return mean outcomes (scenarios, draws), and variances over rows of them and of the first difference."""
-        count = len(self.worlds)
-        sums, total, rows_seen = np.zeros((2 * count + 2, next(iter(samples.values())).size)), 0.0, 0
-        for rows in self.batches(model):
+        """Return mean outcomes (scenarios, draws), and `Piece.spread`."""
+        count, size = len(self.worlds), next(iter(samples.values())).size
+        first, second = np.zeros((count, size)), np.zeros((count, count, size * self.lines.is_population))
+        total, rows_seen = 0.0, 0
+        for rows, blocks in self.pushed(model, samples):
             total, rows_seen = total + rows.total, rows_seen + rows.count
-            make = self._maker(model, rows, samples)
-            for block in world_blocks(rows.count, samples):
-                worlds = make(block)
-                found = [worlds.mean(world, self.outcome) for world in self.worlds]
-                gap = found[0] - found[-1]
-                parts = (*found, gap, *(one**2 for one in (*found, gap)))
-                sums[:, block] += np.array([rows.sums(part) for part in parts])
-        first, second = (sums / total).reshape(2, count + 1, -1)
-        return first[:count], np.maximum(second - first**2, 0.0) / rows_seen
+            for block, found in blocks:
+                first[:, block] += np.array([rows.sums(one) for one in found])
+                if self.lines.is_population:
+                    second[:, :, block] += np.array([[rows.sums(one * other) for other in found] for one in found])
+        first, second = first / total, second / total
+        return first, (second - first[:, None] * first[None]) / rows_seen if self.lines.is_population else second
+
+    def pushed(
+        self, model: FittedGraph, samples: Samples
+    ) -> Iterator[tuple[PushedRows, Iterator[tuple[slice, list[FloatArray]]]]]:
+        """Yield rows and, for each block of draws, their outcomes in each scenario, shape (rows, draws) each."""
+        for rows in self.batches(model):
+            yield rows, self._blocks(rows, samples, self._maker(model, rows, samples))
+
+    def _blocks(
+        self, rows: PushedRows, samples: Samples, make: Callable[[slice], Worlds | NewWorlds]
+    ) -> Iterator[tuple[slice, list[FloatArray]]]:
+        for block in world_blocks(rows.count, samples):
+            worlds = make(block)
+            yield block, [worlds.mean(world, self.outcome) for world in self.worlds]
 
     def _maker(self, model: FittedGraph, rows: PushedRows, samples: Samples) -> Callable[[slice], Worlds | NewWorlds]:
         if not isinstance(self.over, OtherRows):
@@ -300,46 +331,54 @@ class ScenarioAnswer:
         """Return draws of a combination of the mean outcomes, shape (size,), as wide as rows say they are."""
         rng = self.workings.stream()
         by, stretch = np.asarray(weights, dtype=float), self.stretch(tuple(weights))
-        found = [self._offset(piece) * by.sum() + _widened(by @ self._changes(piece), stretch) for piece in self.pieces]
+        found = [self.offset(piece) * by.sum() + _widened(by @ self.changes(piece), stretch) for piece in self.pieces]
         return shuffled(found, rng)
 
-    def _offset(self, piece: Piece) -> float:
+    def offset(self, piece: Piece) -> float:
+        """Return the mean outcome that `changes` are changes of."""
         return self.lines.means(self.models.items[piece.place]).outcome if self.is_closed else 0.0
 
-    def _changes(self, piece: Piece) -> FloatArray:
+    def changes(self, piece: Piece) -> FloatArray:
         """Return draws of changes of the mean outcome of rows, or of mean outcomes, shape (scenarios, draws)."""
-        found = piece.levels - self._offset(piece)
+        found = piece.levels - self.offset(piece)
         if not self.is_closed:
             return found
-        return np.asarray(np.where(np.abs(found) <= 1e-13 * abs(self._offset(piece)), 0.0, found))
+        return np.asarray(np.where(np.abs(found) <= 1e-13 * abs(self.offset(piece)), 0.0, found))
 
-    def chance_of_rows(self, weights: Sequence[float]) -> FloatArray:
-        """Return draws of the variance by which a population's mean differs from that of its sample, shape (size,)."""
-        place = len(self.worlds) if sum(weights) == 0.0 else int(np.argmax(np.asarray(weights) != 0.0))
-        return shuffled([piece.spread[place] for piece in self.pieces], self.workings.stream())
+    @cached_property
+    def chance_of_rows(self) -> FloatArray:
+        """By how much mean outcomes in a population differ from those of its sample, shape (scenarios, size)."""
+        spread = shuffled([piece.spread for piece in self.pieces], self.workings.stream())
+        values, vectors = np.linalg.eigh(np.moveaxis(spread, -1, 0))
+        chance = np.sqrt(np.maximum(values, 0.0)) * self.workings.stream().standard_normal(values.shape)
+        return np.asarray(np.einsum("dij,dj->id", vectors, chance))
 
     def stretch(self, weights: tuple[float, ...]) -> Stretch | None:
         """Return what makes draws as wide as rows or clusters say; None if they are."""
         if weights not in self._stretches:
-            self._stretches[weights] = stretch_of_joints(self.posterior, self._joints(weights))
+            changes = [np.asarray(weights, dtype=float) @ self.changes(piece) for piece in self.pieces]
+            self._stretches[weights] = self.stretch_of(changes)
         return self._stretches[weights]
 
     @cached_property
     def _stretches(self) -> dict[tuple[float, ...], Stretch | None]:
         return {}
 
-    def _joints(self, weights: Sequence[float]) -> list[Joint]:
+    def stretch_of(self, changes: Sequence[FloatArray]) -> Stretch | None:
+        """Return what makes draws of a change as wide as rows or clusters say; of each piece, shape (draws,)."""
+        return stretch_of_joints(self.posterior, self._joints(changes))
+
+    def _joints(self, changes: Sequence[FloatArray]) -> list[Joint]:
         found, each = [], self.workings.models_of_a_table
-        for piece in self.pieces:
-            model, by = self.models.items[piece.place], np.asarray(weights, dtype=float)
+        for piece, change in zip(self.pieces, changes, strict=True):
+            model = self.models.items[piece.place]
             inside = regressed_nodes(model, piece.samples)
             first = piece.place - piece.place % each
             others: tuple[Regressed, ...] = ()
             if each > 1:
                 alike, names = self.workings.models.items[first : first + each], set(piece.samples)
                 others = outside(alike, piece.place - first, names, piece.levels.shape[1], self.workings.stream())
-            changes = by @ self._changes(piece)
-            found.append(Joint(changes, (*inside, *others), piece.place // each, piece.place))
+            found.append(Joint(change, (*inside, *others), piece.place // each, piece.place))
         return found
 
 

@@ -79,7 +79,8 @@ class StraightRows:
     batches: Callable[[FittedGraph], Iterator[PushedRows]]
     _known: dict[WorkingData, Means] = field(default_factory=dict, repr=False)
 
-    def _columns(self, world: World | None = None) -> tuple[str, ...]:
+    def columns(self, world: World | None = None) -> tuple[str, ...]:
+        """Return the columns that are set, in a world or in any."""
         names = self.variables if world is None else [name for name in self.variables if name in world.settings]
         return self.data.columns(names)
 
@@ -95,34 +96,34 @@ class StraightRows:
         return simple and every and not model.data.own
 
     def _of_moments(self, model: FittedGraph) -> Means:
-        columns = self._columns()
+        columns = self.columns()
         means = row_means(model, (self.outcome, *columns))
         one = PushedRows(RowValues({name: means[i + 1 : i + 2] for i, name in enumerate(columns)}), model.data, {})
-        return Means(float(means[0]), means[1:], self._set_to(one)[:, :, 0], columns)
+        return Means(float(means[0]), means[1:], self.set_to(one)[:, :, 0], columns)
 
     def _of_rows(self, model: FittedGraph) -> Means:
-        columns = self._columns()
+        columns = self.columns()
         outcome, own, to, total = 0.0, np.zeros(len(columns)), np.zeros((len(self.worlds), len(columns))), 0.0
         for rows in self.batches(model):
             weight = np.ones(rows.count) if rows.weight is None else rows.weight
             outcome += float(weight @ rows.rows.values[self.outcome])
             own += np.array([weight @ rows.rows.values[name] for name in columns])
-            to += self._set_to(rows) @ weight
+            to += self.set_to(rows) @ weight
             total += float(weight.sum())
         return Means(outcome / total, own / total, to / total, columns)
 
-    def _set_to(self, rows: PushedRows) -> FloatArray:
+    def set_to(self, rows: PushedRows) -> FloatArray:
         """Return what columns are set to in each row, shape (scenarios, columns, rows); nan where they are not."""
-        found = np.full((len(self.worlds), len(self._columns()), rows.count), math.nan)
+        found = np.full((len(self.worlds), len(self.columns()), rows.count), math.nan)
         for i, world in enumerate(self.worlds):
             for name, setting in world.settings.items():
                 for column in self.data.columns((name,)):
                     values = setting.values(rows, column, lambda other: rows.rows.values[other][:, None])
-                    found[i, self._columns().index(column)] = np.broadcast_to(values, (rows.count, 1))[:, 0]
+                    found[i, self.columns().index(column)] = np.broadcast_to(values, (rows.count, 1))[:, 0]
         return found
 
     def levels(self, model: FittedGraph, samples: Samples) -> tuple[FloatArray, FloatArray]:
-        """Return mean outcomes (scenarios, draws), and variances over rows of them and of the first difference."""
+        """Return mean outcomes (scenarios, draws), and their covariance over rows (`Piece.spread`)."""
         means, size = self.means(model), next(iter(samples.values())).size
         row = dict.fromkeys(model.data.pooled.names, np.zeros(1))
         row |= {name: means.own[i : i + 1] for i, name in enumerate(means.columns)}
@@ -130,8 +131,7 @@ class StraightRows:
             PushedRows(RowValues({**row, self.outcome: np.zeros(1)}), model.data, {}), samples, slice(0, size)
         )
         levels = [means.outcome + worlds.mean(self._fixed(means, i), self.outcome)[0] for i in range(len(self.worlds))]
-        spread = self._row_spread(model, worlds, means) if self.is_population else np.zeros((len(levels) + 1, size))
-        return np.array(levels), spread
+        return np.array(levels), self._row_spread(model, worlds, means) if self.is_population else np.zeros((0, 0, 0))
 
     def _fixed(self, means: Means, place: int) -> World:
         """Return a world in which what is set has its mean over rows."""
@@ -144,7 +144,7 @@ class StraightRows:
         return isinstance(self.over, str) and self.over == "population"
 
     def _row_spread(self, model: FittedGraph, worlds: Worlds, means: Means) -> FloatArray:
-        """Return the variance over rows of outcomes, and of the first difference, over their number, (w + 1, draws)."""
+        """Return the covariance over rows of outcomes in scenarios, over the number of rows, shape (w, w, draws)."""
         slopes = np.array([self._slopes(worlds, means, i) for i in range(len(self.worlds))])  # (w, columns, draws)
         sums, square, count = np.zeros(1), np.zeros((1, 1)), 0
         for rows in self.batches(model):
@@ -152,19 +152,21 @@ class StraightRows:
             sums, square, count = sums + values.sum(axis=1), square + values @ values.T, count + rows.count
         covariance = square / count - np.outer(sums, sums) / count**2
         w, k, size = slopes.shape
-        weights = np.zeros((w + 1, 1 + w * k, size))
+        weights = np.zeros((w, 1 + w * k, size))
         for i in range(w):
             weights[i, 0] = 1.0
             weights[i, 1 + i * k : 1 + (i + 1) * k] = slopes[i]
-        weights[w] = weights[0] - weights[w - 1]
-        variance = np.einsum("aid,ij,ajd->ad", weights, covariance, weights)
-        return np.asarray(np.maximum(variance, 0.0) / (count + 1.0))
+        carried = np.einsum("ij,ajd->aid", covariance, weights)
+        return np.asarray(np.einsum("aid,bid->abd", weights, carried) / (count + 1.0))
 
     def _row_moves(self, rows: PushedRows) -> FloatArray:
         """Return the outcome of rows, and by how much each scenario moves each column, shape (1 + w k, rows)."""
-        own = np.array([rows.rows.values[name] for name in self._columns()])
-        moves = np.nan_to_num(self._set_to(rows) - own)
-        return np.vstack([rows.rows.values[self.outcome], moves.reshape(-1, rows.count)])
+        return np.vstack([rows.rows.values[self.outcome], self.moves(rows).reshape(-1, rows.count)])
+
+    def moves(self, rows: PushedRows) -> FloatArray:
+        """Return by how much each scenario moves each column in each row, shape (w, columns, rows)."""
+        own = np.array([rows.rows.values[name] for name in self.columns()])
+        return np.asarray(np.nan_to_num(self.set_to(rows) - own))
 
     def _slopes(self, worlds: Worlds, means: Means, place: int) -> FloatArray:
         """Return the change of the outcome per unit of each column in one scenario, shape (columns, draws)."""

@@ -48,13 +48,16 @@ class Set:
 
 @dataclass(frozen=True, eq=False)
 class Ruled:
-    """What a rule was given."""
+    """What a rule was given; `called` is how it is printed, where that is not to be seen from it."""
 
     by: Any
+    called: str = ""
 
     @property
     def words(self) -> str:
         """As it is printed."""
+        if self.called:
+            return self.called
         return f"the column {self.by}" if isinstance(self.by, str) else "a rule" if callable(self.by) else "row"
 
 

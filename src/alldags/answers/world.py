@@ -17,6 +17,7 @@ import numpy as np
 
 from alldags.answers.comparison import Comparison
 from alldags.answers.push import PushedRows
+from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
 from alldags.typing import FloatArray
 
@@ -137,3 +138,19 @@ def moved_nodes(graph: CandidateGraph, worlds: Iterable[World], outcome: str) ->
                 wanted |= {name, *graph.ancestors(name)}
     wanted |= graph.ancestors(outcome)
     return tuple(name for name in graph.order if name == outcome or (name in below and name in wanted))
+
+
+def check_arms(worlds: Iterable[World], variable: str, arms: FloatArray | None) -> None:
+    """Refuse values of a treatment with two arms that it does not have: its curves know these two alone."""
+    for setting in () if arms is None else (world.settings.get(variable) for world in worlds):
+        assert arms is not None
+        if isinstance(setting, Shift) and setting.by != 0.0:
+            raise no_such_arm(variable, arms, f"a shift by {setting.by:g}")
+        if isinstance(setting, Value) and setting.value not in arms:
+            raise no_such_arm(variable, arms, f"{setting.value:g}")
+
+
+def no_such_arm(variable: str, arms: FloatArray, asked: str) -> AlldagsError:
+    """Return the error that a treatment with two values has no other."""
+    levels = " and ".join(f"{x:g}" for x in arms.tolist())
+    return AlldagsError(f"{variable!r} has the values {levels}; nothing shows what {asked} would do, ask for these")

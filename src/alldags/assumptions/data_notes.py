@@ -71,7 +71,8 @@ def range_note(seen: Seen | None, name: str, values: Iterable[float]) -> tuple[N
     out = [value for value in dict.fromkeys(values) if not low - slack <= value <= high + slack]
     if not out:
         return ()
-    listed = " and ".join(f"{name} = {number(value)}" for value in out)
+    few = " and ".join(f"{name} = {number(value)}" for value in out)
+    listed = few if len(out) < 3 else f"{name} = {some(map(number, out), 3)}"
     text = (
         f"{listed} {'is' if len(out) == 1 else 'are'} outside the observed values ({number(low)} to {number(high)}): "
         "the answer extends straight lines to where there are no data"

@@ -144,7 +144,11 @@ class Stretch:
 
     def __call__(self, draws: FloatArray) -> FloatArray:
         """Return the draws stretched about the mean of those that are not zero, any shape."""
-        return np.asarray(np.where(draws == 0.0, 0.0, self.center + self._wider(draws - self.center, self.sd)))
+        return self.about(draws, self.center, self.sd)
+
+    def about(self, draws: FloatArray, center: float | FloatArray, sd: float | FloatArray) -> FloatArray:
+        """Return draws of numbers that are spread alike, each with its own center and standard deviation."""
+        return np.asarray(np.where(draws == 0.0, 0.0, center + self._wider(draws - center, sd)))
 
     def about_mean(self, draws: FloatArray) -> FloatArray:
         """Return draws of a number that depends on the effect, shape (draws, ...), stretched about their own mean."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from alldags.errors import AlldagsError
 from alldags.graph.edges import find_cycle
 from alldags.models.capabilities import data_asks
 from alldags.models.categories import category_outcome
+from alldags.models.mixture import shuffled
 from alldags.notes import Note
 from alldags.show.table import Table
 from alldags.typing import FloatArray
@@ -38,6 +40,9 @@ from alldags.typing import FloatArray
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
+
+
+_NUMBERS = count(1)
 
 
 def intervention_on(
@@ -168,11 +173,11 @@ def _with_column(posterior: Posterior, one: Set, beside: dict[str, FloatArray], 
         )
     if values.dtype.kind in "OUSb":
         values = np.array([value_of(data, one.variable, x, f"a value of {one.variable!r}") for x in values.tolist()])
-    name = f"values of {one.variable}"
+    name = f"values of {one.variable}, {next(_NUMBERS)}"  # two scenarios may have two rules of one variable
     beside[name] = np.asarray(values, dtype=float)
     if one.variable in data.categories or not np.isfinite(beside[name]).all():
         raise AlldagsError(f"{one.variable!r} is set to a value for each row that is no finite number")
-    return Set(one.variable, Ruled(name))
+    return Set(one.variable, Ruled(name, one.to.words))
 
 
 def _column_outside(posterior: Posterior, name: str) -> FloatArray:
@@ -210,14 +215,14 @@ def _check_rules(posterior: Posterior, scenario: Scenario) -> None:
 
 
 class Asked:
-    """Mean outcomes in one or two scenarios.
+    """Mean outcomes in one or several scenarios.
 
     Parameters
     ----------
     posterior
         What is asked.
     scenarios
-        One, or two that are compared.
+        One, or those that are compared.
     size
         Number of draws; None for as many as are cheap.
     """
@@ -231,11 +236,12 @@ class Asked:
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know: values outside those that were observed, rows unlike those of the fit."""
-        data, found = self.posterior.workings.data, list[Note]()
-        for one in self.scenarios[0].given:
+        data, values = self.posterior.workings.data, dict[str, list[float]]()
+        for one in (one for scenario in self.scenarios for one in scenario.given):
             if not isinstance(one.to, Shift | Ruled) and one.variable not in data.categories:
                 value = value_of(data, one.variable, one.to, f"the value of {one.variable!r}")
-                found += range_note(data.seen, one.variable, [value])
+                values.setdefault(one.variable, []).append(value)
+        found = [note for name, set_to in values.items() for note in range_note(data.seen, name, set_to)]
         over = self.scenarios[0].over
         if isinstance(over, OtherRows):
             found += target_notes(self.posterior.workings, over, self.answer.covariates)
@@ -270,6 +276,12 @@ class Asked:
         draws = self._with_chance(draws, weights)
         return Quantity(self._inside(draws, weights), self.notes, exact)
 
+    def plain(self) -> FloatArray:
+        """Return draws of the mean outcomes before they are widened, shape (scenarios, draws); aligned with others."""
+        if self._line is not None:
+            return np.array([self.quantity(tuple(one)).draws for one in np.eye(len(self.scenarios)).tolist()])
+        return shuffled([piece.levels for piece in self.answer.pieces], self.posterior.workings.stream())
+
     def _plain_sd(self, weights: tuple[float, ...]) -> float:
         by = np.asarray(weights)
         return float(np.concatenate([by @ piece.levels for piece in self.answer.pieces]).std())
@@ -278,10 +290,7 @@ class Asked:
         """Return draws with the chance by which a population has these rows."""
         if not (isinstance(self.answer.over, str) and self.answer.over == "population"):
             return draws
-        chance = np.sqrt(self.answer.chance_of_rows(weights)) * self.posterior.workings.stream().standard_normal(
-            len(draws)
-        )
-        return np.asarray(np.where(draws == 0.0, 0.0, draws + chance))
+        return np.asarray(np.where(draws == 0.0, 0.0, draws + np.asarray(weights) @ self.answer.chance_of_rows))
 
     def _inside(self, draws: FloatArray, weights: tuple[float, ...]) -> FloatArray:
         """Return draws of a probability or a mean count where there are such."""
@@ -305,7 +314,7 @@ class Asked:
 
     @property
     def difference(self) -> Difference:
-        """The difference of the two mean outcomes."""
+        """The difference of two mean outcomes."""
         found = self.quantity((1.0, -1.0))
         if self._line is not None and found.sd > 0.0:
             none = self._line.probability_no_effect

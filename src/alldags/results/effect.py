@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -30,6 +30,7 @@ from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.settings import Set
 from alldags.answers.treatment_values import treatment_value, treatment_values
+from alldags.answers.world import no_such_arm
 from alldags.assumptions.data_notes import range_note
 from alldags.assumptions.noise import noise_notes
 from alldags.assumptions.notes import effect_notes
@@ -41,6 +42,7 @@ from alldags.effects.regression import Regression, adjustment_set, combined, lea
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
+from alldags.futures.steps import FUTURES, Goal
 from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
@@ -72,6 +74,8 @@ from alldags.wording import option
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from alldags.effects.hidden.strength import Strength
+    from alldags.results.next_steps import NextSteps
     from alldags.results.posterior import Posterior
     from alldags.results.sensitivity import Sensitivity
 
@@ -368,6 +372,55 @@ class Effect:
             )
         return told_apart(influence_of_edges(*self.answer.drawn, self.mean, self.answer.sd), self)
 
+    def next_steps(
+        self,
+        experiments: Sequence[str | tuple[str, int]] | Mapping[str, int] | str | None = None,
+        rows: int | Sequence[int] | None = None,
+        edges: Literal["all"] | Sequence[tuple[str, str]] | None = "all",
+        *,
+        measure: Mapping[str, Strength] | None = None,
+        cost: Mapping[str, float] | None = None,
+        goal: Goal = "sd",
+        futures: int = FUTURES,
+    ) -> NextSteps:
+        """Return what to find out next: how far each step would narrow this effect, on average.
+
+        Parameters
+        ----------
+        experiments
+            Variables to set by lot, each with its number of rows: names alone take as many rows as are at hand. Numbers
+            are set to their 5% and 95% points, half of the rows each; yes/no variables to both values; categories to
+            their levels as often as they are now. None: the treatment and all between it and the outcome.
+        rows
+            Numbers of further rows of the same kind; None: as many as are at hand.
+        edges
+            Edges that somebody could tell us about: ``"all"`` that matter, some, or None.
+        measure
+            Common causes of treatment and outcome that could be measured in the rows at hand, by how strong they may
+            be; compared with the uncertainty that leaves them unmeasured.
+        cost
+            What steps cost: ``{"rows": 1, "experiments": 5, "edges": 200, "measurements": 300}``, the first two per
+            row, or by a step's words. Steps are then sorted by what they bring per cost.
+        goal
+            What steps are sorted by: ``"sd"`` of this effect, ``"loss"`` of deciding by its sign, or ``"graphs"``, the
+            entropy of several candidate graphs.
+        futures
+            Futures that are drawn and fitted for each step, where regressions are straight, normal and small; else what
+            rows would say is added up to first order.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> found = effect.next_steps(experiments={"smoking": 200}, rows=[500, 1000])
+        >>> [step.words for step in found.steps[:2]]
+        ['1,000 more rows', 'experiment on smoking, 200 rows']
+        """
+        from alldags.results.next_steps import next_steps_of
+
+        return next_steps_of(self, experiments, rows, edges, measure, cost, goal, futures)
+
     def do(self, x: float | str, draws_size: int | None = None) -> Intervention:
         """Return what the outcome would be if the treatment were set to `x`: its mean over rows, and a new unit's.
 
@@ -416,10 +469,7 @@ class Effect:
         arms = self.answer.changes.items[0].node.found.arms
         outside = [] if arms is None else [x for x in values if x not in arms]
         if arms is not None and outside:
-            levels = " and ".join(f"{x:g}" for x in arms)
-            raise AlldagsError(
-                f"{self.treatment!r} has the values {levels}; nothing shows what {outside[0]:g} would do, ask for these"
-            )
+            raise no_such_arm(self.treatment, arms, f"{outside[0]:g}")
 
     def contrast(self, start: float | str, stop: float | str) -> Effect:
         """Return the effect of changing the treatment from `start` to `stop`, in every row.

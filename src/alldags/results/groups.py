@@ -10,6 +10,7 @@ import numpy as np
 
 from alldags.answers.choose import rows_at_hand
 from alldags.answers.over import as_given
+from alldags.answers.question import Question
 from alldags.answers.rows_given import OtherRows, RowWeights
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.show.table import Table
@@ -17,6 +18,7 @@ from alldags.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
+    from alldags.results.posterior import Posterior
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -27,7 +29,8 @@ _MOST_GROUPS = 30
 
 def effect_by_column(effect: Effect, column: str, level: float) -> Table:
     """Return the effect in each group of rows, then the difference of every two groups."""
-    found = {words: _asked(effect, mask) for words, mask in _groups(effect, column).items()}
+    groups = groups_of(effect.posterior, effect.answer.question, column)
+    found = {words: _asked(effect, mask) for words, mask in groups.items()}
     size = min(one.answer.size for one in found.values())
     draws = {words: one.draws(size) for words, one in found.items()}
     means = {words: one.mean for words, one in found.items()}
@@ -49,43 +52,44 @@ def effect_by_column(effect: Effect, column: str, level: float) -> Table:
 def _asked(effect: Effect, mask: BoolArray) -> Effect:
     """Return the same effect over the rows of one group."""
     question = effect.answer.question
-    over: Any = mask
-    if isinstance(question.over, OtherRows):
-        weight = mask.astype(float) if question.over.weight is None else mask * question.over.weight
-        over = OtherRows(question.over.source, weight)
-    elif isinstance(question.over, RowWeights):
-        over = RowWeights(mask * question.over.values)
-    return type(effect)(effect.posterior, replace(question, over=over, named=""), most_draws=_DRAWS)
+    asked = replace(question, over=over_group(question.over, mask), named="")
+    return type(effect)(effect.posterior, asked, most_draws=_DRAWS)
 
 
-def _groups(effect: Effect, column: str) -> dict[str, BoolArray]:
+def over_group(over: Any, mask: BoolArray) -> Any:
+    """Return the rows of one group, of all that are asked about."""
+    if isinstance(over, OtherRows):
+        return OtherRows(over.source, mask.astype(float) if over.weight is None else mask * over.weight)
+    return RowWeights(mask * over.values) if isinstance(over, RowWeights) else mask
+
+
+def groups_of(posterior: Posterior, question: Question, column: str) -> dict[str, BoolArray]:
     """Return the rows of each group, shape (rows,) each, by how the group is called."""
-    values, chosen = _values(effect, column), _chosen(effect)
+    values, chosen = _values(posterior, question, column), _chosen(posterior, question)
     inside = values if chosen is None else values[chosen]
     masks = {words: mask if chosen is None else mask & chosen for words, mask in _cut(column, values, inside).items()}
     return {words: mask for words, mask in masks.items() if mask.any()}
 
 
-def _chosen(effect: Effect) -> BoolArray | None:
-    question = effect.answer.question
+def _chosen(posterior: Posterior, question: Question) -> BoolArray | None:
     if isinstance(question.over, OtherRows):
         return None
-    return question.chosen(rows_at_hand(effect.posterior.workings))
+    return question.chosen(rows_at_hand(posterior.workings))
 
 
-def _values(effect: Effect, column: str) -> AnyArray:
+def _values(posterior: Posterior, question: Question, column: str) -> AnyArray:
     """Return a column of the rows asked about, of the graph or beside it, shape (rows,)."""
-    workings, over = effect.posterior.workings, effect.answer.question.over
+    workings, over = posterior.workings, question.over
     if isinstance(over, OtherRows):
         if column not in over.source.columns:
             raise _unknown(column, over.source.columns)
         return over.source.labels(column)(0, over.count)
     table = rows_at_hand(workings)
-    if column in effect.posterior.variables:
+    if column in posterior.variables:
         return as_given(column, table, workings.data)
     source = None if workings.table is None else workings.table.source()
     if source is None or column not in source.columns:
-        raise _unknown(column, effect.posterior.variables if source is None else source.columns)
+        raise _unknown(column, posterior.variables if source is None else source.columns)
     values = source.labels(column)(0, 2**62)
     if len(values) != table.count:
         raise AlldagsError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from alldags.recipes.recipe import Recipe
+    from alldags.results.decision import Decision
 
 _MOST_GRAPHS = 1_000_000
 
@@ -254,6 +255,62 @@ class Posterior:
 
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
         return intervention_on(self, settings, outcome, over, size)
+
+    def decide(
+        self,
+        actions: Any,
+        outcome: str,
+        *,
+        utility: float | Callable[[FloatArray], Any] | None = None,
+        cost: Mapping[str, float] | Sequence[float] | None = None,
+        by: str | None = None,
+        budget: int | None = None,
+        over: Any = "sample",
+        draws_size: int | None = None,
+    ) -> Decision:
+        """Return which of some actions is best, how probably, and what choosing each would lose on average.
+
+        Parameters
+        ----------
+        actions
+            What each sets, by name, as `do` takes it: ``{"none": {}, "stop": {"smoking": 0}, "less":
+            ad.shift("smoking", -5)}``; a list of the same without names; or values of one variable, ``{"dose": [0, 5,
+            10]}``. To set nothing (``{}`` or None) is an action like others.
+        outcome
+            Name.
+        utility
+            What one unit of the mean outcome is worth, negative if less is better; None: 1, more is better. Or a
+            function of the mean outcome, which takes and returns an array.
+        cost
+            Of each action for every row, in units of utility, by name or in order; None: nothing.
+        by
+            A column: an action for each of its groups (as `Effect.by` makes them). ``"row"``: for each row. Then
+            `Decision.plan` says who gets what.
+        budget
+            With `by`: how many rows at most get another action than the one that sets nothing (the first, if all set
+            something).
+        over
+            Over which rows, as for `do`.
+        draws_size
+            Number of draws; None for as many as are cheap.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> posterior = ad.fit(study.table, study.graph, terms=None, rng=0)
+        >>> actions = {"as it is": {}, "smoke less": ad.shift("smoking", -1), "move more": ad.shift("exercise", 2)}
+        >>> found = posterior.decide(actions, "risk", utility=-1)
+        >>> found.best, round(found.probability_best["move more"], 2), round(found.expected_loss["smoke less"], 2)
+        ('move more', 0.91, 0.66)
+        >>> plan = posterior.decide([{}, {"smoking": 10}], "risk", utility=-1, by="row", budget=100).plan
+        >>> plan.counts, round(plan.gain.mean, 2)
+        ({'nothing': 400, 'smoking = 10': 100}, 3.14)
+        """
+        from alldags.results.deciding import decided
+
+        size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
+        return decided(self, actions, outcome, utility, cost, by, budget, over, size)
 
     def predict(self, rows: Any, *, outcome: str, do: Mapping[str, Any] | None = None, level: float = 0.95) -> Table:
         """Return the outcome of new rows: mean, sd and interval of each, with its noise.

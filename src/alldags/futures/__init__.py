@@ -1,0 +1,1 @@
+"""What more data would say: rows that do not exist yet, drawn from what is believed now."""
