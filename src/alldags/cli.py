@@ -504,6 +504,64 @@ def _setting(text: str, variables: Sequence[str]) -> Any:
     )
 
 
+@app.command(name="next")
+def next_steps(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    study: Study = _NOTHING_SAID,
+    rows: tuple[int, ...] | None = None,
+    experiment: tuple[str, ...] | None = None,
+    cost: tuple[str, ...] = (),
+    options: FitOptions = _DEFAULTS,
+    plot: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Print what to find out next: how far more rows, experiments or known edges would narrow an effect.
+
+    Parameters
+    ----------
+    data
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        moments (.json .npz), or - for CSV from standard input.
+    treatment
+        Name of the cause.
+    outcome
+        Name of the effect.
+    rows
+        Further rows of the same kind; several numbers may be given. By default as many as there are.
+    experiment
+        A variable to set by lot, and in how many rows: exercise=200. By default the treatment, and all between it and
+        the outcome, in as many rows as there are.
+    cost
+        What steps cost: rows=1 and experiments=20 for each row, edges=500 for each edge.
+    plot
+        Write a picture of the steps, too: .png, .svg or .pdf
+    """
+    answer = _fit(data, options, _study_graph(options, treatment, outcome, study)).effect(treatment, outcome)
+    costs = dict(_pair_of("--cost", text, float) for text in cost) or None
+    asked = None if experiment is None else [_pair_of("--experiment", text, int) for text in experiment]
+    found = answer.next_steps(asked, rows, cost=costs)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        print(found)
+    if plot is not None:
+        _save(found.plot(), plot)
+
+
+def _pair_of(name: str, text: str, kind: type[Any]) -> tuple[str, Any]:
+    """Read NAME=NUMBER."""
+    word, _, value = text.rpartition("=")
+    try:
+        return word, kind(value)
+    except ValueError:
+        pass
+    example = "rows=1" if kind is float else "exercise=200"
+    raise AlldagsError(f"{name} takes a name and a number, such as {example}, got {text!r}")
+
+
 @app.command
 def effects(data: Path, *, options: FitOptions = _DEFAULTS, as_json: Json = False) -> None:
     """Print the mean total effect of every variable on every other: row = cause, column = effect.

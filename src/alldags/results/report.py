@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_PATHS = 8
 _MOST_MEDIATORS = 12
+_MOST_STEPS, _FUTURES = 8, 8  # of what could be found out next
 _MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_CHECKING = 2e9  # rows times squared causes that are looked at for a report
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
@@ -115,7 +116,23 @@ def _is_closed(effect: Effect) -> bool:
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
     others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
-    return (*_every_pair(effect, summary), *others)
+    return (*_every_pair(effect, summary), *others, *_next(effect, summary))
+
+
+def _next(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Say what to find out next, where that is known without many fits."""
+    if not summary.has_path:
+        return ()
+    try:
+        found = effect.next_steps(futures=_FUTURES)
+    except AlldagsError:  # no rows at hand, or nothing to narrow
+        return ()
+    rows = tuple(
+        (step.words, amount(summary, step.before), amount(summary, step.sd), f"{step.removed:.0%}")
+        for step in found.steps[:_MOST_STEPS]
+    )
+    said = found.sentence, "Averages over what is not known yet: graphs, coefficients, and chance in rows to come."
+    return (Section("What to find out next", said, ("step", "sd now", "sd after", "variance removed"), rows),)
 
 
 def _every_pair(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
