@@ -134,7 +134,9 @@ faults: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# The tutorials on textbook data are run here, where the package that ships these data is installed; other pages by the tests.
 docs: $(VENV)/.docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/docs/test_pages.py -k textbook
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # Source archive and wheel, built twice and compared byte for byte; then installed where nothing else is, and tried:

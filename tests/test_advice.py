@@ -35,7 +35,7 @@ def columns() -> dict[str, np.ndarray]:
         "arm": np.where(x > 0.5, "high", np.where(x < -0.5, "none", "low")), "number": np.arange(ROWS) * 1.0,
         "coded": np.where(rng.random(ROWS) < 0.05, -999.0, age), "endless": np.where(np.arange(ROWS) == 3, np.inf, y),
         "weak": 0.1 * x + rng.standard_normal(ROWS), "a": (age < -0.5) * 1.0, "b": (age > 0.5) * 1.0,
-        "c": (abs(age) <= 0.5) * 1.0,
+        "c": (abs(age) <= 0.5) * 1.0, "school": np.clip(np.round(2 * age) + 3, 1, 5),
     }  # fmt: skip
 
 
@@ -132,6 +132,11 @@ ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         "leave one out, as the reference",
         lambda: asked("y", graph=tiers("y", first=("a", "b", "c"))),
         lambda: asked("y", graph=tiers("y", first=("a", "b"))).mean,
+    ),
+    (
+        "categories=['school']",
+        lambda: asked("y", graph=tiers("y", first=("school",))),
+        lambda: asked("y", graph=tiers("y", first=("school",)), categories=["school"]).mean,
     ),
     (
         "leave those cells empty and say what to do about missing values",

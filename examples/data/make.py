@@ -10,10 +10,15 @@ FOLDER = Path(__file__).parent
 
 
 def csv_text(study: ad.datasets.Example) -> str:
-    """Return the table as CSV, six significant digits."""
+    """Return the table as CSV, with all digits: answers from the file are those from the table."""
     rows = zip(*study.table.values(), strict=True)
-    lines = [",".join(study.table), *(",".join(f"{value:.6g}" for value in row) for row in rows)]
+    lines = [",".join(study.table), *(",".join(map(_digits, row)) for row in rows)]
     return "\n".join(lines) + "\n"
+
+
+def _digits(value: float) -> str:
+    """Return a number as short as it can be read again."""
+    return repr(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class FitOptions:
     interventions
         Column that names the variable set from outside in each row, several joined by +.
     randomized
-        Variables drawn by lot: edges into them are left out.
+        Variables that were randomised: edges into them are left out.
     missing
         Missing values: raise an error (rows that lack the outcome alone are left out, with a note), drop rows, or
         impute.
@@ -84,9 +84,11 @@ class FitOptions:
         Ask the rows whether noise is uneven, and widen the interval if they say so.
     fixed_effects
         One or two columns, joined by a comma, each level of which has its own intercept: state,year.
+    categories
+        Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
-        Family of a child, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal (positive, skewed),
-        pain=ordered (a grade) or change=student (heavy tails); repeatable. Children
+        Family of an outcome or mediator, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal
+        (positive, skewed), pain=ordered (a grade) or change=student (heavy tails); repeatable. Outcomes and mediators
         of zeros and ones are yes/no without it; normal alone takes straight lines for all.
     terms
         auto: average over curves, and over effects that differ between rows; straight: lines only.
@@ -114,6 +116,7 @@ class FitOptions:
     cluster: str | None = None
     robust: bool = True
     fixed_effects: str | None = None
+    categories: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto", "straight"] = "auto"
     seed: int = 0
@@ -226,6 +229,7 @@ def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -
         cluster=options.cluster,
         robust=options.robust,
         fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
+        categories=_names(options.categories) or (),
         families=_families(options.family),
         terms=options.terms,
         progress=options.progress,
@@ -500,6 +504,64 @@ def _setting(text: str, variables: Sequence[str]) -> Any:
     )
 
 
+@app.command(name="next")
+def next_steps(
+    data: Path,
+    *,
+    treatment: str,
+    outcome: str,
+    study: Study = _NOTHING_SAID,
+    rows: tuple[int, ...] | None = None,
+    experiment: tuple[str, ...] | None = None,
+    cost: tuple[str, ...] = (),
+    options: FitOptions = _DEFAULTS,
+    plot: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Print what to find out next: how far more rows, experiments or known edges would narrow an effect.
+
+    Parameters
+    ----------
+    data
+        Table: a file (.csv .tsv .parquet .feather .xlsx .dta .sqlite), a pattern such as 'part-*.parquet', a folder,
+        moments (.json .npz), or - for CSV from standard input.
+    treatment
+        Name of the cause.
+    outcome
+        Name of the effect.
+    rows
+        Further rows of the same kind; several numbers may be given. By default as many as there are.
+    experiment
+        A variable to set by lot, and in how many rows: exercise=200. By default the treatment, and all between it and
+        the outcome, in as many rows as there are.
+    cost
+        What steps cost: rows=1 and experiments=20 for each row, edges=500 for each edge.
+    plot
+        Write a picture of the steps, too: .png, .svg or .pdf
+    """
+    answer = _fit(data, options, _study_graph(options, treatment, outcome, study)).effect(treatment, outcome)
+    costs = dict(_pair_of("--cost", text, float) for text in cost) or None
+    asked = None if experiment is None else [_pair_of("--experiment", text, int) for text in experiment]
+    found = answer.next_steps(asked, rows, cost=costs)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        print(found)
+    if plot is not None:
+        _save(found.plot(), plot)
+
+
+def _pair_of(name: str, text: str, kind: type[Any]) -> tuple[str, Any]:
+    """Read NAME=NUMBER."""
+    word, _, value = text.rpartition("=")
+    try:
+        return word, kind(value)
+    except ValueError:
+        pass
+    example = "rows=1" if kind is float else "exercise=200"
+    raise AlldagsError(f"{name} takes a name and a number, such as {example}, got {text!r}")
+
+
 @app.command
 def effects(data: Path, *, options: FitOptions = _DEFAULTS, as_json: Json = False) -> None:
     """Print the mean total effect of every variable on every other: row = cause, column = effect.
@@ -651,6 +713,7 @@ def local_page(
     port: int = 0,
     browser: bool = True,
     missing: Literal["ask", "drop", "impute"] = "ask",
+    categories: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
 ) -> None:
     """Open a page to draw the candidate graph on and see the effect change; it never leaves this computer.
 
@@ -670,11 +733,13 @@ def local_page(
         Open a browser.
     missing
         Missing values: ask on the page where there are any, drop the rows, or impute.
+    categories
+        Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     """
     from alldags.app.run import run
 
     chosen = None if missing == "ask" else missing
-    run(data, graph, treatment, outcome, port=port, browser=browser, missing=chosen)
+    run(data, graph, treatment, outcome, port=port, browser=browser, missing=chosen, categories=_names(categories))
 
 
 @app.command

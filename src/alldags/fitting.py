@@ -64,6 +64,7 @@ def fit(
     rng: RandomSource = None,
     n_jobs: int = 1,
     names: Sequence[str] | None = None,
+    categories: Sequence[str] = (),
     families: Families = "auto",
     terms: Any = "auto",
     interventions: Any = None,
@@ -101,25 +102,29 @@ def fit(
         Threads; results do not depend on it.
     names
         Column names, if `table` is an array.
+    categories
+        Columns of whole numbers that are codes of levels, such as ``["education"]``: each is one candidate cause, with
+        as many levels as it has codes. Columns of words, and what a frame itself calls a category, need not be named.
     families
-        ``"auto"``: a child with values 0 and 1 is yes/no, and effects on it are differences of probability. A mapping
-        names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``,
-        ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset, `Student` with its
-        degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it does not name is as
-        under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no child would not go with something
-        else, ``"auto"`` is refused.
+        ``"auto"``: an outcome or mediator with values 0 and 1 is yes/no, and effects on it are differences of
+        probability. A mapping names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or
+        ``"lognormal"``, ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset,
+        `Student` with its degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it
+        does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go
+        with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
-        children, with `Terms`, a list of terms, ``{"risk": ["smoking*age", "log(income)", "curve(age)"]}``, or their
-        probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines only.
+        outcomes or mediators, with `Terms`, a list of terms (``{"risk": ["smoking*age", "curve(age)"]}``)
+        or their probabilities, ``{"risk": {"age^2": 1.0, "smoking*age": 0.5}}``. None or ``"straight"``: straight lines
+        only.
     interventions
         Rows of experiments: a column (its name, or one value per row) that names the variable that was set from
         outside in each row, several joined by ``+``, nothing for none; or a mapping from variables to rows (the name
         of a column of truth values, one truth value per row, or row numbers). Such rows are left out of that
         variable's own regression and used in all others.
     randomized
-        Variables that were drawn by lot: edges into them and hidden common causes of them are left out.
+        Variables that were randomised: edges into them and hidden common causes of them are left out.
     missing
         What to do about missing values: ``"raise"`` an error, ``"drop"`` the rows that have one, or ``"impute"`` them.
     imputations
@@ -158,10 +163,10 @@ def fit(
     asked = asked_of(
         table,
         {
-            "names": names, "families": families, "terms": terms, "interventions": interventions,
-            "randomized": randomized, "missing": missing, "imputations": imputations, "auxiliary": auxiliary,
-            "weights": weights, "weight_kind": weight_kind, "cluster": cluster, "robust": robust,
-            "fixed_effects": fixed_effects, "graph_weights": graph_weights,
+            "names": names, "categories": categories, "families": families, "terms": terms,
+            "interventions": interventions, "randomized": randomized, "missing": missing, "imputations": imputations,
+            "auxiliary": auxiliary, "weights": weights, "weight_kind": weight_kind, "cluster": cluster,
+            "robust": robust, "fixed_effects": fixed_effects, "graph_weights": graph_weights,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -169,7 +174,9 @@ def fit(
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
-    options = RowOptions(missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects)
+    options = RowOptions(
+        missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
+    )
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
@@ -184,18 +191,19 @@ def fit(
     tables = read_tables(table, names, variables, options, table_rng, n_jobs, progress, completer)
     parts = [part.forget(lots) for part in tables.parts]
     wanted = wanted.in_table(parts[0].rows, len(variables))
-    categories = categories_of(tables.levels)
-    met = {**met, **tables.asked, **open_categories(categories, graphs)}
+    levels = categories_of(tables.levels)
+    met = {**met, **tables.asked, **open_categories(levels, graphs)}
     meetings.check(met)
-    check_same_causes(categories, graphs)
+    check_same_causes(levels, graphs)
     columns = coded_columns(variables, tables.levels)
     data = working_tables(parts, prior, columns, tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     inside = None if tables.factors is None else partial(_inside, parts[0], tables.factors)
-    opened = Opened(partial(_opened, table, names, variables), missing == "drop", tables.asked, marked, inside)
-    copies = _copies(table, variables, tables, opened)
+    source = partial(_opened, table, names, variables, categories)
+    opened = Opened(source, missing == "drop", tables.asked, marked, inside)
+    copies = _copies(table, variables, categories, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
     data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
@@ -252,17 +260,19 @@ def _engine(engine: str | Engine, prior: Prior, graphs: Sequence[CandidateGraph]
     return made
 
 
-def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str]) -> Source:
+def _opened(table: Any, names: Sequence[str] | None, variables: Sequence[str], categories: Sequence[str]) -> Source:
     """Open a table again, its words as numbers; of several completed ones, the first."""
     if isinstance(table, Imputed):
-        return table.coded(variables)[0][0]
-    return code_words(open_source(table, names), variables)[0]
+        return table.coded(variables, categories)[0][0]
+    return code_words(open_source(table, names), variables, categories)[0]
 
 
-def _copies(table: Any, variables: Sequence[str], tables: Tables, opened: Opened) -> list[Opened]:
+def _copies(
+    table: Any, variables: Sequence[str], categories: Sequence[str], tables: Tables, opened: Opened
+) -> list[Opened]:
     """Return where the rows of each completed table can be read; of a table as it is, or by moments, its own."""
     if isinstance(table, Imputed):
-        sources = table.coded(variables)[0]
+        sources = table.coded(variables, categories)[0]
         return [replace(opened, source=partial(_itself, source)) for source in sources]
     if not tables.copies:
         return [opened] * len(tables.parts)

@@ -39,7 +39,7 @@ def effect(
     treatment, outcome
         Names of two columns.
     confounders
-        Columns that may act on both, measured before the treatment; empty if it was drawn by lot.
+        Columns that may act on both, measured before the treatment; empty if it was randomised.
     mediators
         Columns that the treatment may act on, and that may act on the outcome. A list inside the list is a tier: its
         columns may act on those that come later.
@@ -48,8 +48,8 @@ def effect(
     over
         As for `Posterior.effect`.
     **options
-        All that `alldags.fit` takes beside table and graph, such as ``missing="impute"``, ``cluster="school"``,
-        ``families``, ``prior`` or ``rng``.
+        All that `alldags.fit` takes beside table and graph, such as ``categories=["education"]`` (columns of whole
+        numbers that are codes), ``missing="impute"``, ``cluster="school"``, ``families``, ``prior`` or ``rng``.
 
     Examples
     --------

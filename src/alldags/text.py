@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 LONGEST_LINE = 78  # characters of a line of prose: longer ones are hard to read, however wide the terminal is
 _SHORTEST_LINE = 20
@@ -53,6 +54,39 @@ def some(items: Iterable[str], most: int = 4) -> str:
     shown = list(items)
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What has just been printed: nothing is shown twice, whether it is printed once more or left to a prompt.
+
+    Parameters
+    ----------
+    text
+        What was printed.
+
+    Examples
+    --------
+    >>> from alldags.text import Printed
+    >>> print(Printed.now("said"), end="")
+    said
+    """
+
+    text: str
+
+    @classmethod
+    def now(cls, text: str) -> Printed:
+        """Print a text, and return it."""
+        print(text)
+        return cls(text)
+
+    def __str__(self) -> str:
+        return ""
+
+    __repr__ = __str__
+
+    def _ipython_display_(self) -> None:
+        """Show nothing more in a notebook."""
 
 
 def line_width() -> int:

@@ -33,8 +33,13 @@ def option(name: str, *values: object) -> str:
     if len(values) == 1 and isinstance(values[0], Mapping):
         command = " ".join(f"{flag} {key}={value}" for key, value in values[0].items())
     else:
-        command = f"{flag} {_choice(str(value) for value in values if value is not True)}".rstrip()
+        command = f"{flag} {_choice(_typed(value) for value in values if value is not True)}".rstrip()
     return either(f"{name}={_choice(map(repr, values))}", command)
+
+
+def _typed(value: object) -> str:
+    """Return a value as it is typed on the command line: names of a list with commas between them."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def either(python: str, command: str) -> str:

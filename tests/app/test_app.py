@@ -236,6 +236,23 @@ def test_columns_without_a_place_are_asked_about(trial_csv):
     assert choices["It may act on arm and score: adjust for it"] == {"before": ["age"]}
 
 
+def test_columns_that_were_named_as_codes_are_categories_on_the_page(tmp_path):
+    rng = np.random.default_rng(0)
+    school = rng.integers(1, 5, 200)
+    x = rng.standard_normal(200) + (school == 2)
+    columns = {"school": school, "x": x, "y": x + 2.0 * (school == 3) + rng.standard_normal(200)}
+    path = write_csv(tmp_path / "study.csv", columns)
+    study = open_study(path, None, "x", "y", categories=["school"])
+    question = {**study.question, "tiers": [["school"], ["x"], ["y"]]}
+    assert next(one.words for one in study.columns if one.name == "school") == ("1", "2", "3", "4")
+    there = ad.effect(path, treatment="x", outcome="y", confounders=["school"], categories=["school"], rng=0)
+    assert answer(study, question)["mean"] == there.mean
+    assert "categories=['school']" in python_lines(question, "study.csv")
+    assert "categories" not in python_lines({**question, "tiers": [["x"], ["y"]]}, "study.csv")
+    with pytest.raises(DataError, match=r"categories=\['schol'\] is no column of the table; did you mean 'school'"):
+        open_study(path, None, "x", "y", categories=["schol"])
+
+
 def test_rows_without_the_outcome_are_left_out_only_when_that_was_agreed_to(trial_csv):
     study = open_study(trial_csv)
     left = [one.name for one in study.columns if one.name not in ("arm", "score")]

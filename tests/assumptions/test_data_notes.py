@@ -56,6 +56,7 @@ ALL_WORDS = (
     "outside the observed",
     "no candidate path",
     "outside the graph",
+    "codes or amounts",
 )
 
 
@@ -311,3 +312,44 @@ def test_birth_records_of_twins_show_their_identifiers():
     notes = fit(twins, ad.CandidateGraph.from_tiers([chosen, ["t"], ["y"]]), rng=0).notes
     assert any("'sample_id', 'infant_id_0', 'infant_id_1' look like" in note for note in notes)
     assert any("'bord_0' and 'bord_1' (correlation -1)" in note for note in notes)
+
+
+# -- codes of levels ---------------------------------------------------------------------------------------------------
+
+
+def test_small_whole_numbers_of_a_covariate_may_be_codes():
+    both = effect(table(school=levels(5) + 1, sport=levels(3, seed=2)), "school", "sport")
+    note = found("codes or amounts", both)
+    assert "'school', 'sport' were taken as amounts" in note
+    assert note.text.endswith("codes of levels: categories=['school', 'sport']")
+    assert note.on_command_line.text.endswith("codes of levels: --categories school,sport")
+    assert note.severity == "check"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        levels(2),
+        levels(2) + 1,
+        0.5 * levels(5),
+        levels(5) + 1970,
+        levels(40),
+        levels(5) - 2,
+        np.array(list("abc") * 100),
+    ],
+)
+def test_other_columns_are_no_codes(column):
+    assert not [note for note in effect(table(school=column), "school").notes if "codes or amounts" in note]
+
+
+def test_codes_are_noted_only_where_a_category_is_an_answer_to_the_same_question():
+    codes = levels(5)
+    asked = {
+        "outcome": fit(table(y=codes), graph(), rng=0).effect("x", "y"),
+        "treatment": fit(table(x=codes), graph(), rng=0).effect("x", "y"),
+        "between": fit(table(m=codes), ad.CandidateGraph.from_tiers([["z"], ["x"], ["m"], ["y"]])).effect("x", "y"),
+        "moments": effect(ad.Moments.from_table(table(school=codes)), "school"),
+        "engine": effect(table(school=codes), "school", engine="vb", prior=ad.Prior(coefficients=ad.priors.NEG())),
+        "named": effect(table(school=codes), "school", categories=["school"]),
+    }
+    assert [name for name, one in asked.items() if any("codes or amounts" in note for note in one.notes)] == []

@@ -78,7 +78,7 @@ def test_checks_of_a_treatment_drawn_by_lot_do_not_speak_of_adjusting(trial):
     graph = ad.CandidateGraph.from_tiers([["z"], ["lot"], ["y"]])
     found = fit(table, graph, randomized="lot", rng=0).checks("lot", "y")
     (balance,) = (line for line in found.findings if line.check == "balance")
-    assert "look whether lots alone decided" in balance.words
+    assert "look whether chance alone decided" in balance.words
     plain = fit(table, graph, rng=0).checks("lot", "y")
     assert any("rests on adjusting" in line.words for line in plain.findings)
 

@@ -177,6 +177,20 @@ def test_decide_says_which_action_is_best(folder):
     assert "by what they are chosen, --by row" in run(*question, *actions, "--budget", "3", cwd=folder).stderr
 
 
+def test_next_says_what_to_find_out(folder):
+    question = ("next", "data.csv", "--graph", "graph.toml", "--treatment", "smoking", "--outcome", "risk", *LINES)
+    done = run(*question, "--rows", "500", "--experiment", "tar=50", "--plot", "next.png", cwd=folder)
+    assert done.stdout.startswith("500 more rows of the same kind would bring the sd of this effect from 0.10 to"), done
+    assert (folder / "next.png").read_bytes().startswith(b"\x89PNG")
+    costs = ("--cost", "rows=1", "--cost", "experiments=2", "--cost", "edges=100000")
+    record = json.loads(run(*question, "--rows", "500", "--experiment", "tar=50", *costs, "--json", cwd=folder).stdout)
+    assert {step["step"]: step["cost"] for step in record["steps"]}["experiment on tar, 50 rows"] == 100.0
+    assert record["schema"] == "alldags.next_steps/1"
+    done = run(*question, "--experiment", "tar", cwd=folder)
+    assert done.returncode == 2
+    assert "--experiment takes a name and a number, such as exercise=200, got 'tar'" in done.stderr
+
+
 def test_graph_is_checked_and_drawn(folder):
     done = run("graph", "graph.toml", "--draw", "graph.png", cwd=folder)
     assert done.returncode == 0, done.stderr

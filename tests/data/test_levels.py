@@ -1,5 +1,6 @@
 """Columns as people have them: words, truth values, decimals, dates."""
 
+import json
 from decimal import Decimal
 
 import numpy as np
@@ -8,7 +9,8 @@ import polars as pl
 import pytest
 
 import alldags as ad
-from alldags.errors import DataError
+from alldags.errors import AlldagsError, DataError
+from commands import command
 from lines import fit
 
 ROWS = 300
@@ -171,3 +173,88 @@ def test_weights_and_interventions_go_with_words(numbers):
     assert answer(spoken, weights=weights).mean == answer(numbers, weights=weights).mean
     rows = {"z": np.arange(ROWS) < 50}
     assert answer(spoken, interventions=rows).mean == answer(numbers, interventions=rows).mean
+
+
+# -- codes that are named as categories ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def codes(numbers):
+    """Codes 1 to 4 of a covariate that acts by its level, not by its number."""
+    levels = np.random.default_rng(5).integers(1, 5, ROWS)
+    shift = np.array([0.0, 2.0, -1.0, 0.5])[levels - 1]
+    return numbers | {"z": levels, "y": numbers["x"] + shift + np.random.default_rng(6).standard_normal(ROWS)}
+
+
+def spelled(column):
+    return np.array([f"level {code}" for code in column])
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()])
+def test_named_codes_are_the_category_that_words_would_be(make, codes):
+    spoken, named = answer(codes | {"z": spelled(codes["z"])}), answer(make(codes), categories=["z"])
+    assert (named.mean, named.sd) == (spoken.mean, spoken.sd) != (answer(codes).mean, answer(codes).sd)
+    assert any("z is a category with 4 levels ('1', the reference, '2', '3', '4')" in note for note in named.notes)
+    assert "categories=['z']" in named.posterior.recipe.asked.arguments
+
+
+def test_named_codes_of_a_file_on_the_command_line(codes, tmp_path, capsys):
+    pd.DataFrame(codes).to_csv(tmp_path / "study.csv", index=False)
+    words = ["effect", str(tmp_path / "study.csv"), "--treatment", "x", "--outcome", "y", "--confounders", "z"]
+    command([*words, "--terms", "straight", "--categories", "z", "--json"])
+    found = json.loads(capsys.readouterr().out)["mean"]
+    there = ad.effect(codes, treatment="x", outcome="y", confounders=["z"], terms=None, categories=["z"], rng=0)
+    assert found == pytest.approx(there.mean, rel=1e-9)
+
+
+def test_gaps_leave_codes_what_they_are_called(codes):
+    column = np.where(np.arange(ROWS) < 9, np.nan, codes["z"])
+    kept = {name: values[9:] for name, values in codes.items()}
+    dropped = answer(codes | {"z": column}, categories=["z"], missing="drop")
+    assert dropped.mean == pytest.approx(answer(kept, categories=["z"]).mean, rel=1e-12)
+    assert dropped.posterior.workings.data.levels["z"].words == ("1", "2", "3", "4")
+    filled = answer(codes | {"z": column}, categories=["z"], missing="impute")
+    assert filled.mean == pytest.approx(answer(codes, categories=["z"]).mean, abs=filled.sd)
+
+
+def test_named_codes_in_tables_completed_elsewhere_and_in_rows_of_another_table(codes):
+    copies = ad.Imputed([codes, codes])
+    assert answer(copies, categories=["z"]).mean == pytest.approx(answer(codes, categories=["z"]).mean, rel=1e-9)
+    posterior = fit(codes, GRAPH, rng=0, categories=["z"])
+    here, there = (posterior.do({"x": 1.0}, outcome="y", over=over).mean.median for over in ("sample", codes))
+    assert there == pytest.approx(here, abs=0.03)
+
+
+def test_named_codes_are_saved(codes, tmp_path):
+    posterior = fit(codes, GRAPH, rng=0, categories=["z"])
+    posterior.save(tmp_path / "study.npz")
+    assert ad.load(tmp_path / "study.npz").effect("x", "y").mean == posterior.effect("x", "y").mean
+
+
+def test_two_codes_are_zero_and_one(numbers):
+    named = answer(numbers | {"x": numbers["x"] + 1.0}, categories=["x"])
+    assert named.mean == pytest.approx(answer(numbers).mean, rel=1e-12)
+    assert "Changing x from '1' to '2'" in named.sentence()
+
+
+@pytest.mark.parametrize(
+    ("categories", "said"),
+    [
+        ("z", r"categories must be a list of names; write categories=\['z'\]"),
+        (["zz"], r"categories=\['zz'\] is no variable of the graph; did you mean 'z'\?"),
+        (["y"], r"the outcome 'y' is a category|column 'y' has 300 different values"),
+    ],
+)
+def test_what_cannot_be_a_category_is_refused_by_name(codes, categories, said):
+    with pytest.raises(AlldagsError, match=said):
+        answer(codes, categories=categories)
+
+
+def test_categories_need_rows_that_can_be_counted(codes):
+    with pytest.raises(DataError, match=r"categories=\['z'\] needs a table whose rows can be counted here"):
+        answer(ad.Moments.from_table(codes), categories=["z"])
+
+
+def test_too_many_codes_are_refused_in_words_for_codes(numbers):
+    with pytest.raises(DataError, match=r"column 'z' has 300 different values .* leave it out of categories="):
+        answer(numbers | {"z": np.arange(ROWS)}, categories=["z"])

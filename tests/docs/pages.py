@@ -14,12 +14,14 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
+    "docs/index.md",
     "docs/quickstart.md",
     "docs/explanation/factorisation.md",
     "docs/how-to/add-your-own.md",
@@ -49,6 +51,7 @@ DATA_PAGES = (
     "docs/tutorials/magic-niab.md",
     "docs/tutorials/twins.md",
 )  # public data; or sampled, so that another processor may print other last digits
+TEXTBOOK_PAGES = ("docs/tutorials/nhefs.md", "docs/tutorials/thornton.md")  # their data come with causaldata
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -107,10 +110,28 @@ def run_command(line: str) -> str:
     return done.stdout
 
 
-def words_and_numbers(text: str) -> tuple[str, list[float]]:
-    """Split a text into its words, spacing evened out, and its numbers."""
-    numbers = [float(number.replace(",", "")) for number in _NUMBER.findall(text)]
+def words_and_numbers(text: str) -> tuple[str, list[str]]:
+    """Split a text into its words, spacing evened out, and its numbers as they are written."""
+    numbers = [number.replace(",", "") for number in _NUMBER.findall(text)]
     return " ".join(_NUMBER.sub("#", text).split()), numbers
+
+
+def differ(shown: str, printed: str, slack: float = 0.0) -> bool:
+    """Tell whether two numbers differ by more than one in the last digit written, and by more than a share of them."""
+    most = slack * max(abs(float(shown)), 0.2)
+    return abs(float(shown) - float(printed)) > 1.001 * max(last_digit(shown), last_digit(printed)) + most
+
+
+def last_digit(number: str) -> float:
+    """Return what one in the last digit of a written number is worth."""
+    mantissa, _, exponent = number.partition("e")
+    return 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+def is_pinned() -> bool:
+    """Tell whether numbers are computed by the versions that everybody develops with: others draw other numbers."""
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split())
+    return all(version(name) == pinned[name] for name in ("numpy", "scipy", "numba"))
 
 
 def update(path: Path) -> None:
@@ -122,5 +143,5 @@ def update(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PAGES + DATA_PAGES:
+    for name in sys.argv[1:] or PAGES + DATA_PAGES + TEXTBOOK_PAGES:
         update(ROOT / name)

@@ -7,9 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
 
 import alldags as ad
-from alldags.effects.hidden.strengths import bias_factor
+from alldags.effects.hidden.strengths import bias_factor, odds_of_share
+from alldags.errors import AlldagsError
 from lines import fit
 from show.everything import everything
 
@@ -191,6 +194,42 @@ def test_partial_shares_are_those_of_least_squares_when_all_edges_are_there(sens
 
 
 # -- many strengths --------------------------------------------------------------------------------------------------
+
+
+def test_either_direction_has_its_benchmarks_and_its_table(sensitivity):
+    mean = sensitivity.effect.mean
+    for sign, side in (("against", -1), ("along", 1), ("positive", -1), ("negative", 1)):
+        assert side * (sensitivity.benchmark("age", sign=sign).answer.mean - mean) > 0
+        assert sensitivity.benchmarks(sign=sign)["mean"][0] == sensitivity.benchmark("age", sign=sign).answer.mean
+        assert sensitivity.table([0.1], [0.2], sign=sign)["mean"] == [sensitivity.at(0.1, 0.2, sign=sign).mean]
+    summary = sensitivity.summary()
+    assert summary.same_direction[0] < mean < summary.opposite_directions[0]
+    text = sensitivity.text()
+    assert text.count("away from zero") == text.count("towards zero") == 2  # benchmarks and grid
+    with pytest.raises(AlldagsError, match="sign must be one of"):
+        sensitivity.benchmark("age", sign="up")
+
+
+@pytest.mark.parametrize(("slope", "treated"), [(0.8, 0.5), (0.8, 0.2), (0.3, 0.1), (2.0, 0.6)])
+def test_odds_of_a_cause_are_those_that_a_simulated_one_has(slope, treated):
+    u = np.random.default_rng(0).standard_normal(400_000)
+    base = brentq(lambda c: expit(c + slope * u).mean() - treated, -20, 20)
+    p = expit(base + slope * u)
+    gain = np.mean(1.0 / (p * (1.0 - p))) * treated * (1.0 - treated)
+    assert odds_of_share(1.0 - 1.0 / gain, treated) == pytest.approx(np.exp(slope), rel=0.03)
+
+
+def test_a_doubtful_edge_leaves_covariates_as_strong_as_they_are():
+    rng = np.random.default_rng(2)
+    age = rng.standard_normal(600)
+    x = (rng.random(600) < expit(0.5 * age)) * 1.0
+    y = (rng.random(600) < expit(0.7 * age)) * 1.0
+    study = {"treatment": "x", "outcome": "y", "confounders": ["age"], "terms": None, "rng": 0}
+    found = [ad.effect({"age": age, "x": x, "y": y}, **study, probability=p) for p in (None, 0.5)]
+    sure, doubtful = (one.sensitivity().benchmark("age") for one in found)
+    assert found[1].probability_no_effect > 0.5
+    assert doubtful.r2_treatment == pytest.approx(sure.r2_treatment, abs=0.005)
+    assert doubtful.r2_outcome == pytest.approx(sure.r2_outcome, abs=0.02)
 
 
 def test_the_table_is_made_of_answers(sensitivity):

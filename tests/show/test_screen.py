@@ -14,9 +14,11 @@ import alldags as ad
 from alldags.errors import AlldagsWarning
 from alldags.notes import SEVERITIES, Note
 from alldags.show.hidden import hidden_short
+from alldags.show.json import effect_dict
 from alldags.show.screen import MOST_LINES, screen_text
-from alldags.show.sensitivity import SensitivitySummary, hidden_sentence
+from alldags.show.sensitivity import SensitivitySummary, hidden_sentence, sensitivity_text
 from alldags.show.summary import Adjustment, GivenEffect
+from alldags.show.words import effect_text
 from lines import fit
 from results.test_effect_contract import STUDIES, fitted, study, table
 from show import answers
@@ -119,13 +121,14 @@ def test_an_effect_in_doubt_leads_with_what_it_is_if_there_is_one():
     assert text.startswith("If smoking acts on risk at all (13.0%), raising smoking by one unit raises\nrisk by 0.77")
     rows = [line.split()[0] for line in text.split("\n") if line.startswith("  ")]
     assert rows[:2] == ["effect", "averaged"]
-    assert "no effect at all           87.0% (19.7% before the data)" in text
+    assert "no effect at all           87.0% (19.7% before); small ones look like none" in text
     for sure in (0.001, 0.995):
         assert "If smoking" not in screen_text(replace(doubt, probability_no_effect=sure))
 
 
 def test_what_is_almost_surely_none_says_so():
-    assert screen_text(replace(PLAIN, probability_no_effect=0.996)).startswith("Most probably smoking has no effect")
+    text = screen_text(replace(PLAIN, probability_no_effect=0.996)).replace("\n", " ")
+    assert text.startswith("Most probably smoking has no effect on risk, or one too small to see: the probability of")
 
 
 def test_which_way_is_said_only_where_the_interval_leaves_no_doubt():
@@ -136,22 +139,73 @@ def test_which_way_is_said_only_where_the_interval_leaves_no_doubt():
 
 def test_shares_of_the_variance_are_those_of_the_record():
     share = round(100 * (PLAIN.sd_structure / PLAIN.sd) ** 2)
-    assert f"uncertainty                {share}% from the graph, rest from 500 rows" in screen_text(PLAIN)
-    assert "almost none from the graph" in screen_text(replace(PLAIN, sd_structure=0.001))
+    assert f"uncertainty from           500 rows ({100 - share}%), which causes act ({share}%)" in screen_text(PLAIN)
+    assert "500 rows; hardly which causes act" in screen_text(replace(PLAIN, sd_structure=0.001))
+    halves = replace(PLAIN, sd_hidden=PLAIN.sd * 0.5**0.5, sd_structure=0.0)
+    assert "500 rows (50%), a hidden cause (50%); hardly which causes act" in " ".join(screen_text(halves).split())
+    assert "500 rows and which causes act" in screen_text(replace(PLAIN, sd_structure=None))
+    assert "uncertainty from           500 rows\n" in screen_text(replace(PLAIN, log10_graphs=0.0))
+
+
+def test_rows_without_the_outcome_are_not_counted_among_those_behind_the_answer():
+    short = replace(PLAIN, rows_outcome=480.0)
+    assert "480 of 500 rows (71%)" in screen_text(short)
+    assert " 480 of 500 computed 3 regressions" in " ".join(effect_text(short).split())
+    table = dict(ad.datasets.example().table)
+    table["risk"] = np.where(np.arange(500) < 20, np.nan, table["risk"])
+    study = {"treatment": "smoking", "outcome": "risk", "confounders": ["age"], "terms": None, "rng": 0}
+    summary = ad.effect(table, **study).summary()
+    assert (summary.rows, summary.rows_outcome) == (500, 480)
+    assert effect_dict(summary)["n_outcome"] == 480
+    assert ad.effect(ad.datasets.example().table, **study).summary().rows_outcome is None
+
+
+def test_covariates_of_all_graphs_and_of_some_are_told_apart():
+    sure, some = Adjustment("age", 0.99, 0.0), Adjustment("sex", 0.3, 0.0)
+    never = Adjustment("hair", 0.01, 0.0)
+    said = {
+        (sure,): "Adjusted for age; ",
+        (sure, some): "Adjusted for age, in part for sex; ",
+        (some, never): "Adjusted in part for sex; ",
+        (never,): "Adjusted for none of 1 candidates; ",
+    }
+    for adjusted, words in said.items():
+        assert words in screen_text(replace(PLAIN, adjusted=adjusted))
+    many = tuple(Adjustment(f"covariate_{i}", 0.99 if i < 9 else 0.3, 0.0) for i in range(20))
+    lines = screen_text(replace(PLAIN, adjusted=many)).split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("Adjusted"))
+    assert lines[first] == "Adjusted for covariate_0, covariate_1 and 7 more, in part for 11 more."
+    assert lines[first + 1] == "65,536 graphs averaged."
+
+
+def test_a_small_effect_looks_like_none():
+    """The clause beside the probability of no effect is true: 2% of a standard deviation, 800 rows."""
+    x, noise = np.random.default_rng(0).standard_normal((2, 800))
+    table = {"x": x, "y": 0.02 * x + noise}
+    study = {"treatment": "x", "outcome": "y", "terms": None, "rng": 0}
+    effect = ad.effect(table, **study, probability=0.5)
+    assert effect.probability_no_effect > 0.7
+    assert "small ones look like none" in str(effect)
+    assert "look like none" not in str(ad.effect(table, **study))
 
 
 def test_shapes_that_were_averaged_are_named():
-    assert "straight lines 97%" in screen_text(replace(PLAIN, shapes=(("straight", 0.97), ("arms", 0.03))))
+    for likely, said in ((0.97, "straight lines probable (97%)"), (0.999, "straight lines certain")):
+        assert said in screen_text(replace(PLAIN, shapes=(("straight", likely), ("arms", 1 - likely))))
+    assert "lines and curves" in screen_text(replace(PLAIN, shapes=(("straight", 0.6), ("curves", 0.4))))
     assert "%." not in screen_text(replace(PLAIN, shapes=(("straight", 1.0),))).split("Adjusted")[1].split("\n")[0]
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"is_randomized": True}, "smoking was randomised: no hidden cause acts on it."),
-        ({"sd_hidden": 0.1}, "The hidden common cause in the graph is counted in."),
-        ({"hidden": None, "has_sensitivity": True}, "effect.sensitivity() asks what one would do"),
-        ({"hidden": None, "has_sensitivity": False}, "Assumed: no hidden cause of smoking and risk."),
+        ({"is_randomized": True}, "Hidden causes: none, as smoking was randomised."),
+        ({"sd_hidden": 0.1}, "Hidden causes: the one in the graph is counted in."),
+        (
+            {"hidden": None, "has_sensitivity": True},
+            "Hidden causes: assumed none; effect.sensitivity() says how strong one must be.",
+        ),
+        ({"hidden": None, "has_sensitivity": False}, "Hidden causes: assumed none."),
         ({"has_path": False}, ""),
     ],
 )
@@ -164,10 +218,10 @@ def test_one_line_on_hidden_causes(change, said):
 @pytest.mark.parametrize(
     ("share", "hits", "said"),
     [
-        (0.31, ("x", "y"), "A hidden cause must explain 31% of both to reach zero (age: <1% and 8%)."),
-        (0.31, ("x", "m", "y"), "A hidden cause must explain 31% of all 3 to reach zero (age: <1% and 8%)."),
-        (0.0, ("x", "y"), "The 95% interval holds zero even without a hidden cause."),
-        (1.0, ("x", "y"), "No hidden cause of both could make the 95% interval reach zero."),
+        (0.31, ("x", "y"), "one must explain 31% of both to reach zero (age: <1%, 8%)."),
+        (0.31, ("x", "m", "y"), "one must explain 31% of all 3 to reach zero (age: <1%, 8%)."),
+        (0.0, ("x", "y"), "assumed none; the 95% interval holds zero without one."),
+        (1.0, ("x", "y"), "none is strong enough to make the 95% interval reach zero."),
     ],
 )
 def test_how_strong_a_hidden_cause_must_be(share, hits, said):
@@ -175,23 +229,34 @@ def test_how_strong_a_hidden_cause_must_be(share, hits, said):
         treatment="x", outcome="y", hits=hits, level=0.95, share_mean=0.5, share_interval=share, covariate="age",
         covariate_treatment=0.001, covariate_outcome=0.08,
     )  # fmt: skip
-    assert hidden_short(replace(PLAIN, hidden=found)) == said
+    assert hidden_short(replace(PLAIN, hidden=found)) == f"Hidden causes: {said}"
 
 
 @pytest.mark.parametrize(
-    ("scale", "said"),
+    ("scale", "odds", "said"),
     [
-        ("inverse odds", "add 45% to the inverse-odds precision of"),
-        ("weights", "add 45% to the mean squared weight of"),
+        ("inverse odds", 1.83, "to reach zero, one must explain 31% of risk and change the odds of smoking 1.8-fold."),
+        ("weights", None, "one must explain 31% of both to reach zero."),
     ],
 )
-def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, said):
+def test_how_strong_a_hidden_cause_of_what_is_no_straight_line_must_be(scale, odds, said):
     found = SensitivitySummary(
         treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31,
-        treatment_scale=scale,
+        treatment_scale=scale, odds_interval=odds,
     )  # fmt: skip
-    text = hidden_short(replace(PLAIN, hidden=found))
-    assert text == f"To reach zero, a hidden cause must explain 31% of risk and {said} smoking."
+    assert hidden_short(replace(PLAIN, hidden=found)) == f"Hidden causes: {said}"
+
+
+@pytest.mark.parametrize(
+    ("mean", "this", "other"), [(1.0, "the same direction", "opposite directions"), (-1.0, "opposite", "the same")]
+)
+def test_a_cause_of_either_direction_is_spoken_of(mean, this, other):
+    found = SensitivitySummary(
+        treatment="x", outcome="y", hits=("x", "y"), level=0.95, share_mean=0.5, share_interval=0.31, mean=mean
+    )
+    text = " ".join(sensitivity_text(found).split())
+    assert f"a cause that acts on x and y in {this}" in text
+    assert f"one that acts on them in {other}" in text
 
 
 def test_a_covariate_that_leaves_nothing_is_no_benchmark():
@@ -222,6 +287,15 @@ def test_details_have_what_the_screen_has_no_room_for(capsys):
     assert all(words in text for words in ("standard deviation", "P(effect > 0)", "note: "))
     fitted(table(treat="arm")).details()
     assert "contrasts() has all pairs" in capsys.readouterr().out
+
+
+def test_details_are_said_once_however_they_are_asked_for(capsys):
+    print(study("straight").details())
+    printed = capsys.readouterr().out
+    found = study("straight").details()
+    assert capsys.readouterr().out == f"{found.text}\n"
+    assert printed == f"{found.text}\n\n"
+    assert (str(found), repr(found), found._ipython_display_()) == ("", "", None)
 
 
 # -- stated odds -----------------------------------------------------------------------------------------------------

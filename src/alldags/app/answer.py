@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from alldags.app.asks import asks
-from alldags.app.study import PROBABILITY, Study
+from alldags.app.study import PROBABILITY, Study, names_in
 from alldags.errors import AlldagsError
 from alldags.fitting import fit
 from alldags.front import study_graph
@@ -95,7 +95,10 @@ def _asked(question: Mapping[str, Any]) -> tuple[str, str]:
 def _options(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `alldags.fit` is told beside table and graph."""
     family, missing = question.get("family"), question.get("missing")
-    found: dict[str, Any] = {} if family is None else {"families": {question["outcome"]: family}}
+    used = {name for tier in question["tiers"] for name in tier}
+    codes = [name for name in names_in(question.get("categories")) if name in used]
+    found: dict[str, Any] = {"categories": codes} if codes else {}
+    found |= {} if family is None else {"families": {question["outcome"]: family}}
     return {**found, **({} if missing is None else {"missing": missing}), "rng": SEED}
 
 

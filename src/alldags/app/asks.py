@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from alldags.app.study import Column, Study
+from alldags.app.study import Column, Study, names_in
 from alldags.graph.candidate import CandidateGraph
 from alldags.text import some
 
@@ -37,11 +37,6 @@ def asks(study: Study, question: Mapping[str, Any], graph: CandidateGraph) -> li
     odd = [one for one in open_columns if one.trouble or one.is_identifier]
     rest = [one.name for one in open_columns if not (one.trouble or one.is_identifier)]
     return [*_odd(odd), *_unplaced(rest, question), *_gaps(study, question, graph)]
-
-
-def names_in(value: object) -> frozenset[str]:
-    """Return the names in a list that was sent, whatever else it holds."""
-    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
 
 
 def _odd(columns: Sequence[Column]) -> Iterable[Ask]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import fill
 from threading import Thread
@@ -29,6 +29,7 @@ def run(
     port: int = 0,
     browser: bool = True,
     missing: str | None = None,
+    categories: Sequence[str] = (),
     tell: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a page about a table until interrupted.
@@ -45,11 +46,13 @@ def run(
         Whether to open one.
     missing
         What is done about missing values, ``"drop"`` or ``"impute"``; None: the page asks where there are any.
+    categories
+        Columns of numbers that are codes of levels.
     tell
         Takes what there is to say; by default it is printed.
     """
     tell = _print if tell is None else tell
-    study = open_study(data, graph, treatment, outcome, missing)
+    study = open_study(data, graph, treatment, outcome, missing, categories)
     with Server(study, port) as server:
         tell(f"read {study.name}: {study.rows:,} rows, {len(study.columns)} columns")
         tell(f"open {server.address} (Ctrl+C ends it)")

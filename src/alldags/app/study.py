@@ -16,6 +16,7 @@ from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
+from alldags.wording import option
 
 PROBABILITY = 0.5  # of an edge from column to column, unless something else is said
 
@@ -84,7 +85,12 @@ class Study:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """What is known of each column."""
-        return tuple(column(self.source, name) for name in self.source.columns)
+        return tuple(column(self.source, name, name in self.categories) for name in self.source.columns)
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """Columns of numbers that are codes of levels."""
+        return names_in(self.question.get("categories"))
 
     @cached_property
     def rows(self) -> int:
@@ -96,14 +102,19 @@ class Study:
         return self._tally(names).incomplete
 
     def _tally(self, names: Sequence[str]) -> Tally:
-        coded, levels = code_words(self.source, names)
+        coded, levels = code_words(self.source, names, [name for name in self.categories if name in names])
         return coded.tally(coded_columns(names, levels))
 
 
-def column(source: Source, name: str) -> Column:
-    """Look at one column of a table."""
+def names_in(value: object) -> list[str]:
+    """Return the names in a list that was sent, whatever else it holds."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def column(source: Source, name: str, is_coded: bool = False) -> Column:
+    """Look at one column of a table, whose numbers may be codes of levels."""
     try:
-        coded, levels = code_words(source, [name])
+        coded, levels = code_words(source, [name], [name] if is_coded else [])
         made = coded_columns([name], levels)
         moments = coded.moments(made, drop_missing=True)
     except AlldagsError as error:
@@ -120,6 +131,7 @@ def open_study(
     treatment: str | None = None,
     outcome: str | None = None,
     missing: str | None = None,
+    categories: Sequence[str] = (),
 ) -> Study:
     """Read a table and, if there is one, a graph.
 
@@ -131,8 +143,11 @@ def open_study(
         Names; None: they are chosen on the page.
     missing
         ``"drop"`` or ``"impute"``; None: the page asks where values are missing.
+    categories
+        Columns of numbers that are codes of levels.
     """
-    study = Study(path, read_table(path), {})
+    study = Study(path, read_table(path), {"categories": list(categories)})
+    _check_there(study.categories, study.source.columns)
     usable = [one.name for one in study.columns if not one.trouble]
     if len(usable) < 2:
         raise DataError(f"{path.name!r} has {len(usable)} columns that can be used; a page needs two{_why(study)}")
@@ -140,7 +155,13 @@ def open_study(
     if candidate is not None:
         _check_graph(candidate, study)
     question = first_question(study.source.columns, candidate, treatment, outcome)
-    return Study(path, study.table, {**question, "missing": missing})
+    return Study(path, study.table, {**question, **study.question, "missing": missing})
+
+
+def _check_there(categories: Sequence[str], names: Sequence[str]) -> None:
+    for name in categories:
+        if name not in names:
+            raise DataError(f"{option('categories', [name])} is no column of the table{did_you_mean(name, names)}")
 
 
 def _why(study: Study) -> str:

@@ -29,7 +29,7 @@ LARGE_CORRELATION = 0.05
 LARGE_INFLATION = 10.0
 LARGE_DIFFERENCE = 0.25  # standard deviations between the arms
 LARGE_DISPERSION = 1.5
-_NOT_BY_LOT = "{name} was drawn by lot, so look whether lots alone decided"
+_NOT_BY_LOT = "{name} was randomised, so look whether chance alone decided"
 
 
 def check_posterior(posterior: ExaminedPosterior, treatment: str | None, outcome: str | None) -> Checks:

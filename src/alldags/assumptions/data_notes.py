@@ -14,7 +14,10 @@ from alldags.assumptions.examined import ExaminedEffect
 from alldags.assumptions.outside import outside_note
 from alldags.data.look import ColumnLook
 from alldags.data.seen import Seen
+from alldags.effects.regression import adjustment_set
+from alldags.engines.suits import takes_groups
 from alldags.graph.candidate import CandidateGraph
+from alldags.models.categories import can_be_category
 from alldags.notes import Note
 from alldags.show.numbers import number
 from alldags.text import some
@@ -25,6 +28,7 @@ COPY = 0.999  # correlation of near copies
 _EXACT = 1e-9  # of the variance: what is left of a column that others determine
 _MEMBER = 1e-6  # of a weight, in standard deviations
 _NEAR = 0.1  # of the range: how far outside a value may be without changing the answer
+_MOST_CODES = 8  # columns that an advice names
 _HEAVY = 0.5  # share of the sum of squares of one cell
 
 
@@ -53,6 +57,7 @@ def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
         yield from _coding_note(effect, seen)
         yield from _skewed_note(effect, seen)
         yield from _staggered_note(effect.treatment, seen)
+        yield from _codes_note(effect, seen)
         yield from outside_note(effect, seen)
 
 
@@ -230,6 +235,26 @@ def _coding_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
         low, high = map(number, values)
         only = f"{name} has two values only, {low} and {high}"
         yield Note(f"{only}: code it 0 and 1 to have a logistic model instead of straight lines", "check")
+
+
+def _codes_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
+    """Say which covariates are small whole numbers, that may be codes of levels, and were taken as amounts."""
+    posterior, workings = effect.posterior, effect.posterior.workings
+    rows = workings.table
+    if rows is None or "moments" in rows.asked or not takes_groups(workings.store.engine):
+        return  # no levels could be counted, or used
+    names = [
+        name
+        for name in adjustment_set(posterior.graphs, effect.treatment, effect.outcome)
+        if name not in workings.data.levels and name not in workings.data.was_set
+        if seen.look(name).may_be_codes and can_be_category(name, posterior.graphs)
+    ]
+    if names:
+        few = len(names) <= _MOST_CODES  # many of them are coded on purpose, as counts of alleles are
+        all_of_them = option("categories", names) if few else option("categories")
+        taken = "was taken as an amount" if len(names) == 1 else "were taken as amounts"
+        text = f"codes or amounts? {_listed(names)} {taken}; if the numbers are codes of levels: {all_of_them}"
+        yield Note(text, "check" if few else "for the record")
 
 
 def _skewed_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:

@@ -162,10 +162,13 @@ def dates(name: str, dtype: object) -> DataError:
 
 
 def too_many_levels(name: str, labels: list[Any], rows: int) -> DataError:
-    """Say that a column of words has too many to be a category."""
+    """Say that a column of words or codes has too many to be a category."""
     shown = ", ".join(repr(label) for label in labels[:3])
+    are_codes = not any(isinstance(label, str) for label in labels)
+    kind = "has" if are_codes else "is text with"
+    first = f"leave it out of {option('categories')}" if are_codes else "if these are numbers, look for what is not one"
     return DataError(
-        f"column {name!r} is text with {len(labels)} different values or more in {rows} rows, such as {shown}: too "
-        "many to be a category; if these are numbers, look for what is not one; join rare levels, take it out of the "
-        f"graph and have an intercept for each with {option('fixed_effects', name)}, or leave it out"
+        f"column {name!r} {kind} {len(labels)} different values or more in {rows} rows, such as {shown}: too many to "
+        f"be a category; {first}; join rare levels, take it out of the graph and have an intercept for each with "
+        f"{option('fixed_effects', name)}, or leave it out"
     )

@@ -47,9 +47,11 @@ class Imputed:
         """The tables, opened."""
         return self._sources
 
-    def coded(self, variables: Sequence[str]) -> tuple[tuple[Source, ...], dict[str, Levels]]:
+    def coded(
+        self, variables: Sequence[str], declared: Sequence[str] = ()
+    ) -> tuple[tuple[Source, ...], dict[str, Levels]]:
         """Return the tables with their words as numbers, and the levels, which are common to all."""
-        found = [code_words(source, variables)[1] for source in self._sources]
+        found = [code_words(source, variables, declared)[1] for source in self._sources]
         names = dict.fromkeys(name for levels in found for name in levels)
         levels = {name: common_levels([one[name] for one in found if name in one]) for name in names}
         return tuple(with_levels(source, levels) for source in self._sources), levels

@@ -27,6 +27,7 @@ from alldags.data.stream import StreamSource
 from alldags.errors import DataError
 from alldags.notes import Note
 from alldags.typing import FloatArray
+from alldags.wording import option
 
 MOST_LEVELS = 60
 _MOST_NAMED = 2000  # columns up to which truth values are named in the answer
@@ -72,6 +73,11 @@ class Levels:
     def is_category(self) -> bool:
         """Whether there are more than two."""
         return len(self.labels) > 2
+
+    @property
+    def are_codes(self) -> bool:
+        """Whether they are numbers, and neither words nor truth values."""
+        return not any(isinstance(label, str | bool) for label in self.labels)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -153,7 +159,9 @@ def _key(label: Any) -> Any:
 # -- finding them ------------------------------------------------------------------------------------------------------
 
 
-def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[str, Levels]]:
+def code_words(
+    source: Source, variables: Sequence[str], declared: Sequence[str] = ()
+) -> tuple[Source, dict[str, Levels]]:
     """Return the source with its words coded, and the levels of the variables that have words or truth values.
 
     Parameters
@@ -162,6 +170,8 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
         A table.
     variables
         Columns that are used.
+    declared
+        Columns of numbers among them that are codes of levels.
 
     Examples
     --------
@@ -173,10 +183,12 @@ def code_words(source: Source, variables: Sequence[str]) -> tuple[Source, dict[s
     (('no', 'yes'), [1.0, 0.0, 1.0, nan])
     """
     if not _can_be_read(source):
+        _check_none_declared(declared)
         return source, {}
     there = frozenset(source.columns)
     known = [name for name in variables if name in there]
-    levels = {name: _levels(source, name) for name in _columns_of_words(source, known)}
+    worded = frozenset((*_columns_of_words(source, known), *declared))
+    levels = {name: _levels(source, name, name in declared) for name in known if name in worded}
     looked_at = known if len(known) <= _MOST_NAMED else ()
     truths = {name: Levels(name, (False, True), (0, 0)) for name in looked_at if _is_truth(source, name)}
     return (CodedSource(source, levels) if levels else source), truths | levels
@@ -195,7 +207,8 @@ def with_levels(source: Source, levels: Mapping[str, Levels]) -> Source:
     """
     if not _can_be_read(source):
         return source
-    words = [name for name in levels if name in source.columns and not is_numbers(source, name)]
+    there = [name for name in levels if name in source.columns]
+    words = [name for name in there if levels[name].are_codes or not is_numbers(source, name)]
     return CodedSource(source, {name: levels[name] for name in words}) if words else source
 
 
@@ -217,6 +230,14 @@ def common_levels(found: Sequence[Levels]) -> Levels:
 def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
     """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
     return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)
+
+
+def _check_none_declared(declared: Sequence[str]) -> None:
+    if declared:
+        raise DataError(
+            f"{option('categories', list(declared))} needs a table whose rows can be counted here: give a file, or a "
+            "frame in memory"
+        )
 
 
 def _columns_of_words(source: Source, names: Sequence[str]) -> list[str]:
@@ -247,11 +268,12 @@ def _is_truth(source: Source, name: str) -> bool:
     return bool(first) and all(isinstance(label, bool | np.bool_) for label in first)
 
 
-def _levels(source: CountedSource, name: str) -> Levels:
-    """Read a column of words, and return its levels; an error if they are too many, or no words."""
+def _levels(source: CountedSource, name: str, declared: bool = False) -> Levels:
+    """Read a column of words or codes, and return its levels; an error if they are too many, or no words."""
     counts = _counted(source, name)
     total = sum(counts.values())
-    if len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)) or _are_numbers(source, name, counts):
+    faults = not (declared or _is_declared(source, name)) and _are_numbers(counts)
+    if faults or len(counts) > min(MOST_LEVELS, max(total / _LEAST_ROWS, 2)):
         _refuse(source, name)
         raise too_many_levels(name, list(counts), source.rows)
     if len(counts) < 2:
@@ -263,10 +285,8 @@ def _levels(source: CountedSource, name: str) -> Levels:
     return Levels(name, tuple(order), tuple(float(counts[label]) for label in order))
 
 
-def _are_numbers(source: Source, name: str, counts: Iterable[Any]) -> bool:
+def _are_numbers(counts: Iterable[Any]) -> bool:
     """Tell whether most different words are numbers in writing: then the others are faults, not levels."""
-    if _is_declared(source, name):
-        return False
     words = [label for label in counts if isinstance(label, str)]
     return sum(_is_written_number(word) for word in words) > len(words) / 2
 
@@ -297,7 +317,7 @@ def _counted(source: CountedSource, name: str) -> Counter[Any]:
     labels, counts = source.labels(name), Counter[Any]()
     for start in range(0, source.rows, PART_ROWS):
         part = labels(start, min(source.rows, start + PART_ROWS)).tolist()
-        counts.update(label for label in part if not is_nothing(label))
+        counts.update(_as_code(label) for label in part if not is_nothing(label))
         if len(counts) > 10 * MOST_LEVELS:
             break
     for label in counts:
@@ -308,11 +328,18 @@ def _counted(source: CountedSource, name: str) -> Counter[Any]:
     return counts
 
 
+def _as_code(label: Any) -> Any:
+    """Return a level: one that is a whole number is named alike with and without gaps in its column."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
 def _in_order(source: Source, name: str, counts: Mapping[Any, int]) -> list[Any]:
-    """Return the labels: in the table's own order if it has one, no before yes, else as in a dictionary."""
+    """Return the labels: in the table's own order if it has one, else codes by number, no before yes, by alphabet."""
     given = [label for label in _own_levels(source, name) if label in counts]
     if len(given) == len(counts):
         return given
+    if not any(isinstance(label, str) for label in counts):
+        return sorted(counts)  # codes
     labels = sorted(counts, key=lambda label: (str(type(label)), label))
     if len(labels) == 2:
         labels.sort(key=lambda label: _agreement(str(label)))

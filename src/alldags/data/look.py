@@ -25,6 +25,7 @@ _RELATIVE, _ABSOLUTE = 1e-9, 1e-13  # of a variance that two values explain
 _GUESSED = ((0.0, 1.0), (1.0, 2.0))  # two values that are tried where no ends are known
 _FEW_ROWS = 20  # below, one cell may weigh much, and rows may happen to rise
 _SKEWED_SPREAD, _SKEWED_ENDS = 0.6, 3.0  # standard deviation over the mean; farthest value above over that below
+_LARGEST_CODE = 12.0  # of a level
 _KEPT = 3  # values: enough to know that there are more than two
 _ID = re.compile(r"(?i:(^|[_. -])(id|ids|uuid|guid|rowid|rownr))$|[a-z0-9]I[dD]$")
 
@@ -99,6 +100,13 @@ class ColumnLook:
             return False
         above, below = self.ends[1] - self.mean, self.mean - self.ends[0]
         return math.sqrt(self.variance) > _SKEWED_SPREAD * self.mean and above > _SKEWED_ENDS * below
+
+    @property
+    def may_be_codes(self) -> bool:
+        """Whether it has three or more small whole numbers, as codes of levels have, and counts and grades, too."""
+        if self.ends is None or not self.is_whole or self.rows < _FEW_ROWS or not self.can_bend:
+            return False
+        return self.ends[0] >= 0.0 and self.ends[1] <= _LARGEST_CODE
 
     @property
     def is_category(self) -> bool:

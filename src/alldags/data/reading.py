@@ -28,7 +28,7 @@ from alldags.data.rows import RowGroup, RowGroups, read_groups
 from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
 from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
-from alldags.errors import DataError, MissingValuesError
+from alldags.errors import DataError, MissingValuesError, did_you_mean
 from alldags.notes import Note
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -51,15 +51,15 @@ class RowOptions:
     weight_kind: str = "frequency"
     cluster: Any = None
     fixed_effects: Any = ()
+    categories: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         checks.one_of("missing", self.missing, get_args(Missing), DataError)
         checks.one_of("weight_kind", self.weight_kind, WEIGHT_KINDS, DataError)
         if self.imputations is not None:
             checks.whole("imputations", self.imputations, least=2, error=DataError)
-        if isinstance(self.auxiliary, str):
-            raise DataError(f"auxiliary must be a list of names; write {option('auxiliary', [self.auxiliary])}")
-        check_names(self.auxiliary)
+        _check_list("auxiliary", self.auxiliary)
+        _check_list("categories", self.categories)
         factor_names(self.fixed_effects)
         self._check_nothing_ignored()
         meetings.check(self.asked)
@@ -101,6 +101,21 @@ class RowOptions:
     def columns(self) -> tuple[str, ...]:
         """Columns that are used without being variables."""
         return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary, *self.factors)
+
+
+def _check_list(name: str, given: Any) -> None:
+    if isinstance(given, str):
+        raise DataError(f"{name} must be a list of names; write {option(name, [given])}")
+    check_names(given)
+
+
+def _check_declared(names: Sequence[str], variables: Sequence[str]) -> None:
+    """Refuse a category that is no variable of the graph."""
+    for name in names:
+        if name not in variables:
+            raise DataError(
+                f"{option('categories', [name])} is no variable of the graph{did_you_mean(name, variables)}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +189,10 @@ def read_tables(
         What imputes; by default as if everything were straight and normal.
     """
     check_apart(options.factors, variables)
+    _check_declared(options.categories, variables)
     if isinstance(table, Imputed):
         return _imputed_elsewhere(table, names, variables, options, n_jobs)
-    source, levels = code_words(open_source(table, names), variables)
+    source, levels = code_words(open_source(table, names), variables, options.categories)
     asked = _asked(source, levels) | options.asked
     meetings.check(asked)
     _check_set(levels, options)
@@ -296,7 +312,7 @@ def _imputed_elsewhere(
     tables: Imputed, names: object, variables: Sequence[str], options: RowOptions, n_jobs: int
 ) -> Tables:
     refuse_names(names)
-    sources, levels = tables.coded(variables)
+    sources, levels = tables.coded(variables, options.categories)
     asked = {"completed tables": (), **_asked(sources[0], levels), **options.asked}
     meetings.check(asked)
     _check_set(levels, options)

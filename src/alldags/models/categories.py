@@ -33,10 +33,19 @@ def category_on_block(name: str, others: Sequence[str]) -> AlldagsError:
     )
 
 
+def can_be_category(name: str, graphs: Sequence[CandidateGraph]) -> bool:
+    """Tell whether a cause could be a category: in all graphs with the same causes, and a known place in the order."""
+    return _has_same_causes(name, graphs) and not any(name in block for graph in graphs for block in graph.blocks)
+
+
+def _has_same_causes(name: str, graphs: Sequence[CandidateGraph]) -> bool:
+    return len({frozenset((cause, graph.edges[cause, name]) for cause in graph.parents(name)) for graph in graphs}) == 1
+
+
 def check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) -> None:
     """Refuse graphs that disagree about the causes of a category, for which it gives no evidence."""
     for name in names:
-        if len({frozenset((cause, graph.edges[cause, name]) for cause in graph.parents(name)) for graph in graphs}) > 1:
+        if not _has_same_causes(name, graphs):
             raise AlldagsError(
                 f"the candidate graphs disagree about what may act on {name!r}, a category, whose regression gives no "
                 "evidence to weigh them by: give all graphs the same edges into it"

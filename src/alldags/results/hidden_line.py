@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 _DRAWS = 2000
-_SECONDS = 0.02  # of fitting regressions anew
-_MODELS = 3
-_SECONDS_PER_SET = 3e-8
 _FEW = 300  # draws, where rows are looked at
-_MOST_ROWS = 20_000
-_MOST_SECONDS = 0.3
-_SECONDS_PER_CUBE, _SECONDS_PER_SOLUTION = 1e-10, 5e-6
+_MOST_SECONDS = 1.0  # that a number in a printed answer may take
+_SECONDS_PER_SET = 3e-8
+_SECONDS_PER_CUBE, _SECONDS_PER_SOLUTION, _SECONDS_PER_PRODUCT = 3e-11, 5e-6, 1e-9
 
 
 def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
-    """Return how strong a hidden cause would have to be, for a printed answer; None where it is not cheap to say."""
+    """Return how strong a hidden cause would have to be, for a printed answer.
+
+    None where `Effect.sensitivity` does not answer, or would need more than about a second.
+    """
     if "sensitivity" in effect.answer.lacks or effect.posterior.engine in WITHOUT_AVERAGE:
         return None
     if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
@@ -33,10 +33,10 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     if not effect.mean or not math.isfinite(effect.sd) or open_orders(effect):
         return None
     if not is_straight(effect):
-        return represented_line(effect, level, _FEW) if _is_quick(effect) else None
-    if effect.uncertainty.structure is None or not _is_cheap(effect):
+        return represented_line(effect, level, _FEW) if _seconds_for_rows(effect) <= _MOST_SECONDS else None
+    if effect.uncertainty.structure is None or _seconds_for_sets(effect) > _MOST_SECONDS:
         return None
-    return Sensitivity(effect._without_hidden, draws=_DRAWS).summary(level)
+    return Sensitivity(effect._without_hidden, draws=_DRAWS).brief(level)
 
 
 def represented_line(effect: Effect, level: float, draws: int = 20_000) -> SensitivitySummary | None:
@@ -44,22 +44,20 @@ def represented_line(effect: Effect, level: float, draws: int = 20_000) -> Sensi
     if "sensitivity" in effect.answer.lacks or not effect.mean or is_straight(effect):
         return None
     try:
-        return effect.sensitivity(draws=draws).summary(level)
+        return effect.sensitivity(draws=draws).brief(level)
     except AlldagsError:  # refused by name where it is asked for
         return None
 
 
-def _is_quick(effect: Effect) -> bool:
-    """Tell whether leaving out each covariate's columns, and a pass over the rows, take next to no time."""
-    totals = [total for total in effect.workings.totals.items if total.span.variables]
-    if not totals or len(totals) > _MODELS or effect.posterior.rows > _MOST_ROWS:
-        return False
-    seconds = 0.0
-    for total in totals:
+def _seconds_for_rows(effect: Effect) -> float:
+    """Return about how long leaving out each covariate's columns, and a pass over the rows, take."""
+    seconds, draws = 0.0, _FEW / max(len(effect.workings.totals.items), 1)
+    for total in effect.workings.totals.items:
         columns = sum(len(total.model.columns(name)) for name in total.span.reached)
         covariates = len(total.model.graph.variables) - len(total.span.variables)
-        seconds += 2 * _FEW * (covariates + 1) * (_SECONDS_PER_CUBE * columns**3 + _SECONDS_PER_SOLUTION)
-    return seconds <= _MOST_SECONDS
+        seconds += 2 * draws * (covariates + 1) * (_SECONDS_PER_CUBE * columns**3 + _SECONDS_PER_SOLUTION)
+        seconds += _SECONDS_PER_PRODUCT * effect.posterior.rows * columns**2
+    return seconds
 
 
 def has_sensitivity(effect: Effect) -> bool:
@@ -73,14 +71,12 @@ def has_sensitivity(effect: Effect) -> bool:
     return "sensitivity" not in effect.answer.lacks
 
 
-def _is_cheap(effect: Effect) -> bool:
-    """Tell whether the regressions of treatment and outcome, which are fitted anew, take next to no time."""
+def _seconds_for_sets(effect: Effect) -> float:
+    """Return about how long the regressions of treatment and outcome take, fitted anew; sampled ones, long."""
+    if math.isfinite(effect.workings.set_draws):
+        return math.inf
     totals = [total for total in effect.workings.totals.items if total.span.variables]
-    if not totals or len(totals) > _MODELS or math.isfinite(effect.workings.set_draws):
-        return False
-    seconds = 0.0
-    for total in totals:
-        for name in (effect.treatment, effect.outcome):
-            problem = total.model.extended_problem(name, (), {})
-            seconds += 2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET
-    return seconds <= _SECONDS
+    problems = [
+        total.model.extended_problem(name, (), {}) for total in totals for name in (effect.treatment, effect.outcome)
+    ]
+    return sum(2.0**problem.free * len(problem.settings) * _SECONDS_PER_SET for problem in problems)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from alldags.results.effect import Effect
 
+SCHEMA = "alldags.next_steps/1"
 _MOST_LINES, _LONGEST = 10, 34
 _LITTLE = 0.02  # of the variance
 _NO_LOSS = 1e-6  # standard deviations
@@ -90,6 +91,11 @@ class NextSteps:
             if all(math.isnan(value) for value in found[name]):
                 del found[name]
         return Table(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sentence and the steps as plain lists and numbers."""
+        return {"schema": SCHEMA, "sentence": self.sentence, "sd": self.effect.sd, "loss": self.loss,
+                "steps": list(self.table().rows())}  # fmt: skip
 
     def __str__(self) -> str:
         """Return the sentence and the first steps, at most 80 columns wide."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_PATHS = 8
 _MOST_MEDIATORS = 12
+_MOST_STEPS, _FUTURES = 8, 8  # of what could be found out next
 _MOST_INFLUENCES = 80  # edges whose influence is looked for
 _MOST_CHECKING = 2e9  # rows times squared causes that are looked at for a report
 _MOST_FITS = 20  # variables whose own causes are looked for only to be drawn
@@ -115,7 +116,23 @@ def _is_closed(effect: Effect) -> bool:
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
     others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
-    return (*_every_pair(effect, summary), *others)
+    return (*_every_pair(effect, summary), *others, *_next(effect, summary))
+
+
+def _next(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+    """Say what to find out next, where that is known without many fits."""
+    if not summary.has_path:
+        return ()
+    try:
+        found = effect.next_steps(futures=_FUTURES)
+    except AlldagsError:  # no rows at hand, or nothing to narrow
+        return ()
+    rows = tuple(
+        (step.words, amount(summary, step.before), amount(summary, step.sd), f"{step.removed:.0%}")
+        for step in found.steps[:_MOST_STEPS]
+    )
+    said = found.sentence, "Averages over what is not known yet: graphs, coefficients, and chance in rows to come."
+    return (Section("What to find out next", said, ("step", "sd now", "sd after", "variance removed"), rows),)
 
 
 def _every_pair(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
@@ -176,15 +193,25 @@ def _hidden_cause(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]
     hidden = summary.hidden or represented_line(effect, summary.level)
     if hidden is None:
         return ()
-    of = ("unexplained variance of treatment", "of outcome")
-    if hidden.treatment_scale != "what is left":
-        of = (hidden.raised, "of unexplained variance of outcome")
-    columns = ("as strong as", f"share of {of[0]}", of[1], "effect")
+    of = f"share of {hidden.of_treatment}".rstrip(",")
+    columns = ("as strong as", of, "of unexplained variance of outcome", "effect, if away from zero", "if towards zero")
+    asked = effect.sensitivity()
+    along = dict(zip(*(asked.benchmarks(sign="along")[name] for name in ("as strong as", "mean")), strict=True))
     rows = tuple(
-        (row["as strong as"], whole_share(row["r2_treatment"]), whole_share(row["r2_outcome"]), _interval(summary, row))
-        for row in effect.sensitivity().benchmarks().rows()
+        (
+            row["as strong as"],
+            whole_share(row["r2_treatment"]),
+            whole_share(row["r2_outcome"]),
+            _interval(summary, row),
+            amount(summary, along[row["as strong as"]]),
+        )
+        for row in asked.benchmarks().rows()
     )
-    said = (hidden_sentence(hidden), "The data do not say whether there is such a cause.")
+    said = (
+        hidden_sentence(hidden),
+        "The last columns are the effect if a cause as strong has pushed the estimate away from zero, or towards it.",
+        "The data do not say whether there is such a cause.",
+    )
     return (Section("If something is unmeasured", said, columns if rows else (), rows),)
 
 

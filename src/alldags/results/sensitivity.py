@@ -17,7 +17,13 @@ from alldags.effects.hidden.analysis import HiddenAnalysis, analyse
 from alldags.effects.hidden.given import effect_given
 from alldags.effects.hidden.records import Benchmark, Robustness, SensitivityAnswer, answer
 from alldags.effects.hidden.strength import Direction, Strength
-from alldags.effects.hidden.strengths import bias_factor, correlation, equal_share, factor_of_correlation
+from alldags.effects.hidden.strengths import (
+    bias_factor,
+    correlation,
+    equal_share,
+    factor_of_correlation,
+    odds_of_share,
+)
 from alldags.effects.hidden.weighted import WeightedDraws, pooled
 from alldags.effects.influence import edge_probability
 from alldags.effects.outcome import check_level
@@ -39,6 +45,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+_WAYS: dict[Direction, str] = {
+    "against": "the hidden cause has pushed the estimate away from zero",
+    "along": "the hidden cause has pushed the estimate towards zero",
+    "positive": "the hidden cause acts on treatment and outcome in the same direction",
+    "negative": "the hidden cause acts on treatment and outcome in opposite directions",
+}
 _NEXT_TO_NONE = 1e-6  # a bias factor
 _FAR = 0.25  # standard deviations that an answer may jump without a word
 
@@ -110,7 +122,7 @@ class Sensitivity:
             Shares that it explains of what covariates leave of the treatment, and of what covariates and treatment
             leave of the outcome; from 0 to below 1. Where the effect is no straight line with normal noise, the first
             is ``1 - R2`` of the representer, so that ``C_D^2 = r2_treatment / (1 - r2_treatment)``: of a yes/no
-            treatment, the share of the precision of its inverse odds that only the cause explains.
+            treatment, the share of the mean of ``1/(p (1 - p))`` that only the cause explains.
         rho
             In their place: the correlation of the errors of treatment and outcome, with its sign; for straight lines.
         shares
@@ -256,8 +268,9 @@ class Sensitivity:
         times_outcome: float | None = None,
         selected: bool = True,
         level: float = 0.95,
+        sign: Direction = "against",
     ) -> Benchmark:
-        """Return the effect, given a hidden cause as strong as a measured covariate, and against the effect.
+        """Return the effect, given a hidden cause as strong as a measured covariate.
 
         Parameters
         ----------
@@ -270,6 +283,8 @@ class Sensitivity:
             candidate edge existed, which is more cautious.
         level
             Of the interval.
+        sign
+            As for `at`.
 
         Examples
         --------
@@ -282,6 +297,8 @@ class Sensitivity:
         """
         self._check_simple("benchmark()", "at(shares={...})")
         check_level(level)
+        checks.one_of("sign", sign, get_args(Direction))
+        way = self._analysis.factor_sign(sign)
         self._check_covariate(covariate)
         times = checks.positive("times", times)
         times_outcome = times if times_outcome is None else checks.positive("times_outcome", times_outcome)
@@ -292,7 +309,7 @@ class Sensitivity:
             if model.nodes
         ]
         bounds = iter(pair for _, pair in found)
-        draws = analysis.at_factors(lambda model: self._sign * bias_factor(*next(bounds)) if model.nodes else 0.0)
+        draws = analysis.at_factors(lambda model: way * bias_factor(*next(bounds)) if model.nodes else 0.0)
         r2x, r2y = (
             pooled([(s, WeightedDraws(pair[i], np.full(len(pair[i]), 1 / len(pair[i])))) for s, pair in found])
             for i in (0, 1)
@@ -327,8 +344,9 @@ class Sensitivity:
         r2_treatment: Sequence[float] | None = None,
         r2_outcome: Sequence[float] | None = None,
         level: float = 0.95,
+        sign: Direction = "against",
     ) -> Table:
-        """Return the effect for every pair of strengths, against the effect, as a long table.
+        """Return the effect for every pair of strengths, as a long table.
 
         Parameters
         ----------
@@ -336,6 +354,8 @@ class Sensitivity:
             Shares; by default six up to one half, or further if the estimate stands more.
         level
             Of the interval.
+        sign
+            As for `at`.
 
         Examples
         --------
@@ -347,7 +367,7 @@ class Sensitivity:
         """
         xs = self._default_grid if r2_treatment is None else r2_treatment
         ys = self._default_grid if r2_outcome is None else r2_outcome
-        answers = [self.at(x, y, level=level) for x in xs for y in ys]
+        answers = [self.at(x, y, level=level, sign=sign) for x in xs for y in ys]
         return Table({name: [getattr(one, name) for one in answers] for name in _COLUMNS})
 
     @cached_property
@@ -448,21 +468,52 @@ class Sensitivity:
 
     def summary(self, level: float = 0.95) -> SensitivitySummary:
         """Return how strong a hidden cause would have to be, as plain numbers and names."""
-        strongest = self.strongest
+        found = self._record(level, self.strongest)
+        if found.covariate is None:
+            return found
+        same = self._as_covariate(found.covariate, level, "positive")
+        return replace(
+            found,
+            same_direction=same,
+            opposite_directions=self._as_covariate(found.covariate, level, "negative"),
+        )
+
+    def _as_covariate(self, name: str, level: float, sign: Direction) -> tuple[float, float, float]:
+        """Return the effect and its interval, given a cause as strong as a covariate."""
+        found = self.benchmark(name, level=level, sign=sign).answer
+        return found.mean, found.low, found.high
+
+    def brief(self, level: float = 0.95) -> SensitivitySummary:
+        """Return the same in short: the strongest covariate only where the interval does not hold zero as it is."""
+        return self._record(level, None if self._holds_already(level, 0.0) else self.strongest)
+
+    def _record(self, level: float, strongest: tuple[str, float, float] | None) -> SensitivitySummary:
+        mean, ends = self.robustness().value, self.robustness(level).value
         return SensitivitySummary(
             treatment=self.effect.treatment,
             outcome=self.effect.outcome,
             hits=self.hits,
             level=level,
-            share_mean=self.robustness().value,
-            share_interval=self.robustness(level).value,
+            share_mean=mean,
+            share_interval=ends,
             covariate=strongest and strongest[0],
             covariate_treatment=strongest and strongest[1],
             covariate_outcome=strongest and strongest[2],
             treatment_scale=treatment_scale(self.effect),
             mean=self.effect.mean,
             mean_above_zero=self._mean_above_zero,
+            odds_mean=self._odds(mean),
+            odds_interval=self._odds(ends),
+            covariate_odds=strongest and self._odds(strongest[1]),
         )
+
+    def _odds(self, share: float) -> float | None:
+        """Return by how much a cause of this strength changes the odds of a yes/no treatment; None for others."""
+        if treatment_scale(self.effect) != "inverse odds":
+            return None
+        look = self.effect.posterior.workings.data.look(self.effect.treatment)
+        low, high = look.two_values or (0.0, 1.0)
+        return odds_of_share(share, (look.mean - low) / (high - low))
 
     @cached_property
     def _mean_above_zero(self) -> float | None:
@@ -472,8 +523,15 @@ class Sensitivity:
         mean = self._analysis.at_factor(self._sign * _NEXT_TO_NONE).mean
         return mean if abs(mean - self.effect.mean) > _FAR * self.effect.sd else None
 
-    def benchmarks(self, level: float = 0.95) -> Table:
+    def benchmarks(self, level: float = 0.95, sign: Direction = "against") -> Table:
         """Return the effect, given a hidden cause as strong as each measured covariate, strongest first.
+
+        Parameters
+        ----------
+        level
+            Of the interval.
+        sign
+            As for `at`.
 
         Examples
         --------
@@ -483,7 +541,9 @@ class Sensitivity:
         >>> effect.sensitivity().benchmarks()["as strong as"][0]
         'age'
         """
-        found = sorted((self.benchmark(name, level=level) for name in self.covariates), key=lambda b: -b.bias_factor)
+        found = sorted(
+            (self.benchmark(name, level=level, sign=sign) for name in self.covariates), key=lambda b: -b.bias_factor
+        )
         columns: dict[str, list[Any]] = {
             "as strong as": [one.covariate for one in found],
             "r2_treatment": [one.r2_treatment for one in found],
@@ -492,15 +552,16 @@ class Sensitivity:
             "low": [one.answer.low for one in found],
             "high": [one.answer.high for one in found],
         }
-        return Table(columns)
+        return Table(columns, note=_WAYS[sign])
 
     def text(self, level: float = 0.95) -> str:
         """Return the answer in words, what covariates of the same strength would do, and a grid of strengths."""
         parts = [sensitivity_text(self.summary(level))]
-        if self._analysis.is_simple:
-            parts += [str(self.benchmarks(level))] if self.covariates else []
-            grid = self.table(level=level)
-            parts += [str(Table({name: grid[name] for name in _SHOWN}))]  # no wider than a terminal
+        ways: tuple[Direction, ...] = ("against", "along") if self._analysis.is_simple else ()
+        parts += [str(self.benchmarks(level, sign)) for sign in ways if self.covariates]
+        for sign in ways:
+            grid = self.table(level=level, sign=sign)
+            parts += [str(Table({name: grid[name] for name in _SHOWN}, note=_WAYS[sign]))]  # no wider than a terminal
         return "\n\n".join(parts)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -528,8 +589,8 @@ class Sensitivity:
         means = [self._at_factor(self._sign * value, level).mean for value in knots.tolist()]
         surface = np.interp(factors, knots, means)
         edge = self.robustness(level).bias_factor
-        raised = None if is_straight(self.effect) else self.summary(level).raised
-        return plot_sensitivity(self.effect.summary(level), grid, surface, factors, edge, marks, ax, raised=raised)
+        of_treatment = self.brief(level).of_treatment
+        return plot_sensitivity(self.effect.summary(level), grid, surface, factors, edge, marks, of_treatment, ax)
 
     def __str__(self) -> str:
         return sensitivity_text(self.summary())

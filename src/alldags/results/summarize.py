@@ -72,7 +72,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         probability_no_effect_error=effect.probability.no_effect_error,
         has_path=_leads(posterior, effect.treatment, effect.outcome),
         has_reverse_path=_leads(posterior, effect.outcome, effect.treatment),
-        rows=_rows(effect),
+        rows=posterior.rows,
+        rows_outcome=_rows_outcome(effect),
         candidates=len(posterior.graphs),
         log10_graphs=posterior.log10_graphs,
         learns_hyperparameters=posterior.has_hyperparameters,
@@ -205,9 +206,11 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
     return tuple(found.values())
 
 
-def _rows(effect: Effect) -> float:
-    """Return the number of rows of the table, whatever they count as."""
-    return effect.posterior.rows
+def _rows_outcome(effect: Effect) -> float | None:
+    """Return the number of rows in the regression of the outcome, where that is less than all."""
+    data = effect.posterior.workings.data
+    own = data.own.get(effect.outcome)
+    return None if own is None or own.rows > data.rows - 0.5 else own.rows
 
 
 def _missing(effect: Effect) -> MissingShare | None:

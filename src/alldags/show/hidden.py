@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alldags.show.sensitivity import SensitivitySummary, gain, whole_share
+from alldags.show.sensitivity import SensitivitySummary, fold, whole_share
 from alldags.show.summary import EffectSummary
 from alldags.wording import either, in_python, on_command_line
 
@@ -17,46 +17,43 @@ def hidden_short(summary: EffectSummary, *, command: bool = False) -> str:
     command
         Whether to speak in the words of the command line.
     """
-    x, y = summary.treatment, summary.outcome
     if not summary.has_path:
         return ""
+    return f"{HIDDEN} {(on_command_line if command else in_python)(_said(summary))}."
+
+
+HIDDEN = "Hidden causes:"  # of treatment and outcome
+
+
+def _said(summary: EffectSummary) -> str:
     if summary.is_randomized:
-        return f"{x} was randomised: no hidden cause acts on it."
+        return f"none, as {summary.treatment} was randomised"
     if summary.sd_hidden is not None:
-        return "The hidden common cause in the graph is counted in."
+        return "the one in the graph is counted in"
     if summary.hidden is not None:
-        return _needed(summary.hidden, x, y)
-    asked = (on_command_line if command else in_python)(either("effect.sensitivity()", "--sensitivity"))
-    tail = f"; {asked} asks what one would do" if summary.has_sensitivity else ""
-    return _within(f"Assumed: no hidden cause of {x} and {y}{tail}.", f"Assumed: no hidden cause of both{tail}.")
-
-
-def _within(long: str, short: str) -> str:
-    return long if len(long) <= 78 else short
+        return _needed(summary.hidden, summary.treatment, summary.outcome)
+    asked = either("effect.sensitivity()", "--sensitivity")
+    return f"assumed none; {asked} says how strong one must be" if summary.has_sensitivity else "assumed none"
 
 
 def _needed(found: SensitivitySummary, x: str, y: str) -> str:
-    both = "both" if len(found.hits) == 2 else f"all {len(found.hits)}"
     level = f"{100 * found.level:g}%"
     if found.share_interval <= 0.0:
-        return f"The {level} interval holds zero even without a hidden cause."
+        return f"assumed none; the {level} interval holds zero without one"
     if found.share_interval >= 1.0:
-        return f"No hidden cause of {both} could make the {level} interval reach zero."
-    if found.treatment_scale != "what is left":
-        return _weighed(found, x, y)
-    return f"A hidden cause must explain {whole_share(found.share_interval)} of {both} to reach zero{_compared(found)}."
-
-
-def _weighed(found: SensitivitySummary, x: str, y: str) -> str:
-    """Say the same of an effect that is no straight line, where the treatment's number is no share of it."""
-    what = "inverse-odds precision" if found.treatment_scale == "inverse odds" else "mean squared weight"
-    share, more = whole_share(found.share_interval), gain(found.share_interval)
-    return f"To reach zero, a hidden cause must explain {share} of {y} and add {more} to the {what} of {x}."
+        return f"none is strong enough to make the {level} interval reach zero"
+    share, odds = whole_share(found.share_interval), found.odds_interval
+    of = "both" if len(found.hits) == 2 else f"all {len(found.hits)}"
+    if odds is None:
+        return f"one must explain {share} of {of} to reach zero{_compared(found)}"
+    return f"to reach zero, one must explain {share} of {y} and change the odds of {x} {fold(odds)}{_compared(found)}"
 
 
 def _compared(found: SensitivitySummary) -> str:
     """Set beside it what the strongest measured covariate explains."""
     if found.covariate is None or found.covariate_treatment is None or found.covariate_outcome is None:
         return ""
-    shares = [whole_share(found.covariate_treatment), whole_share(found.covariate_outcome)]
-    return f" ({found.covariate}: {' and '.join(shares)})".replace("less than ", "<")
+    outcome = whole_share(found.covariate_outcome)
+    odds = found.covariate_odds
+    both = (whole_share(found.covariate_treatment), outcome) if odds is None else (outcome, fold(odds))
+    return f" ({found.covariate}: {', '.join(both)})".replace("less than ", "<")

@@ -52,6 +52,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         **_words(summary),
         **({"heavy_tails": [asdict(item) for item in summary.heavy_tails]} if summary.heavy_tails else {}),
         **({"either_side": list(summary.either_side)} if summary.open_pairs else {}),
+        **({} if summary.rows_outcome is None else {"n_outcome": summary.rows_outcome}),
         **_rows(summary),
         **_risk_keys(summary),
     }

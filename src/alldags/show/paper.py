@@ -9,7 +9,7 @@ from alldags.show.measures import bends_anywhere
 from alldags.show.numbers import amount, graph_count, no_effect
 from alldags.show.remarks import remarks
 from alldags.show.summary import EffectSummary
-from alldags.show.words import interval_name, notes, rows, scope, sentence
+from alldags.show.words import interval_name, notes, row_count, rows, scope, sentence
 
 PAPER = r"""@inproceedings{horii2021bayesian,
   title = {Bayesian Model Averaging for Causality Estimation and its Approximation based on
@@ -64,7 +64,7 @@ def _what(summary: EffectSummary, version: str) -> str:
     )
     return (
         f"The total causal effect of {summary.treatment} on {summary.outcome} was estimated {averaged}"
-        f"in a {_model(summary)} (Horii, 2021), with alldags {version} and {summary.rows:,.0f} rows."
+        f"in a {_model(summary)} (Horii, 2021), with alldags {version} and {row_count(summary)} rows."
     )
 
 

@@ -6,7 +6,8 @@ At most 14 lines of 80 columns, whatever the effect. What does not fit stands in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
@@ -15,7 +16,7 @@ from alldags.show.hidden import hidden_short
 from alldags.show.measures import mean_word, measured
 from alldags.show.numbers import amount, graph_count, no_effect, number, percent, whole_percent
 from alldags.show.summary import EffectSummary, LeastSquares
-from alldags.show.words import Row, interval_name, raising, value_word
+from alldags.show.words import Row, interval_name, raising, row_count, value_word
 from alldags.text import line_width, printable
 from alldags.wording import either, in_python, on_command_line
 
@@ -28,6 +29,10 @@ _NONE, _SURE = 0.01, 0.99  # probability of no effect between which the effect g
 _BARELY = 0.01  # share of the variance that is called "almost none"
 _NAMED_FROM = 0.05  # posterior probability of a covariate that is named
 _LIKELY = 0.9  # probability of one shape, from which on it is named
+_IN_FULL = 0.95  # posterior probability of a covariate that is adjusted for in full
+_CERTAIN = 0.995  # probability of a shape that needs no number
+_GRAPH = "which causes act"  # what averaging over graphs is about
+_NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
 _SHAPES = {"straight": "straight lines"}
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
@@ -76,10 +81,10 @@ def screen_text(summary: EffectSummary, *, command: bool = False) -> str:
       least squares, adjusted    0.93   (0.75 to 1.11)
       least squares, unadjusted  0.81   (0.64 to 0.97)
       no effect at all           below 0.1% (19.7% before the data)
-      uncertainty                29% from the graph, rest from 500 rows
+      uncertainty from           500 rows (71%), which causes act (29%)
     <BLANKLINE>
-    Adjusted for age, income and sex; 65,536 graphs averaged.
-    A hidden cause must explain 31% of both to reach zero (age: 5% and 8%).
+    Adjusted for age and income, in part for sex; 65,536 graphs averaged.
+    Hidden causes: one must explain 31% of both to reach zero (age: 5%, 8%).
     More: effect.details(), effect.report("x.html")
     """
     return laid_out(screen(summary, command=command))
@@ -216,7 +221,8 @@ def _sentence(summary: EffectSummary) -> str:
         back = f"; {y} acts on {x} in some" if summary.has_reverse_path else ""
         return f"No candidate graph has a path from {x} to {y}, so the effect is zero by assumption{back}."
     if atom is not None and atom > _SURE:
-        return f"Most probably {x} has no effect on {y}: the probability of none is {no_effect(summary, atom)}."
+        none = f"the probability of none is {no_effect(summary, atom)}"
+        return f"Most probably {x} has no effect on {y}, or one too small to see: {none}."
     if _in_doubt(summary) and summary.given_effect is not None:
         given, likely = summary.given_effect, percent(1.0 - (atom or 0.0))
         changed = _changed(summary, given.mean, given.low, given.high)
@@ -290,7 +296,7 @@ def _levels(summary: EffectSummary) -> list[Row]:
     """Give the mean outcome under both values of the treatment."""
     if summary.levels is None:
         return []
-    name = mean_word(summary, "mean outcome")
+    name = f"{mean_word(summary, 'mean outcome')}, adjusted"
     at = ["as it is", "one unit up"]
     if summary.contrast is not None:
         at = [f"at {value_word(summary, value)}" for value in summary.contrast]
@@ -303,6 +309,8 @@ def no_effect_rows(summary: EffectSummary) -> list[Row]:
     if atom is None or before == 0.0:
         return []
     said = "" if before is None else f" ({percent(before)} before the data)"
+    if _in_doubt(summary):
+        said = said.replace(" the data", "") + "; small ones look like none"
     return [("no effect at all", f"{no_effect(summary, atom)}{said}")]
 
 
@@ -310,49 +318,62 @@ def _uncertainty(summary: EffectSummary) -> list[Row]:
     """Say where the variance comes from."""
     if summary.sd == 0.0:
         return []
-    return [("uncertainty", "too few rows to say" if math.isinf(summary.sd) else _parts(summary))]
+    return [("uncertainty from", "too few rows to say" if math.isinf(summary.sd) else _parts(summary))]
 
 
 def _parts(summary: EffectSummary) -> str:
-    found = []
-    if summary.log10_graphs > 0 and summary.sd_structure is not None:
-        directions = _share(summary, summary.sd_direction or 0.0)
-        open_ways = f" ({whole_percent(directions)} no rows can tell)" if directions > _BARELY else ""
-        found.append(f"{_share_words(summary, summary.sd_structure)} from the graph{open_ways}")
-    if summary.sd_hidden is not None:
-        found.append(f"{_share_words(summary, summary.sd_hidden)} from a hidden cause")
-    if summary.missing is not None:
-        found.append(f"{_share_words(summary, summary.missing.sd)} from missing values")
-    units = f"{summary.rows:,.0f} rows" if summary.clusters is None else f"{summary.clusters.clusters:,} clusters"
-    if not found and summary.log10_graphs > 0 and summary.scope is None:
-        return f"from {units}, and from not knowing the graph"
-    return ", ".join([*found, f"{'rest' if found else 'all'} from {units}"])
+    """Name where the variance comes from, with shares where they are known: the rows, and what else is not known."""
+    units = f"{row_count(summary)} rows" if summary.clusters is None else f"{summary.clusters.clusters:,} clusters"
+    averaged = summary.log10_graphs > 0 and summary.scope is None
+    known = {_GRAPH: summary.sd_structure if averaged else None, "a hidden cause": summary.sd_hidden}
+    known["missing values"] = None if summary.missing is None else summary.missing.sd
+    shares = {name: _share(summary, sd) for name, sd in known.items() if sd is not None}
+    if not shares:
+        return f"{units} and {_GRAPH}" if averaged else units
+    large = {name: share for name, share in shares.items() if share >= _BARELY}
+    rest = f" ({whole_percent(max(1.0 - sum(shares.values()), 0.0))})" if large else ""
+    hardly = "".join(f"; hardly {name}" for name in shares if name not in large)
+    return ", ".join([f"{units}{rest}", *(f"{name} ({_part(summary, name, large)})" for name in large)]) + hardly
+
+
+def _part(summary: EffectSummary, name: str, shares: Mapping[str, float]) -> str:
+    directions = _share(summary, summary.sd_direction or 0.0) if name == _GRAPH else 0.0
+    open_ways = f", {whole_percent(directions)} no rows can tell" if directions > _BARELY else ""
+    return f"{whole_percent(shares[name])}{open_ways}"
 
 
 def _share(summary: EffectSummary, sd: float) -> float:
     return min((sd / summary.sd) ** 2, 1.0)
 
 
-def _share_words(summary: EffectSummary, sd: float) -> str:
-    share = _share(summary, sd)
-    return "almost none" if share < _BARELY else whole_percent(share)
-
-
 # -- adjusted --------------------------------------------------------------------------------------------------------
 
 
 def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
-    """Say in one line what was adjusted for, over how many graphs, and how probable straight lines are."""
+    """Say in a line or two what was adjusted for, over how many graphs, and how probable straight lines are."""
     if not summary.has_path:
         return ()
-    ends = [part for part in (_graphs(summary), _shape(summary)) if part]
-    end = f"; {', '.join(ends)}." if ends else "."
+    end = ", ".join(part for part in (_graphs(summary), _shape(summary)) if part)
+    width = line_width()
+    short = f"Adjusted {_adjusted(summary, width - len(f'Adjusted ; {end}.'))}; {end}."
+    if len(short) <= width and not _NO_NAME.search(short):
+        return (short,)
+    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}."
+
+
+def _adjusted(summary: EffectSummary, room: int) -> str:
+    """Name the covariates that are in nearly every graph, and those that are in some."""
     if not summary.adjusted:
-        return (f"Adjusted for {_candidates(summary)}{end}",)
-    names = [item.name for item in summary.adjusted if not item.probability < _NAMED_FROM]
-    if not names:
-        return (f"Adjusted for none of {len(summary.adjusted)} candidates{end}",)
-    return (f"Adjusted for {_listed(names, line_width() - len('Adjusted for ') - len(end))}{end}",)
+        return f"for {_candidates(summary)}"
+    named = [item for item in summary.adjusted if not item.probability < _NAMED_FROM]
+    full = [item.name for item in named if not item.probability < _IN_FULL]
+    part = [item.name for item in named if item.name not in full]
+    if not named:
+        return f"for none of {len(summary.adjusted)} candidates"
+    if not full or not part:
+        return f"{'in part ' * bool(part)}for {_listed(full or part, room - len('in part for '))}"
+    some = f", in part for {_listed(part, max(room // 3, len('99 more')), 'more')}"
+    return f"for {_listed(full, room - len('for ') - len(some))}{some}"
 
 
 def _candidates(summary: EffectSummary) -> str:
@@ -363,7 +384,7 @@ def _candidates(summary: EffectSummary) -> str:
     return f"all {count} candidates" if count else "nothing"
 
 
-def _listed(names: Sequence[str], room: int) -> str:
+def _listed(names: Sequence[str], room: int, rest_word: str = "covariates") -> str:
     """Name as many as fit, and say how many more there are."""
     for shown in range(len(names), 0, -1):
         rest = len(names) - shown
@@ -371,7 +392,7 @@ def _listed(names: Sequence[str], room: int) -> str:
         text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
         if len(text) <= room:
             return text
-    return f"{len(names)} covariates"
+    return f"{len(names)} {rest_word}"
 
 
 def _graphs(summary: EffectSummary) -> str:
@@ -388,4 +409,5 @@ def _shape(summary: EffectSummary) -> str:
     name, likely = max(summary.shapes, key=lambda pair: pair[1])
     if likely < _LIKELY:
         return "lines and curves"
-    return f"{_SHAPES.get(name, name)} {whole_percent(likely)}"
+    shape = _SHAPES.get(name, name)
+    return f"{shape} certain" if likely > _CERTAIN else f"{shape} probable ({whole_percent(likely)})"

@@ -12,6 +12,7 @@ TreatmentScale: TypeAlias = Literal["what is left", "inverse odds", "weights"]
 """What the treatment's share is a share of."""
 
 _WHOLE = 0.99  # of a share: a cause that explains more is no benchmark
+_MOST_FOLD = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,12 @@ class SensitivitySummary:
         treatment, or the mean square of the ``"weights"`` that balance any other.
     mean, mean_above_zero
         The effect without a hidden cause, and with one of next to no strength where that is far from it; else None.
+    odds_mean, odds_interval, covariate_odds
+        The same strengths for a yes/no treatment, in other words: how many times its odds change for each standard
+        deviation of a normal cause that alone drives it; None for other treatments.
+    same_direction, opposite_directions
+        Mean and ends of the interval of the effect if a cause as strong as the covariate acts on treatment and outcome
+        in the same direction, and if in opposite ones; None where that was not asked.
     """
 
     treatment: str
@@ -53,13 +60,20 @@ class SensitivitySummary:
     treatment_scale: TreatmentScale = "what is left"
     mean: float | None = None
     mean_above_zero: float | None = None
+    odds_mean: float | None = None
+    odds_interval: float | None = None
+    covariate_odds: float | None = None
+    same_direction: tuple[float, float, float] | None = None
+    opposite_directions: tuple[float, float, float] | None = None
 
     @property
-    def raised(self) -> str:
-        """What a hidden cause of an effect that is no straight line would raise, in words."""
+    def of_treatment(self) -> str:
+        """What shares of the treatment are shares of, in words."""
         if self.treatment_scale == "inverse odds":
-            return f"the precision of the inverse odds of {self.treatment}"
-        return f"the mean square of the weights that balance {self.treatment}"
+            return f"the mean of 1/(p(1 - p)), p the probability of {self.treatment},"
+        if self.treatment_scale == "weights":
+            return f"the weights that balance {self.treatment}"
+        return f"unexplained variance of {self.treatment}"
 
 
 def hidden_sentence(summary: SensitivitySummary) -> str:
@@ -78,27 +92,20 @@ interval reach zero; the strongest measured covariate, age, explains 5% and 9%.'
 
 def _needed(summary: SensitivitySummary) -> str:
     level = f"{100 * summary.level:g}%"
-    if summary.share_interval <= 0.0 and summary.share_mean >= 1.0:
-        return f"The {level} interval holds zero as it is"
     if summary.share_interval <= 0.0:
-        return (
-            f"The {level} interval holds zero as it is; a hidden common cause that "
-            f"{_acts(summary, summary.share_mean, 's')} would bring the estimate to zero"
-        )
+        return f"The {level} interval holds zero without any hidden common cause"
     if summary.share_interval >= 1.0:
         return f"No hidden common cause of {_listed(summary.hits)} would make the {level} interval reach zero"
-    return (
-        f"A hidden common cause would have to {_acts(summary, summary.share_interval)} to make the {level} interval "
-        "reach zero"
-    )
+    needed = _acts(summary, summary.share_interval, summary.odds_interval)
+    return f"A hidden common cause would have to {needed} to make the {level} interval reach zero"
 
 
-def _acts(summary: SensitivitySummary, share: float, s: str = "") -> str:
+def _acts(summary: SensitivitySummary, share: float, odds: float | None, s: str = "") -> str:
     """Say what a cause of this strength does; `s` ends its verbs."""
-    if summary.treatment_scale == "what is left":
+    if odds is None:
         return f"explain{s} {whole_share(share)} of the unexplained variance of {_all(summary)}"
     explains = f"explain{s} {whole_share(share)} of the unexplained variance of {summary.outcome}"
-    return f"{explains} and raise{s} {summary.raised} by {gain(share)}"
+    return f"{explains} and change{s} the odds of {summary.treatment} {fold(odds)} per standard deviation of its own"
 
 
 def _compared(summary: SensitivitySummary) -> str:
@@ -111,8 +118,8 @@ def _compared(summary: SensitivitySummary) -> str:
         )
     first, second = whole_share(summary.covariate_treatment), whole_share(summary.covariate_outcome)
     explains = f"explains {first} and {second}"
-    if summary.treatment_scale != "what is left":
-        explains = f"explains {second} and raises it by {gain(summary.covariate_treatment)}"
+    if summary.covariate_odds is not None:
+        explains = f"explains {second} and changes the odds {fold(summary.covariate_odds)}"
     return f"; the strongest measured covariate, {summary.covariate}, {explains}"
 
 
@@ -136,51 +143,72 @@ def whole_share(value: float) -> str:
     return "less than 1%" if value < 0.005 else f"{100 * value:.0f}%"
 
 
-def gain(share: float) -> str:
-    """Format by how much a cause raises what it explains this share of.
+def fold(odds: float) -> str:
+    """Format how many times odds change.
 
     Examples
     --------
-    >>> from alldags.show.sensitivity import gain
-    >>> gain(0.2), gain(0.001)
-    ('25%', 'less than 1%')
+    >>> from alldags.show.sensitivity import fold
+    >>> fold(1.84), fold(250.0)
+    ('1.8-fold', 'more than 100-fold')
     """
-    return whole_share(share / (1.0 - share)) if share < 1.0 else "any amount"
+    return f"more than {_MOST_FOLD:.0f}-fold" if odds > _MOST_FOLD else f"{odds:.1f}-fold"
 
 
 def sensitivity_text(summary: SensitivitySummary) -> str:
     """Return what is printed of an analysis: how strong for the estimate, for the interval, and what is measured."""
-    first = (
-        f"An unmeasured common cause that {_acts(summary, summary.share_mean, 's')} would bring the estimate to zero"
-    )
-    level = f"{100 * summary.level:g}%"
-    if summary.share_interval <= 0.0:
-        second = f"; the {level} interval holds zero as it is."
-    else:
-        share = whole_share(summary.share_interval)
-        both = share if summary.treatment_scale == "what is left" else f"{share} and {gain(summary.share_interval)}"
-        second = f"; {both} would make the {level} interval reach zero."
     third = _compared(summary).lstrip("; ")
     tail = f" {third[0].upper()}{third[1:]}." if third else ""
-    rest = f"{_meaning(summary)}{_above_zero(summary)} The data do not say whether there is such a cause."
-    return fill(f"{first}{second}{tail}{rest}", _WIDTH)
+    rest = f"{_directions(summary)}{_meaning(summary)}{_above_zero(summary)}"
+    return fill(f"{_to_zero(summary)}{tail}{rest} The data do not say whether there is such a cause.", _WIDTH)
+
+
+def _to_zero(summary: SensitivitySummary) -> str:
+    level = f"{100 * summary.level:g}%"
+    if summary.share_interval <= 0.0:
+        return f"The {level} interval holds zero without any hidden common cause."
+    acts = _acts(summary, summary.share_mean, summary.odds_mean, "s")
+    share = whole_share(summary.share_interval)
+    both = share if summary.odds_interval is None else f"{share} and {fold(summary.odds_interval)}"
+    return (
+        f"An unmeasured common cause that {acts} would bring the estimate to zero; {both} would make the {level} "
+        "interval reach zero."
+    )
+
+
+def _directions(summary: SensitivitySummary) -> str:
+    """Say what a cause does that acts on both in the same direction, and what one does that does not."""
+    if len(summary.hits) != 2 or summary.mean is None:
+        return ""
+    x, y = summary.treatment, summary.outcome
+    if summary.same_direction is not None and summary.opposite_directions is not None:
+        same, opposite = map(_with_interval, (summary.same_direction, summary.opposite_directions))
+        return (
+            f" A cause as strong as {summary.covariate} would leave an effect of {same} if it acts on {x} and {y} in "
+            f"the same direction, and of {opposite} if in opposite directions."
+        )
+    this, other = ("the same direction", "opposite directions") if summary.mean > 0 else (
+        "opposite directions", "the same direction"
+    )  # fmt: skip
+    return (
+        f" That is a cause that acts on {x} and {y} in {this}; one that acts on them in {other} hides a part of the "
+        "effect, which is larger then."
+    )
+
+
+def _with_interval(found: tuple[float, float, float]) -> str:
+    mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" for value in found)
+    return f"{mean} ({low} to {high})"
 
 
 def _meaning(summary: SensitivitySummary) -> str:
     """Say what a number about the treatment is where it is no share of its unexplained variance."""
-    name = summary.treatment
-    if summary.treatment_scale == "inverse odds":
-        return (
-            f" The number about {name} is no share of it, as {name} is yes or no: it is by how much the mean of "
-            f"1/(p(1 - p)) grows, p being the probability of {name}, once the cause is known."
-        )
-    if summary.treatment_scale == "weights":
-        return (
-            f" The number about {name} is no share of it: rows are weighed so that those with other values of {name} "
-            "are alike in the covariates, and it is by how much the mean square of these weights grows, once the cause "
-            "is known."
-        )
-    return ""
+    if summary.treatment_scale != "weights":
+        return ""
+    return (
+        f" Of {summary.treatment}, whose effect is no straight line, it is a share of the weights that make rows with "
+        "other values of it alike in the covariates."
+    )
 
 
 def _above_zero(summary: SensitivitySummary) -> str:

@@ -341,6 +341,9 @@ class EffectSummary:
         Whether the treatment was randomised, so that no hidden cause acts on it.
     has_sensitivity
         Whether `Effect.sensitivity` says of this effect what a hidden cause would do.
+    rows_outcome
+        Number of rows in the regression of the outcome, where that is less than `rows`, as where it is missing in
+        some; else None.
 
     Examples
     --------
@@ -412,3 +415,4 @@ class EffectSummary:
     shapes: tuple[tuple[str, float], ...] = ()
     is_randomized: bool = False
     has_sensitivity: bool = False
+    rows_outcome: float | None = None

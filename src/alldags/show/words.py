@@ -256,7 +256,7 @@ def _cluster_rows(summary: EffectSummary) -> list[Row]:
 
 def _interval_row(summary: EffectSummary) -> list[Row]:
     error = rough(max(summary.low_error, summary.high_error))
-    found = [(interval_name(summary), f"{_between(summary)} (ends ± {error} Monte Carlo)")]
+    found = [(interval_name(summary), f"{_between(summary)} (another seed moves the ends by about {error})")]
     given, atom = summary.given_effect, summary.probability_no_effect
     if given is not None and atom is not None and atom >= WORTH_SAYING:
         ends = f"{amount(summary, given.low)} to {amount(summary, given.high)}"
@@ -294,7 +294,7 @@ def _risk_rows(summary: EffectSummary) -> list[Row]:
     at = ("as observed", "one unit up")
     if summary.contrast is not None:
         at = tuple(f"at {value_word(summary, x)}" for x in summary.contrast)  # type: ignore[assignment]
-    name = mean_word(summary, "mean")
+    name = f"{mean_word(summary, 'mean')}, adjusted"
     found = [(name, f"{number(low)} {at[0]}, {number(high)} {at[1]}")]
     ratio_name = (
         ("risk ratio" if is_risk(summary) else "ratio of probabilities") if summary.measure == "risk" else "ratio"
@@ -332,8 +332,15 @@ def _explained_row(summary: EffectSummary) -> list[Row]:
     return [("R2", ", ".join(shown) + (f" and {rest} more" if rest else ""))]
 
 
+def row_count(summary: EffectSummary) -> str:
+    """Return how many rows the outcome's regression has, and of how many, where not all of them show the outcome."""
+    if summary.rows_outcome is None:
+        return f"{summary.rows:,.0f}"
+    return f"{summary.rows_outcome:,.0f} of {summary.rows:,.0f}"
+
+
 def _origin_rows(summary: EffectSummary) -> list[Row]:
-    found = [("rows", f"{summary.rows:,.0f}")]
+    found = [("rows", row_count(summary))]
     return [*found, ("computed", summary.computed)] if summary.computed else found
 
 

@@ -30,7 +30,8 @@
     const pairs = [...state.pairs].map(([pair, both]) => [...JSON.parse(pair), ...both]).filter(([a, b]) => used().includes(a) && used().includes(b));
     return { tiers: state.tiers.filter((tier) => tier.length), probability: state.probability, direct: state.direct, edges, pairs,
       treatment: state.treatment, outcome: state.outcome, family: state.family || null,
-      contrast: state.start ? [state.start, state.stop] : null, left: state.left, rows: state.rows, missing: state.missing };
+      contrast: state.start ? [state.start, state.stop] : null, left: state.left, rows: state.rows, missing: state.missing,
+      categories: state.categories };
   }
 
   // names may break after an underscore

@@ -157,15 +157,19 @@ class RepresentedModel:
     def partial_shares(self, covariate: str, selected: bool) -> tuple[FloatArray, FloatArray]:
         """Return which share of the representer, and of the outcome, the columns of a covariate explain, (size,) each.
 
-        `selected`: whether columns may be absent, as they are in the draws; if not, all are taken as present.
+        `selected`: whether columns may be absent, as they are in the draws; if not, all are taken as present. A draw
+        without the treatment has no representer: it has the mean share of those that have one.
         """
         present = self.present if selected else np.ones_like(self.present)
         without = present.copy()
         without[:, self.owners.get(covariate, [])] = False
         norms, left = self._all if selected else (self.moments.norms(present), self.moments.left(present))
-        treatment = 1.0 - _over(self.moments.norms(without), norms)
-        outcome = 1.0 - _over(left, self.moments.left(without))
-        return np.clip(treatment, 0.0, 1.0), np.clip(outcome, 0.0, 1.0)
+        treatment = np.clip(1.0 - _over(self.moments.norms(without), norms), 0.0, 1.0)
+        outcome = np.clip(1.0 - _over(left, self.moments.left(without)), 0.0, 1.0)
+        there = self.effect != 0.0
+        if selected and there.any():
+            treatment = np.where(there, treatment, treatment[there].mean())
+        return treatment, outcome
 
 
 def _keys(present: BoolArray) -> NDArray[np.void]:

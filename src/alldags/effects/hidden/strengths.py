@@ -8,6 +8,7 @@ hit, one number matters, the bias factor ``f = sqrt(R2y R2x / (1 - R2x))``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -17,6 +18,10 @@ from alldags.typing import FloatArray
 
 Number: TypeAlias = float | FloatArray
 """One number, or one for each draw."""
+
+_STEEPEST = 6.0  # log-odds per standard deviation
+_POINTS, _RAW = np.polynomial.hermite_e.hermegauss(64)
+_WEIGHTS = _RAW / _RAW.sum()
 
 MOST = 0.9999  # of a share: at 1 nothing would be left to estimate
 
@@ -50,6 +55,43 @@ def equal_share(factor: float) -> float:
     """
     square = max(factor, 0.0) ** 2
     return float(0.5 * (np.sqrt(square**2 + 4.0 * square) - square))
+
+
+def odds_of_share(r2_treatment: float, treated: float) -> float:
+    """Return how many times a cause of this strength changes the odds of a yes/no treatment per standard deviation.
+
+    The cause is normal and alone in driving the treatment: its ``p`` is ``1/(1 + exp(-c - b u))`` with mean `treated`,
+    and ``b`` such that the mean of ``1/(p (1 - p))`` is ``1/(1 - r2_treatment)`` times what it is without the cause.
+
+    Parameters
+    ----------
+    r2_treatment
+        Share of the representer that only the cause explains, from 0 to 1.
+    treated
+        Share of rows that have the treatment.
+
+    Examples
+    --------
+    >>> from alldags.effects.hidden.strengths import odds_of_share
+    >>> odds_of_share(0.0, 0.3), round(odds_of_share(0.16, 0.5), 2)
+    (1.0, 2.23)
+    """
+    wanted = 1.0 / (1.0 - min(r2_treatment, MOST))
+    low, high = 0.0, _STEEPEST
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _gain(middle, treated) < wanted else (low, middle)
+    return math.exp(low)
+
+
+def _gain(slope: float, treated: float) -> float:
+    """Return by how much a cause with this log-odds per standard deviation raises the mean of ``1/(p (1 - p))``."""
+    low, high = -(_STEEPEST**2), _STEEPEST**2
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        share = float(_WEIGHTS @ (0.5 + 0.5 * np.tanh(0.5 * (middle + slope * _POINTS))))
+        low, high = (middle, high) if share < treated else (low, middle)
+    return treated * (1.0 - treated) * (2.0 + 2.0 * math.cosh(low) * math.exp(0.5 * slope**2))
 
 
 def loadings_of_factor(factor: Number) -> tuple[FloatArray, FloatArray]:

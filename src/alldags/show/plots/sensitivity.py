@@ -26,9 +26,8 @@ def plot_sensitivity(
     factors: FloatArray,
     reaches_zero: float | None,
     marks: Mapping[str, tuple[float, float]],
+    of_treatment: str,
     ax: Axes | None = None,
-    *,
-    raised: str | None = None,
 ) -> Axes:
     """Draw the mean effect over what a hidden cause explains of treatment and outcome. Needs the extra ``plot``.
 
@@ -44,10 +43,10 @@ def plot_sensitivity(
         Bias factor at which the interval reaches zero; None for none.
     marks
         What measured covariates explain of treatment and outcome, by name.
+    of_treatment
+        What the treatment's shares are shares of, such as its unexplained variance.
     ax
         Matplotlib axes to draw on; by default a new figure.
-    raised
-        What the treatment's shares are shares of, if that is not its unexplained variance.
     """
     pyplot: Any = require("matplotlib.pyplot", "plot")
     if ax is None:
@@ -66,8 +65,7 @@ def plot_sensitivity(
         axes.plot([], [], color=style.INTERVAL, linewidth=1.6, linestyle="dashed", label=label)
     _draw_marks(axes, marks, float(grid[-1]))
     axes.plot([0.0], [0.0], "o", color=style.TEXT, markersize=5, clip_on=False, zorder=3)
-    raised = raised or f"unexplained variance of {summary.treatment}"
-    axes.set_xlabel(f"share of {raised} that a hidden cause explains")
+    axes.set_xlabel(f"share of {of_treatment} that a hidden cause explains")
     axes.set_ylabel(f"share of unexplained variance of {summary.outcome}")
     axes.set_title(f"{summary.treatment} on {summary.outcome}: {number(summary.mean)} without a hidden cause")
     axes.set_xlim(0, grid[-1])
