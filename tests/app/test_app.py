@@ -21,7 +21,7 @@ import pytest
 
 import alldags as ad
 from alldags.app import server as server_module
-from alldags.app.answer import answer, graph_of, python_lines
+from alldags.app.answer import answer, effect_of, graph_of, python_lines
 from alldags.app.run import _warm_up
 from alldags.app.server import MOST_BYTES, Server
 from alldags.app.study import first_question, open_study
@@ -559,3 +559,18 @@ def test_answers_of_each_kind_are_warmed_up_without_being_asked_for():
     _warm_up(told.append)
     assert re.fullmatch(r"warmed up \(\d+ s\); open directions follow", told[0])
     assert re.fullmatch(r"all warmed up \(\d+ s\)", told[1])
+
+
+def test_what_to_find_out_next_is_that_of_the_report(server, study):
+    told = json.loads(ask(server, "next", dict(study.question))[2])
+    steps = effect_of(study, study.question).next_steps(futures=8)
+    assert told["paragraphs"][0] == steps.sentence
+    assert [row[0] for row in told["steps"]] == [step.words for step in steps.steps[:8]]
+    assert len(told["heads"]) == len(told["steps"][0])
+
+
+def test_an_effect_without_a_path_has_no_next_step(server, study):
+    backwards = {**study.question, "treatment": study.question["outcome"], "outcome": study.question["treatment"]}
+    told = json.loads(ask(server, "next", {**backwards, "direct": None})[2])
+    assert told == {"paragraphs": [told["paragraphs"][0]]}
+    assert "cannot be said of this effect" in told["paragraphs"][0]

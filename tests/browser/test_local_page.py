@@ -475,3 +475,16 @@ def test_variables_of_one_column_can_be_joined_either_way(page):
     WebDriverWait(page, 30).until(lambda _: text(page, "edge-value") == "10%")
     answered(page, number)
     WebDriverWait(page, 30).until(lambda _: text(page, "sentence") == expected)
+
+
+# -- what to find out next ---------------------------------------------------------------------------------------------
+
+
+def test_what_to_find_out_next_is_computed_for_whoever_opens_it(page):
+    assert not text(page, "next-said")
+    page.find_element(By.CSS_SELECTOR, "#next summary").send_keys(Keys.ENTER)
+    WebDriverWait(page, 60).until(lambda _: shown(page, "next-steps"))
+    assert "would bring the sd of this effect" in text(page, "next-said")
+    assert "sd after" in text(page, "next-steps")
+    assert overflow(page) == 0
+    assert axe(page) == []

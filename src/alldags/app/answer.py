@@ -15,7 +15,7 @@ from alldags.front import study_graph
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import format_graph
 from alldags.results.effect import Effect
-from alldags.results.report import effect_report
+from alldags.results.report import effect_report, next_sections
 from alldags.show import words
 from alldags.show.numbers import amount
 from alldags.show.remarks import remarks
@@ -205,6 +205,17 @@ def drawing(effect: Effect) -> dict[str, Any]:
     roles = {effect.treatment: "treatment", effect.outcome: "outcome"}
     picture, width = graph_svg(shown, roles, {pair: edge_label(facts[pair], report.summary) for pair in shown.edges})
     return {"graph": picture, "width": width, "folded": len(report.edges) - len(shown.edges)}
+
+
+def find_out_next(effect: Effect) -> dict[str, Any]:
+    """Return what to find out next: paragraphs, and a table with its heads; a sentence where none can be said."""
+    found = next_sections(effect._any_pair, effect._any_pair.summary())
+    if not found:
+        return {
+            "paragraphs": ["What more rows, an experiment or a known edge would bring cannot be said of this effect."]
+        }
+    section = found[0]
+    return {"paragraphs": section.paragraphs, "heads": section.columns, "steps": section.rows}
 
 
 # -- what is kept ----------------------------------------------------------------------------------------------------

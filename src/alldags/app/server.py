@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-from alldags.app.answer import drawing, effect_of, graph_file, in_words, open_asks, parsed, report_file
+from alldags.app.answer import drawing, effect_of, find_out_next, graph_file, in_words, open_asks, parsed, report_file
 from alldags.app.page import Page, page
 from alldags.app.study import Study
 from alldags.errors import AlldagsError
@@ -79,6 +79,10 @@ class Server(ThreadingHTTPServer):
         """Return the drawn graph of a question."""
         return self._unless_overtaken(lambda: drawing(self._effect(question)))
 
+    def find_out_next(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what to find out next."""
+        return self._unless_overtaken(lambda: find_out_next(self._effect(question)))
+
     def _unless_overtaken(self, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return what is made, unless a newer question comes: then it is given up, or not begun."""
         number = self._newest
@@ -131,6 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         made = {
             "answer": self.server.answer,
             "drawing": self.server.drawing,
+            "next": self.server.find_out_next,
             "export/graph": graph_file,
             "export/report": self.server.report,
         }

@@ -116,10 +116,10 @@ def _is_closed(effect: Effect) -> bool:
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
     others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
-    return (*_every_pair(effect, summary), *others, *_next(effect, summary))
+    return (*_every_pair(effect, summary), *others, *next_sections(effect, summary))
 
 
-def _next(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
+def next_sections(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Say what to find out next, where that is known without many fits."""
     if not summary.has_path:
         return ()

@@ -132,6 +132,7 @@
     if (number !== asked || reply.error || reply.overtaken) return;
     showGraph(reply);
     find("answer").dataset.drawn = number;
+    findOutNext();
   }
 
   // -- what is asked before an answer
@@ -215,6 +216,24 @@
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); }
       });
     }
+  }
+
+  // what to find out next takes a moment, and is computed for whoever opens it
+  async function findOutNext() {
+    const number = asked, said = (...texts) => find("next-said").replaceChildren(...texts.map((text) => make("p", text)));
+    if (!find("next").open || find("next").dataset.about === String(number)) return;
+    find("next").dataset.about = number;
+    find("next-steps").hidden = true;
+    said("Computing …");
+    let reply;
+    try { reply = await send("next", running.signal); } catch (problem) { reply = { error: "No answer: " + problem.message }; }
+    if (number !== asked) return;
+    if (reply.overtaken) { find("next").dataset.about = ""; return; }
+    said(...(reply.error ? [reply.error] : reply.paragraphs));
+    const cells = (kind, texts) => { const made = document.createElement("tr"); made.append(...texts.map((text) => make(kind, text))); return made; };
+    find("next-steps").hidden = !reply.steps;
+    find("next-steps").tHead.replaceChildren(...(reply.heads ? [cells("th", reply.heads)] : []));
+    find("next-steps").tBodies[0].replaceChildren(...(reply.steps || []).map((texts) => cells("td", texts)));
   }
 
   function picture(id, text) {
@@ -411,6 +430,7 @@
   for (const button of document.querySelectorAll("button[data-by]")) {
     button.addEventListener("click", () => { if (button.dataset.by === "0") move(state.chosen, -1); else step(state.chosen, Number(button.dataset.by)); });
   }
+  find("next").addEventListener("toggle", findOutNext);
   find("add-tier").addEventListener("click", () => { const fresh = []; fresh.kept = true; state.tiers.push(fresh); draw(); });
 
   // -- keeping
