@@ -380,3 +380,11 @@ def test_rows_may_come_in_batches_of_any_size(rng):
     log_integral = constant + whole.shift @ at - 0.5 * at @ whole.information @ at
     eta = x @ at[1:] - x.mean(axis=0) @ at[1:] + at[0]
     assert log_integral == pytest.approx(float((y * eta - np.logaddexp(0, eta)).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize("value", [800.0, -800.0])
+def test_an_offset_that_is_no_logarithm_is_refused(rng, value):
+    table = {"x": rng.standard_normal(40), "y": rng.poisson(1.0, 40).astype(float), "years": np.full(40, value)}
+    graph = ad.CandidateGraph.from_edges({("x", "y"): 0.5})
+    with pytest.raises(ad.errors.DataError, match=rf"'years' has the value {value:g}, .* give log\(exposure\)"):
+        ad.fit(table, graph, families={"y": ad.Poisson(offset="years")})

@@ -251,3 +251,10 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
         fit(TABLE, GRAPH).save(saved)
     assert saved.read_bytes() == before
     assert len(list(saved.parent.iterdir())) == 1
+
+
+def test_a_file_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, header=np.zeros(80_000_000, dtype=np.uint8))
+    with pytest.raises(DataError, match=r"is damaged: \d+ kB that unpack to 80 MB, which no saved posterior does"):
+        ad.load(path)

@@ -29,6 +29,7 @@ from alldags.wording import option
 
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
+_LARGEST_OFFSET = 300.0  # exp of more overflows, with what causes add
 _WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival}  # "survival:died:joined" on a command line
 
 
@@ -262,3 +263,9 @@ def _check_reads(source: Source, families: Iterable[Family], drop_missing: bool)
                 raise DataError(f"the {what} {name!r} has infinite values{why}")
             if np.isnan(values).any() and not drop_missing:
                 raise DataError(f"the {what} {name!r} has missing values; drop them with {option('missing', 'drop')}")
+            largest = values[np.nanargmax(np.abs(values))] if np.isfinite(values).any() else 0.0
+            if what == "offset" and abs(largest) > _LARGEST_OFFSET:
+                raise DataError(
+                    f"the offset {name!r} has the value {largest:g}, the logarithm of a number that no computer holds; "
+                    "an offset is the logarithm of an exposure: give log(exposure)"
+                )

@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
+from zipfile import ZipInfo
 
 import numpy as np
 
@@ -45,6 +46,7 @@ _HOMES = {
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }
+_SMALL, _MOST_PACKED = 64_000_000, 200  # bytes; how many times smaller a file is than what is in it
 _CELLS = ("key", "weight", "mean")  # of cells, beside the scatter inside them
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -101,9 +103,17 @@ def _read(name: str) -> dict[str, Any]:
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
+                _check_size(archive.zip.infolist())
                 return {key: archive[key] for key in archive.files}
         except Exception as error:  # zipfile, zlib and numpy have many for a damaged file
             raise DataError(f"{name!r} is damaged: {error}") from error
+
+
+def _check_size(members: Sequence[ZipInfo]) -> None:
+    """Refuse a file that unpacks to far more than tables do: it is made to fill the memory."""
+    packed, whole = (sum(getattr(one, size) for one in members) for size in ("compress_size", "file_size"))
+    if whole > _SMALL and whole > _MOST_PACKED * packed:
+        raise ValueError(f"{packed / 1e3:,.0f} kB that unpack to {whole / 1e6:,.0f} MB, which no saved posterior does")
 
 
 # -- header ------------------------------------------------------------------------------------------------------------
