@@ -144,7 +144,7 @@ def run(task: tuple[int, int]) -> list[Outcome]:
         effect = fit(table, graph, rng=seed).effect("x", "y")
         low, high = effect.interval(0.95)
         noted = any(note.text.startswith("least squares") for note in effect.notes)
-    plain = effect.regression
+    plain = effect.checks.least_squares
     outcome = Outcome(
         cell=cell.key,
         seed=seed,

@@ -213,7 +213,7 @@ def _resampled(sample: Sample, seed: int) -> Answer:
 
 
 def _least_squares(sample: Sample, seed: int) -> Answer:
-    found = fit(sample.table, sample.graph, rng=seed, families="normal").effect("x", "y").regression
+    found = fit(sample.table, sample.graph, rng=seed, families="normal").effect("x", "y").checks.least_squares
     assert found is not None
     return found.estimate, found.low, found.high
 

@@ -155,8 +155,8 @@ ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
     ),
     (
         "fit with terms='auto' to look for others",
-        lambda: asked("y").modifiers(),
-        lambda: asked("y", terms="auto").modifiers(),
+        lambda: asked("y").probability.modifiers(),
+        lambda: asked("y", terms="auto").probability.modifiers(),
     ),
     ("use contrast(start, stop)", lambda: curved().standardized(), lambda: curved().contrast(0, 1).mean),
     ("fit without terms", lambda: curved().paths(), lambda: asked("y").paths()),

@@ -71,7 +71,7 @@ def test_records_are_the_classes_that_methods_return():
     returned = {
         "Table": effect.paths(), "SquareTable": posterior.effects(link=0.0), "Intervention": effect.do(1.0),
         "Quantity": effect.do(1.0).mean, "OutcomeDistribution": effect.do(1.0).new_unit, "DirectEffect": effect.direct,
-        "Regression": effect.regression, "EffectSummary": effect.summary(),
+        "Regression": effect.checks.least_squares, "EffectSummary": effect.summary(),
         "Checks": posterior.checks("smoking", "risk"),
         "Sensitivity": effect.sensitivity(draws=100), "LinkCheck": effect.checks.confounder_link,
         "Jackknife": effect.uncertainty.jackknife, "Uncertainty": effect.uncertainty,

@@ -45,15 +45,15 @@ def test_two_words_are_zero_and_one_and_are_named_in_the_answer(make, numbers):
 
 def test_words_in_files(tmp_path, numbers):
     pd.DataFrame(numbers | {"x": words(numbers["x"])}).to_csv(tmp_path / "study.csv", index=False)
-    assert "from 'no' to 'yes'" in answer(tmp_path / "study.csv").sentence()
+    assert "from 'no' to 'yes'" in answer(tmp_path / "study.csv").to.sentence()
 
 
 def test_truth_values_are_named(numbers):
     spoken = answer(numbers | {"x": numbers["x"] == 1})
-    assert "from False to True" in spoken.sentence()
+    assert "from False to True" in spoken.to.sentence()
     assert spoken.mean == answer(numbers).mean
     nullable = pd.DataFrame(numbers).assign(x=pd.array(numbers["x"] == 1, dtype="boolean"))
-    assert "from False to True" in answer(nullable).sentence()
+    assert "from False to True" in answer(nullable).to.sentence()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_yes_no_outcome_of_words_is_logistic_and_named(numbers):
     coded = numbers | {"y": (numbers["y"] > 0.5) * 1.0}
     plain, spoken = answer(coded), answer(coded | {"y": words(coded["y"], "alive", "dead")})
     assert (spoken.mean, spoken.measure) == (plain.mean, "risk")
-    assert "changes the probability that y is 'dead' by" in spoken.sentence()
+    assert "changes the probability that y is 'dead' by" in spoken.to.sentence()
     assert spoken.to.dict()["outcome_words"] == ["alive", "dead"]
     named = answer(coded | {"y": words(coded["y"]), "x": words(coded["x"])}, families={"y": "bernoulli"})
     assert "at 'no'" in str(named)
@@ -234,7 +234,7 @@ def test_named_codes_are_saved(codes, tmp_path):
 def test_two_codes_are_zero_and_one(numbers):
     named = answer(numbers | {"x": numbers["x"] + 1.0}, categories=["x"])
     assert named.mean == pytest.approx(answer(numbers).mean, rel=1e-12)
-    assert "Changing x from '1' to '2'" in named.sentence()
+    assert "Changing x from '1' to '2'" in named.to.sentence()
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,8 @@ def test_risks_ratios_and_do_go_together(simple):
         effect.standardized()
     with pytest.raises(ad.AlldagsError, match="no one coefficient of a direct edge"):
         effect.direct  # noqa: B018
-    assert "logistic regression of y, marginal over rows as a difference of probabilities" in effect.sentence("methods")
+    said = effect.to.sentence("methods")
+    assert "logistic regression of y, marginal over rows as a difference of probabilities" in said
     assert 0.0 < float(effect.do(0.5).mean) < 1.0
     assert repr(effect.on("ratio")).startswith("Quantity(median")
 

@@ -224,7 +224,7 @@ def test_rows_without_outcome_are_no_experiment():
     effect = lines.fit(numbers, NUMBERS, missing="impute", rng=0).effect("t", "y")
     assert 0.0 < effect.sensitivity().robustness().value < 1.0
     complete = lines.fit(numbers, NUMBERS, missing="drop", rng=0).effect("t", "y")
-    assert effect.regression.estimate == pytest.approx(complete.regression.estimate, rel=1e-9)
+    assert effect.checks.least_squares.estimate == pytest.approx(complete.checks.least_squares.estimate, rel=1e-9)
     assert float(effect.do(1.0).mean) - float(effect.do(0.0).mean) == pytest.approx(effect.mean, rel=1e-6)
 
 

@@ -259,7 +259,7 @@ def test_an_instrument_keeps_only_its_edge_to_the_treatment():
 
 def test_least_squares_is_that_of_the_textbook(rng):
     table = weak_confounders(rng)
-    plain = fit(table, GRAPH, names=NAMES).effect("x", "y").regression
+    plain = fit(table, GRAPH, names=NAMES).effect("x", "y").checks.least_squares
     design = np.column_stack([np.ones(100), table[:, [8, *range(8)]]])
     coefficients, residual, *_ = np.linalg.lstsq(design, table[:, 9], rcond=None)
     variance = residual[0] / (100 - 10) * np.linalg.inv(design.T @ design)[1, 1]
@@ -271,16 +271,16 @@ def test_least_squares_is_that_of_the_textbook(rng):
 
 def test_least_squares_leaves_out_what_the_treatment_acts_on():
     study = ad.datasets.example()
-    plain = fit(study.table, study.graph).effect("smoking", "risk").regression
+    plain = fit(study.table, study.graph).effect("smoking", "risk").checks.least_squares
     assert plain.covariates == ("age", "sex", "income")
 
 
 def test_least_squares_needs_rows_and_independent_columns(rng):
     table = weak_confounders(rng, rows=18)
-    assert fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
+    assert fit(table, GRAPH, names=NAMES).effect("x", "y").checks.least_squares is None
     table = weak_confounders(rng, rows=100)
     table[:, 1] = table[:, 0]
-    assert fit(table, GRAPH, names=NAMES).effect("x", "y").regression is None
+    assert fit(table, GRAPH, names=NAMES).effect("x", "y").checks.least_squares is None
 
 
 def test_a_contradiction_with_least_squares_is_noted(rng):

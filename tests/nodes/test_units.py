@@ -157,7 +157,7 @@ def test_a_confounding_category_is_adjusted_for():
 def test_an_effect_and_its_tables():
     posterior = fit(table(), GRAPH, rng=0)
     effect = posterior.effect("x", "y")
-    assert effect.regression.covariates == ("a", "site", "b", "kind")
+    assert effect.checks.least_squares.covariates == ("a", "site", "b", "kind")
     assert [row["cause"] for row in effect.edge_influence().rows()]
     assert [item.name for item in effect.summary().adjusted if item.name == "site"]
     by_edge = {(row["cause"], row["effect"]): row for row in posterior.coefficients().rows()}
@@ -176,7 +176,8 @@ def test_least_squares_has_the_levels_as_columns():
     names = [name for name in design if name not in ("x", "y")]
     x = np.column_stack([np.ones(ROWS), design["x"], design[names]])
     coefficient = np.linalg.lstsq(x, design["y"], rcond=None)[0][1]
-    assert fit(columns, GRAPH, rng=0).effect("x", "y").regression.estimate == pytest.approx(coefficient, rel=1e-9)
+    plain = fit(columns, GRAPH, rng=0).effect("x", "y").checks.least_squares
+    assert plain.estimate == pytest.approx(coefficient, rel=1e-9)
 
 
 def test_rows_without_a_level_are_dropped_and_counted():

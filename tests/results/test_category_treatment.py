@@ -321,7 +321,7 @@ def test_a_long_outcome_leaves_room_for_which_level_is_best(monkeypatch):
 
 def test_a_contrast_speaks_of_its_levels():
     found = fitted(world(2, 150, "yes/no")).effect("arm", "y").contrast("none", "full")
-    assert found.sentence().startswith("Changing arm from 'none' to 'full' changes the probability of y by")
+    assert found.to.sentence().startswith("Changing arm from 'none' to 'full' changes the probability of y by")
     said = found.to.dict()
     assert said["treatment_words"] == ["none", "full"]
     assert said["contrast"] == [0.0, 1.0]
@@ -331,7 +331,7 @@ def test_a_contrast_speaks_of_its_levels():
 
 def test_least_squares_beside_it_is_that_of_dummies():
     table = world(2, 150)
-    found = fitted(table).effect("arm", "y").contrast("half", "full").regression
+    found = fitted(table).effect("arm", "y").contrast("half", "full").checks.least_squares
     dummies = np.column_stack([np.ones(150), table["age"], table["arm"] == "half", table["arm"] == "full"]).astype(
         float
     )

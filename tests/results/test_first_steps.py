@@ -75,7 +75,7 @@ def test_a_report_on_a_risk_does_not_speak_of_straight_lines_and_noise():
     effect = fit(table, GRAPH, rng=0).effect("x", "y")
     html = report_html(effect_report(effect))
     assert "The answer holds if the log-odds of y and everything else on the way are straight lines" in html
-    assert "The regression of y (log-odds) has no noise variance" in effect.sentence("methods")
+    assert "The regression of y (log-odds) has no noise variance" in effect.to.sentence("methods")
     assert "Put the sliders back" not in html  # there are none
     assert "Had you stated another probability" not in html
     plain = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")

@@ -98,7 +98,7 @@ def test_the_answer_says_which_noise_has_heavy_tails(effect):
     assert "2 regressions by weighted draws" in text
     assert "R2" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
-    methods = effect.sentence("methods")
+    methods = effect.to.sentence("methods")
     assert "linear structural causal model with Student-t noise of stay (4 degrees of freedom)" in methods
     found = effect.to.dict()["heavy_tails"]
     assert [item["name"] for item in found] == ["stay", "cost"]

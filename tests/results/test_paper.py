@@ -34,7 +34,7 @@ def test_a_contrast_is_a_multiple_of_the_effect(effect: ad.Effect) -> None:
     assert found.uncertainty.structure == pytest.approx(10 * effect.uncertainty.structure)
     assert found.interval(0.8) == pytest.approx((-10 * high, -10 * low), rel=1e-3)
     assert effect.contrast(3, 3).mean == 0.0
-    assert "from 20 to 10" in found.sentence()
+    assert "from 20 to 10" in found.to.sentence()
     with pytest.raises(ad.AlldagsError, match="a value of the treatment must be a finite number, got nan"):
         effect.contrast(0, float("nan"))
 
@@ -107,13 +107,13 @@ def test_markdown_is_a_table_that_names_cannot_break(effect: ad.Effect) -> None:
 
 
 def test_the_methods_paragraph_says_prior_version_and_result(effect: ad.Effect) -> None:
-    text = effect.sentence("methods")
+    text = effect.to.sentence("methods")
     assert re.search(r"with alldags \d+\.\d+\S* and 500 rows\.", text)
     assert "averaged over 65,536 candidate directed acyclic graphs" in text
     assert "The posterior mean was 0.89 (posterior standard deviation 0.10, 95% interval 0.68 to 1.09)" in text
-    assert effect.sentence() == everything(effect).split("\n\n")[0].replace("\n", " ")
+    assert effect.to.sentence() == everything(effect).split("\n\n")[0].replace("\n", " ")
     with pytest.raises(ad.AlldagsError, match=r"style must be one of .*'methods'.*, got 'long'"):
-        effect.sentence("long")  # type: ignore[arg-type]
+        effect.to.sentence("long")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_maketables_finds_what_it_asks_for(effect: ad.Effect) -> None:
 def test_the_methods_paragraph_does_not_assume_what_was_left_open() -> None:
     study = ad.datasets.example()
     graph = ad.CandidateGraph.from_tiers([["age"], ["smoking", "tar"], ["risk"]], within=[None, 0.5, None])
-    text = fit(study.table, graph, rng=0).effect("smoking", "risk").sentence("methods")
+    text = fit(study.table, graph, rng=0).effect("smoking", "risk").to.sentence("methods")
     assert "The direction of 1 pair of variables was left open" in text
     assert "Directions of all candidate edges" not in text
 
@@ -156,7 +156,7 @@ def test_the_methods_paragraph_says_what_was_imputed() -> None:
     table = {name: np.array(column, dtype=float) for name, column in study.table.items()}
     table["tar"][:40] = np.nan
     text = fit(table, study.graph, missing="impute", imputations=5, rng=0).effect("smoking", "risk")
-    assert "Missing values were imputed 5 times" in text.sentence("methods")
+    assert "Missing values were imputed 5 times" in text.to.sentence("methods")
 
 
 def test_an_effect_that_is_zero_by_assumption_is_not_argued_about() -> None:

@@ -226,7 +226,7 @@ def test_a_category_as_treatment_compares_two_levels():
 
 def test_what_is_not_known_of_a_censored_time_is_not_said():
     found = effect()
-    assert found.regression is None
+    assert found.checks.least_squares is None
     assert "least squares" not in str(found)
     with pytest.raises(ad.AlldagsError, match="would take times of censored rows for those of events"):
         found.checks.straight_line  # noqa: B018

@@ -77,9 +77,9 @@ def test_curves_and_rows_in_words(effects, table):
 
 def test_what_only_curves_have_is_said(effects):
     with pytest.raises(AlldagsError, match="same straight line for all rows; fit with terms='auto'"):
-        effects["straight"].modifiers()
-    with pytest.raises(AlldagsError, match="needs an effect that is not by way of other variables"):
-        effects["risk"].modifiers()
+        effects["straight"].probability.modifiers()
+    with pytest.raises(AlldagsError, match="needs an effect that goes through no other variables"):
+        effects["risk"].probability.modifiers()
     with pytest.raises(AttributeError, match="'Effect' object has no attribute 'mian'"):
         effects["straight"].mian  # noqa: B018
 

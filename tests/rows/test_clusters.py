@@ -113,7 +113,7 @@ def test_rows_copied_ten_times_do_not_shrink_the_interval(rng):
     assert tenfold.uncertainty.clusters.sd_independent < 0.4 * plain.sd
     assert tenfold.sd == pytest.approx(plain.sd, rel=0.2)
     assert tenfold.mean == pytest.approx(plain.mean, rel=0.05)
-    assert tenfold.regression.error == pytest.approx(plain.regression.error, rel=0.2)
+    assert tenfold.checks.least_squares.error == pytest.approx(plain.checks.least_squares.error, rel=0.2)
     assert tenfold.do(1.0).new_unit.sd == pytest.approx(plain.do(1.0).new_unit.sd, rel=0.05)
 
 

@@ -142,7 +142,7 @@ def test_least_squares_leaves_out_rows_in_which_a_path_was_cut(table):
     keep = table["target"] != "m"
     design = np.column_stack([table["x"], table["z"], np.ones(240)])[keep]
     expected = np.linalg.lstsq(design, table["y"][keep], rcond=None)[0][0]
-    assert posterior.effect("x", "y").regression.estimate == pytest.approx(expected, rel=1e-10)
+    assert posterior.effect("x", "y").checks.least_squares.estimate == pytest.approx(expected, rel=1e-10)
 
 
 # -- the link ----------------------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def test_sd_interval_and_draws_carry_the_same_factor_and_the_mean_none():
         wide.draws(50, rng=1) - wide.mean, factor * (plain.draws(50, rng=1) - plain.mean), rtol=1e-9
     )
     assert wide.do(1.0).mean.sd == pytest.approx(factor * plain.do(1.0).mean.sd, rel=1e-9)
-    assert wide.regression.error == pytest.approx(factor * plain.regression.error)
+    assert wide.checks.least_squares.error == pytest.approx(factor * plain.checks.least_squares.error)
     (worst, *_) = wide.notes
     assert worst.severity == "check"
     assert f"{factor:.2f} times that of the model" in worst

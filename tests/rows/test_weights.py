@@ -41,7 +41,7 @@ def test_frequency_weights_are_replicated_rows(table, counts, prior):
     np.testing.assert_allclose(found._data.pooled.scatter, expected._data.pooled.scatter, rtol=0, atol=1e-12 * scale)
     effects = [posterior.effect("x", "y") for posterior in (found, expected)]
     assert effects[0].sd == pytest.approx(effects[1].sd, rel=1e-9)
-    assert effects[0].regression.low == pytest.approx(effects[1].regression.low, rel=1e-9)
+    assert effects[0].checks.least_squares.low == pytest.approx(effects[1].checks.least_squares.low, rel=1e-9)
 
 
 def test_weights_of_one_change_nothing(table):
@@ -62,7 +62,7 @@ def test_sampling_weights_count_by_their_effective_number(table, rng):
     design = np.column_stack([table["x"], table["z"], np.ones(90)])
     root = np.sqrt(weights)
     expected = np.linalg.lstsq(root[:, None] * design, root * table["y"], rcond=None)[0][0]
-    assert one.effect("x", "y").regression.estimate == pytest.approx(expected, rel=1e-6)
+    assert one.effect("x", "y").checks.least_squares.estimate == pytest.approx(expected, rel=1e-6)
 
 
 def test_sampling_weights_mend_a_biased_sample(rng):

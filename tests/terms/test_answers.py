@@ -39,7 +39,8 @@ def test_the_average_and_who_benefits(study, effect):
     inside = (np.array(rows["low"]) <= truth) & (truth <= np.array(rows["high"]))
     assert inside.mean() > 0.8
     assert np.sqrt(np.mean((np.array(rows["mean"]) - truth) ** 2)) < 0.35
-    modifiers = dict(zip(*(effect.modifiers()[name] for name in ("covariate", "probability_modifies")), strict=True))
+    found = effect.probability.modifiers()
+    modifiers = dict(zip(found["covariate"], found["probability_modifies"], strict=True))
     assert modifiers["age"] > 0.99
     assert modifiers["other"] < 0.5
     assert effect.probability.structures["common"] < 0.01

@@ -101,7 +101,7 @@ def test_straight_answers_are_refused_by_name():
         effect.plots.paths()
     with pytest.raises(ad.AlldagsError, match="table of straight lines"):
         effect.posterior.effects()
-    assert "linear" not in effect.sentence("methods").split(".")[0]
+    assert "linear" not in effect.to.sentence("methods").split(".")[0]
     with pytest.raises(ad.AlldagsError, match="nothing shows what 2 would do"):
         effect.contrast(0, 2)
 

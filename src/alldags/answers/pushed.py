@@ -74,7 +74,7 @@ class PushedAnswer:
         found = {
             "direct": "a difference of mean outcomes has no one coefficient of a direct edge; see mediation().direct",
             "standardized": "this effect has no one size per standard deviation; use contrast(start, stop)",
-            "modifiers": "modifiers() needs an effect that is not by way of other variables; fit with terms for it",
+            "modifiers": "probability.modifiers() needs an effect that goes through no other variables; fit with terms",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
         if not self.responses.items[0].model.data.has_values(self.question.outcome):

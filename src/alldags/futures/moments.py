@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from alldags.futures.equations import Equations, factor_of
 from alldags.nodes.data import ChildData, WorkingData
@@ -98,7 +98,7 @@ def _bartlett(chance: Chance, future: int, degrees: int, p: int) -> FloatArray:
     found = np.tril(chance.below[future, :p, :p], -1)
     kept = min(max(degrees, 0), p)
     place = np.arange(kept)
-    found[place, place] = np.sqrt(chi2.ppf(chance.diagonal[future, :kept], degrees - place))
+    found[place, place] = np.sqrt(2.0 * gammaincinv(0.5 * (degrees - place), chance.diagonal[future, :kept]))
     return found[:, :kept] if kept else np.zeros((p, 1))
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from alldags import checks
 from alldags.answers.closed import ClosedAnswer
@@ -26,7 +26,7 @@ Goal: TypeAlias = Literal["sd", "loss", "graphs"]
 KINDS: tuple[Kind, ...] = ("edges", "rows", "experiments", "measurements")
 
 FUTURES = 16  # a standard deviation is then known to about 3%
-_ENDS = float(norm.ppf(0.95))  # a number is set to its 5% and 95% points, in standard deviations from the mean
+_ENDS = float(ndtri(0.95))  # a number is set to its 5% and 95% points, in standard deviations from the mean
 _MOST_SETS, _MOST_REFITS = 2**13, 40  # parent sets, and regressions, of one future that is fitted
 _NODES = 41  # of the average over what the mean may become
 
@@ -92,7 +92,7 @@ def normal_loss(mean: float, sd: float) -> float:
     if not sd > 0.0:
         return 0.0
     z = abs(mean) / sd
-    return float(sd * (norm.pdf(z) - z * norm.sf(z)))
+    return float(sd * (math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) - z * ndtr(-z)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -23,7 +22,7 @@ from alldags.answers.counterfactual import counterfactuals
 from alldags.answers.do import intervention
 from alldags.answers.influence import influence_of_edges
 from alldags.answers.inner import InnerAnswer
-from alldags.answers.levels import change_of, is_category, is_open
+from alldags.answers.levels import is_category, is_open
 from alldags.answers.mediated import KINDS, Kind, Mediation
 from alldags.answers.mediation import along_path, mediate
 from alldags.answers.question import Question
@@ -38,7 +37,6 @@ from alldags.effects.direct import DirectEffect, direct_effect
 from alldags.effects.intervention import Intervention
 from alldags.effects.outcome import check_level
 from alldags.effects.quantity import Quantity
-from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.effects.total import TotalEffect
 from alldags.effects.workings import EffectWorkings
 from alldags.errors import AlldagsError
@@ -46,7 +44,6 @@ from alldags.futures.steps import FUTURES, Goal
 from alldags.memory import check_memory
 from alldags.models.mixture import Mixture
 from alldags.notes import Note
-from alldags.priors.words import prior_words
 from alldags.results.doing import target_notes_of, with_minus
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
@@ -62,11 +59,10 @@ from alldags.results.unread import after_notes
 from alldags.show.contrasts import Contrasts
 from alldags.show.html import effect_html
 from alldags.show.maketables import coefficient_frame, statistic
-from alldags.show.paper import methods_paragraph
 from alldags.show.screen import screen_text
 from alldags.show.summary import EffectSummary
 from alldags.show.table import Table
-from alldags.show.words import effect_text, sentence
+from alldags.show.words import effect_text
 from alldags.text import Printed
 from alldags.typing import FloatArray, RandomSource
 from alldags.wording import option
@@ -693,21 +689,6 @@ class Effect:
         self._check_arms(points)
         return counterfactuals(self._any_pair._as_asked_of_do, rows, points, level)
 
-    def modifiers(self) -> Table:
-        """Return, for each covariate of the outcome's regression, the probability that the effect differs with it.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, terms="auto", rng=0).effect("tar", "risk")
-        >>> list(effect.modifiers().columns)
-        ['covariate', 'probability_modifies']
-        """
-        self._require("modifiers")
-        assert isinstance(self.answer, InnerAnswer)
-        return tables.modifiers_table(self.answer.changes, self.treatment)
-
     def curve(self, values: Sequence[float | str], level: float = 0.95) -> Table:
         """Return the mean outcome over the rows with the treatment set to each of some values: a dose-response curve.
 
@@ -766,38 +747,6 @@ class Effect:
         return Sensitivity(self._without_hidden, hits, draws)
 
     @cached_property
-    def regression(self) -> Regression | None:
-        """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
-
-        Covariates are the candidate parents of treatment, outcome and the variables between them that the treatment
-        cannot act on.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> plain = ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk").regression
-        >>> plain.covariates
-        ('age', 'sex', 'income')
-        """
-        if self._question.on_link or self._is_open:
-            return None
-        return self._least_squares(adjustment_set(self.posterior.graphs, self.treatment, self.outcome))
-
-    def _least_squares(self, covariates: Sequence[str]) -> Regression | None:
-        if not self.posterior.workings.data.has_values(self.outcome):
-            return None
-        between = variables_between(self.posterior.graphs, self.treatment, self.outcome)
-        tables = self.posterior.workings.tables
-        question = self._question
-        changes = [change_of(data, question) if is_category(data, question) else None for data in tables]
-        names = self.treatment, self.outcome, covariates, between
-        pairs = zip(tables, changes, strict=True)
-        found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
-        stretch = self.uncertainty.stretch
-        return found if found is None or stretch is None else found.widened(stretch.factor)
-
-    @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of the table, the computing and the checks of this effect, the worst first.
 
@@ -843,26 +792,9 @@ class Effect:
         """Further pictures, of paths, of the influence of edges, of where its spread comes from, of `do`."""
         return EffectPlots(self)
 
-    def sentence(self, style: Literal["plain", "methods"] = "plain") -> str:
-        """Return the answer in one plain sentence or two, or as the methods section of a paper would put it.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
-        >>> effect.sentence("methods").startswith("The total causal effect of smoking on risk was estimated as its")
-        True
-        """
-        checks.one_of("style", style, ("plain", "methods"))
-        if style == "plain":
-            return sentence(self.summary())
-        prior = self.posterior.workings.models.items[0].prior
-        return methods_paragraph(self.summary(), prior_words(prior), version("alldags"))
-
     @property
     def to(self) -> EffectExports:
-        """The answer as LaTeX, Markdown, a dictionary for JSON, or draws for ArviZ."""
+        """The answer as a sentence, LaTeX, Markdown, a dictionary for JSON, or draws for ArviZ."""
         return EffectExports(self)
 
     def report(self, target: str | os.PathLike[str], *, level: float = 0.95) -> None:

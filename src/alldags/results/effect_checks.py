@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from alldags.answers.levels import change_of, is_category
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
 from alldags.effects.link_check import LinkCheck
+from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.errors import AlldagsError
 from alldags.results.linked import effect_link_check
 from alldags.show.table import Table
@@ -78,3 +81,37 @@ class EffectChecks:
                 "events; use the effect itself"
             )
         return self.effect.posterior.asked(replace(self.effect._question, straight=True))
+
+    @cached_property
+    def least_squares(self) -> Regression | None:
+        """Least squares of the outcome on the treatment and every candidate covariate; None with too few rows.
+
+        Covariates are the candidate parents of treatment, outcome and the variables between them that the treatment
+        cannot act on.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None).effect("smoking", "risk")
+        >>> effect.checks.least_squares.covariates
+        ('age', 'sex', 'income')
+        """
+        effect = self.effect
+        if effect._question.on_link or effect._is_open:
+            return None
+        return least_squares_on(effect, adjustment_set(effect.posterior.graphs, effect.treatment, effect.outcome))
+
+
+def least_squares_on(effect: Effect, covariates: Sequence[str]) -> Regression | None:
+    """Return least squares of the outcome on the treatment and some covariates; None with too few rows."""
+    workings, question = effect.posterior.workings, effect._question
+    if not workings.data.has_values(effect.outcome):
+        return None
+    between = variables_between(effect.posterior.graphs, effect.treatment, effect.outcome)
+    names = effect.treatment, effect.outcome, covariates, between
+    changes = [change_of(data, question) if is_category(data, question) else None for data in workings.tables]
+    pairs = zip(workings.tables, changes, strict=True)
+    found = combined([least_squares(data.straight, *names, own) for data, own in pairs])
+    stretch = effect.uncertainty.stretch
+    return found if found is None or stretch is None else found.widened(stretch.factor)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from alldags import checks
+from alldags.priors.words import prior_words
 from alldags.show.json import effect_dict
-from alldags.show.paper import effect_latex, effect_markdown
+from alldags.show.paper import effect_latex, effect_markdown, methods_paragraph
+from alldags.show.words import sentence
 from alldags.typing import RandomSource
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
+
+Style: TypeAlias = Literal["plain", "methods"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +33,24 @@ class EffectExports:
     """
 
     effect: Effect
+
+    def sentence(self, style: Style = "plain") -> str:
+        """Return the answer in one plain sentence or two, or as the methods section of a paper would put it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk")
+        >>> effect.to.sentence("methods").startswith("The total causal effect of smoking on risk was estimated as its")
+        True
+        """
+        checks.one_of("style", style, get_args(Style))
+        summary = self.effect.summary()
+        if style == "plain":
+            return sentence(summary)
+        prior = self.effect.posterior.workings.models.items[0].prior
+        return methods_paragraph(summary, prior_words(prior), version("alldags"))
 
     def dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from alldags import checks
 from alldags.effects.hidden.strength import Strength
@@ -28,7 +28,7 @@ SCHEMA = "alldags.next_steps/1"
 _MOST_LINES, _LONGEST = 10, 34
 _LITTLE = 0.02  # of the variance
 _NO_LOSS = 1e-6  # standard deviations
-_WIDTH = 2.0 * float(norm.ppf(0.975))
+_WIDTH = 2.0 * float(ndtri(0.975))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,12 @@ import numpy as np
 from alldags import checks
 from alldags.answers import tables
 from alldags.answers.closed import ClosedAnswer
+from alldags.answers.inner import InnerAnswer
 from alldags.effects import reach
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.total import TotalEffect
+from alldags.errors import AlldagsError
+from alldags.show.table import Table
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -115,3 +118,21 @@ class Probability:
     def structures(self) -> dict[str, float]:
         """Posterior probability of each structure of effect modification in the outcome's regression."""
         return tables.structures_of(self.effect.workings.totals, self.effect.outcome)
+
+    # -- modifiers -----------------------------------------------------------------------------------------------------
+
+    def modifiers(self) -> Table:
+        """Return, for each covariate of the outcome's regression, the probability that the effect differs with it.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> effect = ad.fit(study.table, study.graph, terms="auto", rng=0).effect("tar", "risk")
+        >>> list(effect.probability.modifiers().columns)
+        ['covariate', 'probability_modifies']
+        """
+        answer = self.effect.answer
+        if not isinstance(answer, InnerAnswer):
+            raise AlldagsError(answer.lacks["modifiers"])
+        return tables.modifiers_table(answer.changes, self.effect.treatment)

@@ -24,6 +24,7 @@ from alldags.kinds import MEASURES
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData, WorkingData
+from alldags.results.effect_checks import least_squares_on
 from alldags.results.hidden_line import has_sensitivity, hidden_line
 from alldags.show.summary import (
     Adjustment,
@@ -82,13 +83,13 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         engine=engine_line(posterior.engine, effect.uncertainty.engines.values()),
         notes=effect.notes,
         adjusted=adjusted_for(effect),
-        least_squares=_least_squares(effect.regression),
+        least_squares=_least_squares(effect.checks.least_squares),
         mean_without_link=effect.checks.confounder_link.mean_without if posterior.workings.link else None,
         converged=effect.uncertainty.converged,
         given_effect=_given_effect(effect, level),
         prior_no_effect=_prior_no_effect(effect),
         is_binary=posterior.workings.data.look(effect.treatment).is_yes_no,
-        least_squares_alone=_least_squares(effect._least_squares(())),
+        least_squares_alone=_least_squares(least_squares_on(effect, ())),
         explained=_explained(effect),
         computed=computed_line(engine_names(effect).values()),
         heavy_tails=_heavy_tails(effect),
