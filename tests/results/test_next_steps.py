@@ -144,7 +144,7 @@ def test_what_cannot_be_asked_is_refused_with_the_way_out(effect: ad.Effect, opt
 def test_an_effect_that_is_certain_has_no_next_step() -> None:
     study = ad.datasets.example()
     nothing = fit(study.table, study.graph, rng=0).effect("risk", "age")
-    with pytest.raises(ad.AlldagsError, match="no step makes it smaller"):
+    with pytest.raises(ad.AlldagsError, match="which no step makes smaller; ask about an effect"):
         nothing.next_steps()
 
 
@@ -160,3 +160,13 @@ def test_the_picture_has_a_bar_for_every_step(effect: ad.Effect) -> None:
     found = effect.next_steps(futures=2)
     axes = found.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == [step.words for step in found.steps]
+
+
+def test_the_log_odds_scale_is_narrowed_by_yes_no_rows_not_by_normal_ones():
+    rng = np.random.default_rng(3)
+    w, x = rng.standard_normal((2, 400))
+    y = (rng.random(400) < 1.0 / (1.0 + np.exp(-(0.8 * x + 0.5 * w)))).astype(float)
+    posterior = ad.fit({"w": w, "x": x, "y": y}, ad.CandidateGraph.from_order(["w", "x", "y"], 1.0), terms=None, rng=0)
+    (step,) = posterior.effect("x", "y").on("log odds").next_steps(rows=400, experiments=(), edges=None).steps
+    assert step.how == "to first order"
+    assert step.sd / step.before == pytest.approx(np.sqrt(0.5), abs=0.04)

@@ -136,6 +136,8 @@ class Ahead:
         data = posterior.workings.data
         if not isinstance(answer, ClosedAnswer) or answer.elsewhere is not None or data.heavy or data.is_within:
             return False
+        if any(name in data.families for name in self.effect.workings.variables):
+            return False  # the log-odds scale is straight, too, but rows to come are not normal
         if posterior.workings.models.weights.tables > 1 or not 0.0 < answer.sd < math.inf:
             return False
         nodes = [block.node if isinstance(block, NodeBlock) else None for block in self.effect.workings.blocks]

@@ -129,8 +129,8 @@ def next_steps_of(
     """Return what to find out next; arguments as for `Effect.next_steps`."""
     if not 0.0 < effect.sd < math.inf:
         raise AlldagsError(
-            f"the effect of {effect.treatment!r} on {effect.outcome!r} has the standard deviation {effect.sd:g}: no "
-            "step makes it smaller"
+            f"the effect of {effect.treatment!r} on {effect.outcome!r} has the standard deviation {effect.sd:g}, "
+            "which no step makes smaller; ask about an effect that is not known for certain"
         )
     ahead = Ahead(effect, checks.whole("futures", futures, least=2))
     at_hand = max(round(effect.posterior.rows), 2)
