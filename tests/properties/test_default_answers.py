@@ -69,3 +69,17 @@ def test_a_file_answers_as_the_table_in_memory(effect, tmp_path):
     names = [name for name in table if name not in ("t", "y")]
     found = ad.effect(tmp_path / "study.csv", treatment="t", outcome="y", confounders=names, rng=0)
     close(found, effect)
+
+
+def test_with_gaps_in_the_outcome_another_seed_moves_the_answer_by_no_more_than_it_says():
+    rng = np.random.default_rng(11)
+    w, v = rng.standard_normal((2, 300))
+    t = (rng.random(300) < 1.0 / (1.0 + np.exp(-(w**2 - 1.0)))).astype(float)
+    y = 0.5 * t + w**2 + 0.5 * v + rng.standard_normal(300)
+    y[:30] = np.nan
+    asked = {"treatment": "t", "outcome": "y", "confounders": ["w", "v"]}
+    found = [ad.effect({"w": w, "v": v, "t": t, "y": y}, **asked, rng=seed) for seed in range(4)]
+    error = max(effect.uncertainty.mean_error for effect in found)
+    assert np.std([effect.mean for effect in found]) < 3.0 * max(error, 1e-9)
+    columns = [effect.answer.changes.items[0].node.over_columns.columns for effect in found]
+    assert len({str(own.made) for own in columns}) == 1

@@ -57,7 +57,8 @@ def _parts(spec: NodeSpec) -> Parts | None:
     data, cluster = spec.data, spec.table.marks.cluster
     if cluster is not None:  # rows of a cluster stay together: what is learned from some would know the others
         return Parts({cluster: 0.0}, {cluster: 1.0})
-    names = [name for name in data.columns((spec.child, *spec.terms.names)) if name not in data.filled]
+    made_up = {*data.filled, *spec.table.marks.unseen}  # their means follow the seed
+    names = [name for name in data.columns((spec.child, *spec.terms.names)) if name not in made_up]
     if not names:
         return None
     center = dict(zip(data.pooled.names, (data.pooled.mean * data.scale).tolist(), strict=True))
