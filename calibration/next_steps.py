@@ -95,6 +95,8 @@ def taken(task: tuple[str, int]) -> list[Future]:
     table = truth.rows(OBSERVED, rng)
     if kind == "measure":
         return [_measured(seed, rng)]
+    if kind.endswith("yes/no"):
+        return [_yes_no(kind, seed, rng)]
     posterior = ad.fit(table, graph, terms=None, robust=False, rng=seed)
     asked = posterior.effect(cause, effect)
     ahead = Ahead(asked, 8)
@@ -148,13 +150,50 @@ def _measured(seed: int, rng: np.random.Generator) -> Future:
     return Future("measure", seed, step.before**2, step.sd**2, after.sd**2, (after.mean - effect) ** 2)
 
 
+YES_NO = 200  # rows at hand, and to come
+
+
+def _yes_no(kind: str, seed: int, rng: np.random.Generator) -> Future:
+    """Take a step in a study with a yes/no outcome, whose rows are drawn."""
+    truth = network(rng, 4, size=0.7)
+    slopes = rng.normal(0.0, 0.7, 4) * (rng.random(4) < 0.5)
+    graph = ad.CandidateGraph.from_order([*truth.names, "y"], 0.5)
+
+    def drawn(setting: Table | None = None) -> Table:
+        found = truth.rows(YES_NO, rng, setting)
+        eta = sum(slope * found[name] for slope, name in zip(slopes, truth.names, strict=True))
+        return {**found, "y": (rng.logistic(size=YES_NO) < eta).astype(float)}
+
+    table = drawn()
+    options: dict[str, Any] = {"terms": None, "robust": False, "rng": seed}
+    asked = ad.fit(table, graph, **options).effect("x1", "y")
+    ahead = Ahead(asked, 8)
+    if kind.startswith("rows"):
+        expected, new, where = ahead.rows(YES_NO).sd, drawn(), {}
+    else:
+        name = str(rng.choice(truth.names[1:]))
+        expected, new = ahead.experiment(name, YES_NO).sd, drawn({name: two_values(table[name], YES_NO)})
+        where = {"interventions": np.repeat(["", name], YES_NO)}
+    after = ad.fit(joined([table, new]), graph, **where, **options).effect("x1", "y")
+    return Future(kind, seed, asked.sd**2, expected**2, after.sd**2, (after.mean - _risk(truth, slopes)) ** 2)
+
+
+def _risk(truth: Truth, slopes: FloatArray) -> float:
+    """Return what one more unit of x1 does to the probability of yes, by 200,000 rows."""
+    rows = truth.rows(200_000, np.random.default_rng(0))
+    eta = sum(slope * rows[name] for slope, name in zip(slopes, truth.names, strict=True))
+    moved = sum(slope * truth.effect("x1", name) for slope, name in zip(slopes, truth.names, strict=True))
+    return float((1.0 / (1.0 + np.exp(-eta - moved)) - 1.0 / (1.0 + np.exp(-eta))).mean())
+
+
 FUTURES = ("rows", "rows, first order", "experiment", "experiment, first order", "edge", "measure")
+DRAWN = ("rows, yes/no", "experiment, yes/no")
 
 
 def futures_table(found: Sequence[Future]) -> str:
     """Return mean squares by kind of step."""
     rows = []
-    for kind in FUTURES:
+    for kind in (*FUTURES, *DRAWN):
         items = [item for item in found if item.kind == kind]
         if items:
             now, expected, became, error = (
@@ -288,7 +327,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     parts: dict[str, tuple[Any, Any, dict[Key, Any], Any]] = {
-        "futures": (Future, taken, {(k, s): (k, s) for s in _seeds(options.studies) for k in FUTURES}, futures_table),
+        "futures": (Future, taken, {(k, s): (k, s) for k, s in _studies(options.studies)}, futures_table),
         "halves": (Half, halved, {(s,): s for s in _seeds(options.truths)}, halves_table),
         "triple": (
             Triple, told_apart,
@@ -302,6 +341,14 @@ def main() -> None:
             text = table(keep.read(path, record))
             print(text)
             write_text(path.with_suffix(".md"), text + "\n")
+
+
+def _studies(count: int) -> list[tuple[str, int]]:
+    """Return all studies; where rows are drawn and fitted, a tenth of them."""
+    return [
+        *((kind, seed) for seed in _seeds(count) for kind in FUTURES),
+        *((kind, seed) for seed in _seeds(count // 10) for kind in DRAWN),
+    ]
 
 
 def _seeds(count: int) -> range:

@@ -168,5 +168,49 @@ def test_the_log_odds_scale_is_narrowed_by_yes_no_rows_not_by_normal_ones():
     y = (rng.random(400) < 1.0 / (1.0 + np.exp(-(0.8 * x + 0.5 * w)))).astype(float)
     posterior = ad.fit({"w": w, "x": x, "y": y}, ad.CandidateGraph.from_order(["w", "x", "y"], 1.0), terms=None, rng=0)
     (step,) = posterior.effect("x", "y").on("log odds").next_steps(rows=400, experiments=(), edges=None).steps
-    assert step.how == "to first order"
+    assert step.how == "futures"
     assert step.sd / step.before == pytest.approx(np.sqrt(0.5), abs=0.04)
+
+
+@pytest.fixture(scope="module")
+def treated() -> ad.Effect:
+    rng = np.random.default_rng(4)
+    w, x = rng.standard_normal((2, 300))
+    y = (rng.logistic(size=300) < 0.8 * x + 0.5 * w).astype(float)
+    graph = ad.CandidateGraph.from_order(["w", "x", "y"], 0.5)
+    return ad.fit({"w": w, "x": x, "y": y}, graph, terms=None, rng=0).effect("x", "y")
+
+
+def test_more_rows_to_come_leave_less_of_a_yes_no_effect(treated: ad.Effect) -> None:
+    steps = treated.next_steps(rows=[100, 300, 1200], experiments=(), edges=None, futures=6).steps
+    assert [step.rows for step in steps] == [1200, 300, 100]
+    assert all(step.how == "futures" for step in steps)
+    assert steps[0].sd / steps[0].before == pytest.approx(np.sqrt(300 / 1500), rel=0.15)
+
+
+def test_rows_to_come_of_an_experiment_are_marked_as_set(treated: ad.Effect) -> None:
+    from alldags.futures.by_rows import RowRefits
+    from alldags.futures.moments import Design
+
+    futures = RowRefits(treated.posterior.workings, treated.answer.question, 2)
+    design = Design(100, "x", 0.0, 1.0)
+    rows = next(iter(futures._drawn(design)))
+    joined = futures._joined(rows, design)
+    assert joined.table is not None
+    assert joined.table.count == 400
+    assert joined.table.column(joined.table.marks.was_set["x"]).sum() == 100
+    assert joined.of("x").rows == 300
+    assert joined.of("y").rows == 400
+    assert len(np.unique(rows["x"])) == 2
+
+
+def test_rows_to_come_depend_on_their_causes_as_the_regression_says(treated: ad.Effect) -> None:
+    from alldags.futures.by_rows import RowRefits
+    from alldags.futures.moments import Design
+
+    futures = RowRefits(treated.posterior.workings, treated.answer.question, 20)
+    rows = list(futures._drawn(Design(4000, "x", 0.0, 1.0)))
+    gaps = [one["y"][one["x"] > 0].mean() - one["y"][one["x"] < 0].mean() for one in rows]
+    x = treated.posterior.workings.data.deviation("x")
+    low, high = (treated.posterior.do({"x": value}, outcome="y").mean.mean for value in (-x, x))
+    assert np.mean(gaps) == pytest.approx(high - low, abs=0.04)

@@ -66,7 +66,7 @@ class Refits:
     def drawn(self) -> list[tuple[int, Equations]]:
         """The models that some futures fall to, by place, with draws of their equations."""
         rng, share = self._streams[0], np.array(self.models.weights.posterior)
-        counts = _shares(share, self.futures, rng)
+        counts = shares(share, self.futures, rng)
         found = zip(self.models.items, counts, self._streams[1].spawn(len(counts)), strict=True)
         return [(place, draw_equations(one, n, stream)) for place, (one, n, stream) in enumerate(found) if n]
 
@@ -118,7 +118,7 @@ class Refits:
         return float(apart.solved(future, entering)[0, index[self.question.outcome]])
 
 
-def _shares(probability: FloatArray, futures: int, rng: np.random.Generator) -> list[int]:
+def shares(probability: FloatArray, futures: int, rng: np.random.Generator) -> list[int]:
     """Return how many futures fall to each model: its share, what is left over by lot without repetition."""
     expected = probability / probability.sum() * futures
     found = np.floor(expected + 1e-9).astype(int)

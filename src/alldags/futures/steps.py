@@ -14,8 +14,10 @@ from scipy.special import ndtr, ndtri
 from alldags import checks
 from alldags.answers.closed import ClosedAnswer
 from alldags.answers.held import HeldEffect
+from alldags.data.batches import Marks
 from alldags.effects.hidden.strength import Strength, limits
 from alldags.errors import AlldagsError, did_you_mean
+from alldags.futures.by_rows import RowRefits
 from alldags.futures.linear import Linear
 from alldags.futures.moments import Design
 from alldags.futures.refit import After, Refits
@@ -28,6 +30,10 @@ KINDS: tuple[Kind, ...] = ("edges", "rows", "experiments", "measurements")
 FUTURES = 16  # a standard deviation is then known to about 3%
 _ENDS = float(ndtri(0.95))  # a number is set to its 5% and 95% points, in standard deviations from the mean
 _MOST_SETS, _MOST_REFITS = 2**13, 40  # parent sets, and regressions, of one future that is fitted
+_MOST_DRAWN, _MOST_CAUSES = (
+    5000,
+    12,
+)  # rows at hand and to come, and candidate causes, where rows are drawn
 _NODES = 41  # of the average over what the mean may become
 
 
@@ -151,6 +157,25 @@ class Ahead:
         return Refits(self.effect.posterior.workings, self.effect.answer.question, self.futures)
 
     @cached_property
+    def is_drawn(self) -> bool:
+        """Whether rows are drawn and fitted: a child is not normal, all rows count alike, and are few."""
+        posterior, question = self.effect.posterior, self.effect.answer.question
+        data, variables = posterior.workings.data, self.effect.workings.variables
+        table, known = data.table, all(data.families[name].complete for name in variables if name in data.families)
+        if table is None or table.marks != Marks() or posterior.workings.models.weights.tables > 1 or not known:
+            return False
+        if not any(name in data.families for name in variables) or data.is_within or data.was_set:
+            return False
+        plain = isinstance(question.over, str) and question.over in ("sample", "population")
+        blocks = [block for block in self.effect.workings.blocks if not isinstance(block, NodeBlock)]
+        causes = [len(model.graph.parents(name)) for model in posterior.workings.models.items for name in variables]
+        return plain and not blocks and max(causes) <= _MOST_CAUSES and table.count <= _MOST_DRAWN
+
+    @cached_property
+    def _row_refits(self) -> RowRefits:
+        return RowRefits(self.effect.posterior.workings, self.effect.answer.question, self.futures)
+
+    @cached_property
     def _linear(self) -> Linear:
         return Linear(self.effect)
 
@@ -179,13 +204,15 @@ class Ahead:
 
     def _expected(self, step: Step, design: Design) -> Step:
         if self.is_fitted:
-            return self._of_futures(step, self._refits.after(design))
+            return self._of_futures(step, self._refits.after(design), self.effect.answer.sd**2)
+        if self.is_drawn and design.rows <= _MOST_DRAWN:
+            return self._of_futures(step, self._row_refits.after(design), self._row_refits.variance)
         later = self.sd * math.sqrt(self._linear.share_left(design))
         return replace(step, sd=later, loss=self._later_loss(later), how="to first order")
 
-    def _of_futures(self, step: Step, found: Sequence[After]) -> Step:
-        """Return what is expected after a step, from futures in which it was done."""
-        wider = self.sd / self.effect.answer.sd  # what rows or clusters say beyond the model stays in proportion
+    def _of_futures(self, step: Step, found: Sequence[After], now: float) -> Step:
+        """Return what is expected after a step, from futures in which it was done; `now` is its variance now."""
+        wider = self.sd / math.sqrt(now)  # what rows or clusters say beyond the model stays in proportion
         variance = np.array([one.variance for one in found]) * wider**2
         loss = np.mean([normal_loss(one.mean, wider * math.sqrt(one.variance)) for one in found])
         sd = min(math.sqrt(variance.mean()), self.sd)  # no step widens it on average; so few futures might
