@@ -25,6 +25,8 @@ class Note:
         asks for a look. ``"for the record"``: how the answer came about.
     about
         Variables: the note matters to effects that run through one of them; empty: to all.
+    short
+        The same in at most one line of a screen, where the text has no clause that ends there; empty: the text.
     marked
         The text with the marks in it.
 
@@ -41,6 +43,7 @@ class Note:
     text: str
     severity: Severity = "for the record"
     about: tuple[str, ...] = ()
+    short: str = field(default="", repr=False, compare=False)
     marked: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +53,7 @@ class Note:
     @property
     def on_command_line(self) -> Note:
         """The same note in the words of the command line."""
-        return Note(on_command_line(self.marked), self.severity, self.about)
+        return Note(on_command_line(self.marked), self.severity, self.about, on_command_line(self.short))
 
     def __str__(self) -> str:
         return self.text

@@ -7,7 +7,6 @@ import pytest
 
 import alldags as ad
 from alldags.datasets.public import find_file
-from alldags.errors import DataError
 from lines import fit
 
 ROWS = 300
@@ -283,13 +282,10 @@ def test_notes_are_in_json_and_in_the_report(tmp_path):
 # -- public data -------------------------------------------------------------------------------------------------------
 
 
-def test_public_data_raise_no_alarm():
-    try:
-        trials = {name: ad.datasets.lalonde(name) for name in ("nsw_dw", "psid")}
-        sachs = ad.datasets.sachs().table
-        babies = ad.datasets.ihdp(1).to_pandas()
-    except DataError as error:
-        pytest.skip(str(error))
+def test_public_data_raise_no_alarm(public_data):
+    trials = {name: ad.datasets.lalonde(name, folder=public_data) for name in ("nsw_dw", "psid")}
+    sachs = ad.datasets.sachs(folder=public_data).table
+    babies = ad.datasets.ihdp(1, folder=public_data).to_pandas()
     before = ["age", "education", "black", "hispanic", "married", "nodegree", "re74", "re75"]
     cases = [
         (trials["nsw_dw"], [before, ["treat"], ["re78"]]),
@@ -302,12 +298,9 @@ def test_public_data_raise_no_alarm():
         assert not [word for word in ALL_WORDS for note in notes if word in note]
 
 
-def test_birth_records_of_twins_show_their_identifiers():
+def test_birth_records_of_twins_show_their_identifiers(public_data):
     pandas = pytest.importorskip("pandas")
-    try:
-        twins = pandas.read_csv(find_file("twins/twins.csv.gz", None))
-    except DataError as error:
-        pytest.skip(str(error))
+    twins = pandas.read_csv(find_file("twins/twins.csv.gz", public_data))
     chosen = ["sample_id", "infant_id_0", "infant_id_1", "bord_0", "bord_1", "gestat10", "mager8"]
     notes = fit(twins, ad.CandidateGraph.from_tiers([chosen, ["t"], ["y"]]), rng=0).notes
     assert any("'sample_id', 'infant_id_0', 'infant_id_1' look like" in note for note in notes)

@@ -101,8 +101,18 @@ def test_whatever_is_said_stays_on_one_screen(summary, command):
 def test_the_worst_notes_are_shown_first_and_at_most_three():
     notes = [Note("c", "for the record"), Note("b", "check"), *(Note(f"a{i}", "changes the answer") for i in range(2))]
     text = screen_text(replace(PLAIN, notes=(*notes, Note("d", "check"))))
-    assert [line for line in text.split("\n") if line.startswith("!")] == ["! a0", "! a1", "! b"]
+    assert [line for line in text.split("\n") if line.startswith("!")] == [
+        "! a0",
+        "! a1",
+        "! 2 more to read before you use the number: effect.notes",
+    ]
     assert "effect.notes (5)" in text
+
+
+def test_three_notes_that_fit_are_all_shown_short_ones_in_their_place():
+    notes = [Note("a" * 300, "changes the answer", short="in short"), Note("b", "check"), Note("c", "check")]
+    text = screen_text(replace(PLAIN, notes=tuple(notes)))
+    assert [line for line in text.split("\n") if line.startswith("!")] == ["! in short", "! b", "! c"]
 
 
 def test_a_long_note_ends_with_a_clause_or_an_ellipsis():

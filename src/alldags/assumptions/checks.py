@@ -118,10 +118,18 @@ def _noise_lines(checked: Checked, child: str, found: Residuals) -> Iterator[Che
         yield CheckLine(
             "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
             found.outlier_p, True,
-            f"row {worst.row} (counted from 0) has {child} = {number(worst.value)}, {abs(worst.residual):.1f} standard "
-            f"deviations {'above' if worst.residual > 0 else 'below'} what its causes say ({_p(found.outlier_p)} for "
-            f"the largest of all rows): look whether it is right{_about_tails(checked, child, found)}",
+            f"row {worst.row} ({_counted(checked, child)}) has {child} = {number(worst.value)}, "
+            f"{abs(worst.residual):.1f} standard deviations {'above' if worst.residual > 0 else 'below'} what its causes "
+            f"say ({_p(found.outlier_p)} for the largest of all rows): look whether it is right"
+            f"{_about_tails(checked, child, found)}",
         )  # fmt: skip
+
+
+def _counted(checked: Checked, child: str) -> str:
+    """Say how rows are counted: where some have gaps, only the others."""
+    table = checked.table
+    gaps = table is not None and (child in table.marks.unseen or table.count < table.columns.rows)
+    return "counted from 0, without rows that have gaps" if gaps else "counted from 0"
 
 
 def _about_tails(checked: Checked, child: str, found: Residuals) -> str:

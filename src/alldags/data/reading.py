@@ -429,13 +429,17 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
             f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
             f"{made.words}{left}; that takes them for missing at random, given what was observed"
         )
-        notes.append(Note(text, "check"))
+        short = f"{_listed(shown)} imputed {count} times, taken for missing at random"
+        notes.append(Note(text, "check", short=short))
     if made.unseen:
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
         more = left if not shown else ""
-        rows = f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)}"
-        text = f"{rows} were left out of the regression of it, and used in all else{more}"
-        notes.append(Note(text, "changes the answer"))
+        those = f"of {len(gaps.holes.values):,} rows, those without {_listed(unseen)}"
+        text = f"{those} were left out of the regression of it, and used in all else{more}"
+        rows = len(gaps.holes.values)
+        short = "; ".join(f"{name} is missing in {few:,} of {rows:,} rows" for name, few in unseen.items())
+        short += ", which its regression leaves out"
+        notes.append(Note(text, "changes the answer", short=short))
     if shown and options.cluster is not None:
         notes.append(Note("imputation takes rows of a cluster for independent given the columns used", "check"))
     if shown and gaps.marks.weight is not None:

@@ -89,7 +89,8 @@ def find_cycle(variables: Sequence[str], edges: Mapping[Edge, float]) -> list[st
 def names_tuple(names: Iterable[T], what: str) -> tuple[T, ...]:
     """Return `names` as a tuple; a bare string would silently become single letters."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise GraphError(f"{what} must be a list, got {names!r}; write [{names!r}]")
+        parts = [part.strip() for part in names.split(",")] if isinstance(names, str) else [names]
+        raise GraphError(f"{what} must be a list, got {names!r}; write {parts!r}")
     return tuple(names)
 
 

@@ -14,6 +14,7 @@ from alldags.effects.link_check import LinkCheck
 from alldags.effects.regression import Regression, adjustment_set, combined, least_squares, variables_between
 from alldags.errors import AlldagsError
 from alldags.results.linked import effect_link_check
+from alldags.show.checks import Checks
 from alldags.show.table import Table
 from alldags.typing import RandomSource
 
@@ -26,6 +27,14 @@ class EffectChecks:
     """The same question asked in other ways; obtained as `Effect.checks`."""
 
     effect: Effect
+
+    def __call__(self) -> Checks:
+        """Return what the data say against the regressions of treatment and outcome; see `Posterior.checks`."""
+        return self.effect.posterior.checks(self.effect.treatment, self.effect.outcome)
+
+    def __repr__(self) -> str:
+        names = "stability(), placebo(), confounder_link, straight_line, least_squares"
+        return f"checks of the effect of {self.effect.treatment} on {self.effect.outcome}: checks() itself, {names}"
 
     def stability(self) -> Table:
         """Return the answer under other edge probabilities, slabs and engine, and without the link; a note if it turns.

@@ -19,14 +19,17 @@ _CHECKED = 500  # draws behind the answer without the link, to which this one is
 def effect_link_check(effect: Effect) -> LinkCheck:
     """Return the effect with and without the link."""
     answer, workings = effect.answer, effect.workings
-    if any(total.model.bends(name) for total in workings.totals.items for name in total.span.reached):
-        return LinkCheck(effect.mean, effect.mean, 0.0, ())  # another fit of all curves would be needed
     plain = type(effect)(effect.posterior, replace(effect._question, linked=False), most_draws=_CHECKED)
     if isinstance(answer, ClosedAnswer):
         return link_check(workings.totals, plain.workings.totals, workings.unit, answer.sd)
-    names = link_check(workings.totals, plain.workings.totals, 1.0, 1.0).covariates
+    names = () if bends(effect) else link_check(workings.totals, plain.workings.totals, 1.0, 1.0).covariates
     without = effect.mean if _same(workings.totals, plain.workings.totals) else plain.mean
     return LinkCheck(effect.mean, without, _shift(effect, without), names)
+
+
+def bends(effect: Effect) -> bool:
+    """Tell whether an answer without the link needs another fit of curves."""
+    return any(total.model.bends(name) for total in effect.workings.totals.items for name in total.span.reached)
 
 
 def _shift(effect: Effect, without: float) -> float:

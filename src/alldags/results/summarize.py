@@ -26,6 +26,7 @@ from alldags.models.mixture import Mixture
 from alldags.nodes.data import ChildData, WorkingData
 from alldags.results.effect_checks import least_squares_on
 from alldags.results.hidden_line import has_sensitivity, hidden_line
+from alldags.results.linked import bends
 from alldags.show.summary import (
     Adjustment,
     ClusterSpread,
@@ -84,7 +85,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         notes=effect.notes,
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.checks.least_squares),
-        mean_without_link=effect.checks.confounder_link.mean_without if posterior.workings.link else None,
+        mean_without_link=_without_link(effect),
         converged=effect.uncertainty.converged,
         given_effect=_given_effect(effect, level),
         prior_no_effect=_prior_no_effect(effect),
@@ -253,6 +254,13 @@ def _directions(effect: Effect) -> dict[str, Any]:
         found["probability_reverse"] = effect.probability.reverse
         found["probability_neither"] = effect.probability.neither
     return found
+
+
+def _without_link(effect: Effect) -> float | None:
+    """Return the mean without the confounder link; None without one, and where curves would have to be fitted anew."""
+    if not effect.posterior.workings.link or bends(effect):
+        return None
+    return effect.checks.confounder_link.mean_without
 
 
 def _given_effect(effect: Effect, level: float) -> GivenEffect | None:

@@ -32,6 +32,8 @@ def _said(summary: EffectSummary) -> str:
         return "the one in the graph is counted in"
     if summary.hidden is not None:
         return _needed(summary.hidden, summary.treatment, summary.outcome)
+    if summary.low <= 0.0 <= summary.high:
+        return f"assumed none; the {100 * summary.level:g}% interval holds zero without one"
     asked = either("effect.sensitivity()", "--sensitivity")
     return f"assumed none; {asked} says how strong one must be" if summary.has_sensitivity else "assumed none"
 

@@ -118,7 +118,9 @@ def graph_count(log10: float) -> str:
     Examples
     --------
     >>> from alldags.show.numbers import graph_count
-    >>> graph_count(4.81648), graph_count(83.1)
-    ('65,536', '10^83')
+    >>> graph_count(4.81648), graph_count(6.6227), graph_count(83.1)
+    ('65,536', '4.2 million', '10^83')
     """
-    return f"{round(10**log10):,}" if log10 < 6 else f"10^{log10:.0f}"
+    if log10 < 6:
+        return f"{round(10**log10):,}"
+    return f"{10 ** (log10 - 6):.1f} million" if log10 < 8 else f"10^{log10:.0f}"

@@ -34,6 +34,7 @@ _CERTAIN = 0.995  # probability of a shape that needs no number
 _GRAPH = "which causes act"  # what averaging over graphs is about
 _NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
 _SHAPES = {"straight": "straight lines"}
+_NOTES = "effect.notes"
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
 
@@ -55,6 +56,8 @@ class Screen:
         What a hidden cause would have to do; empty if there is nothing to say.
     more
         Where more is.
+    notes
+        Where all notes are.
     """
 
     sentence: str
@@ -63,6 +66,7 @@ class Screen:
     warnings: tuple[str, ...]
     hidden: str
     more: str
+    notes: str = _NOTES
 
 
 def screen_text(summary: EffectSummary, *, command: bool = False) -> str:
@@ -100,13 +104,15 @@ def screen(summary: EffectSummary, *, command: bool = False) -> Screen:
         warnings=warnings(summary.notes, command=command),
         hidden=hidden_short(short, command=command),
         more=more_line(len(summary.notes), command=command),
+        notes="--details" if command else _NOTES,
     )
 
 
 def warnings(notes: Iterable[Note], *, command: bool = False) -> tuple[str, ...]:
-    """Return the texts of the notes that a reader must see, the worst first."""
+    """Return the texts of the notes that a reader must see, the worst first; short ones where there are such."""
     seen = [note for severity in SEVERITIES[:2] for note in notes if note.severity == severity]
-    return tuple((note.on_command_line if command else note).text for note in seen)
+    said = [note.on_command_line if command else note for note in seen]
+    return tuple(note.short or note.text for note in said)
 
 
 def more_line(notes: int, *, command: bool = False) -> str:
@@ -128,15 +134,18 @@ def laid_out(parts: Screen) -> str:
     rows = _row_lines(parts.rows, width, 2)
     rows = rows if len(rows) < room else _row_lines(parts.rows, width, 1)
     room -= len(rows)
-    beware = fitted(parts.warnings, room, width)
+    beware = fitted(parts.warnings, room, width, parts.notes)
     first = [""] * (room > len(beware))
     second = [""] * (room > len(beware) + 1 and bool(rows))
     return "\n".join([*head, *first, *rows, *second, *under, *beware, *ends])
 
 
-def fitted(texts: Sequence[str], room: int, width: int) -> list[str]:
+def fitted(texts: Sequence[str], room: int, width: int, where: str = _NOTES) -> list[str]:
     """Return up to three warnings as lines, each with one line, and a second where there is room."""
-    shown = list(texts[: max(min(_MOST_WARNINGS, room), 0)])
+    most = max(min(_MOST_WARNINGS, room), 0)
+    shown = list(texts[:most])
+    if 1 < most < len(texts):
+        shown[-1] = f"{len(texts) - most + 1} more to read before you use the number: {where}"
     spare, lines = room - len(shown), list[str]()
     for text in shown:
         found = _warning(text, width, 1 + (spare > 0))

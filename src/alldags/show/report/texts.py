@@ -63,8 +63,10 @@ def states(edge: EdgeFacts, summary: EffectSummary) -> str:
 def study_next(report: Report) -> str:
     """Say which edge it would help most to know."""
     found = report.influences
-    if not found:
+    if not found and (report.summary.scope is not None or report.summary.log10_graphs == 0.0):
         return "No uncertain edge bears on this effect: knowing the graph better would not change the answer."
+    if not found:
+        return "Which edge matters most is not computed for this effect; effect.next_steps() tells."
     best = found[0]
     if best.removed < _WORTH_STUDYING:
         return (
