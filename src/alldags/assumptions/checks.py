@@ -119,8 +119,8 @@ def _noise_lines(checked: Checked, child: str, found: Residuals) -> Iterator[Che
             "outlying rows", child, f"row {worst.row}", "standard deviations from its fitted value", worst.residual,
             found.outlier_p, True,
             f"row {worst.row} ({_counted(checked, child)}) has {child} = {number(worst.value)}, "
-            f"{abs(worst.residual):.1f} standard deviations {'above' if worst.residual > 0 else 'below'} what its causes "
-            f"say ({_p(found.outlier_p)} for the largest of all rows): look whether it is right"
+            f"{abs(worst.residual):.1f} standard deviations {'above' if worst.residual > 0 else 'below'} what its "
+            f"causes say ({_p(found.outlier_p)} for the largest of all rows): look whether it is right"
             f"{_about_tails(checked, child, found)}",
         )  # fmt: skip
 
