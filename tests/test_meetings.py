@@ -161,6 +161,8 @@ OPTIONS = {
     "fixed effects": Option(
         lambda s: s.saying(fixed_effects=["site", "wave"]), {"fixed effects"}, lambda p: p.workings.data.is_within
     ),
+    "errors": Option(lambda s: s.saying(reliability={"dose": 0.9}), {"errors"}, lambda p: bool(p.workings.data.errors)),
+    "not robust": Option(lambda s: s.saying(robust=False), {"not robust"}),
     "experiments": Option(lambda s: s.saying(interventions="was_set"), {"experiments"}),
     "randomised": Option(lambda s: s.saying(randomized="dose"), {"randomised"}),
     "open": Option(lambda s: s.shaped("open"), {"open directions"}, lambda p: bool(p.graphs[0].blocks)),

@@ -89,6 +89,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns = coded_columns(recipe.graphs[0].variables, levels)
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
+    data = [recipe.errors.out_of(one) for one in data]
     if recipe.rows is None:
         return data
     rows = (recipe.rows, *recipe.copies)

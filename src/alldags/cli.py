@@ -84,6 +84,10 @@ class FitOptions:
         Ask the rows whether noise is uneven, and widen the interval if they say so.
     fixed_effects
         One or two columns, joined by a comma, each level of which has its own intercept: state,year.
+    reliability
+        Share of the variance of a variable that is not error of measurement, such as smoking=0.8; repeatable.
+    error_sd
+        Standard deviation of a variable's error of measurement, in its own units, such as weight=1.5; repeatable.
     categories
         Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
@@ -116,6 +120,8 @@ class FitOptions:
     cluster: str | None = None
     robust: bool = True
     fixed_effects: str | None = None
+    reliability: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    error_sd: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     categories: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     family: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     terms: Literal["auto", "straight"] = "auto"
@@ -211,6 +217,18 @@ def _names(given: tuple[str, ...]) -> list[str]:
     return [name for text in given for name in map(str.strip, text.split(",")) if name]
 
 
+def _numbers(word: str, given: tuple[str, ...]) -> dict[str, float] | None:
+    """Return numbers by name, written name=number; None for nothing."""
+    found = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError as error:
+            raise AlldagsError(f"{word} takes a name and a number, such as {word} smoking=0.8, got {text!r}") from error
+    return found or None
+
+
 def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -> Posterior:
     return alldags.fit(
         _table(data),
@@ -229,6 +247,8 @@ def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -
         cluster=options.cluster,
         robust=options.robust,
         fixed_effects=() if options.fixed_effects is None else options.fixed_effects.split(","),
+        reliability=_numbers("--reliability", options.reliability),
+        error_sd=_numbers("--error-sd", options.error_sd),
         categories=_names(options.categories) or (),
         families=_families(options.family),
         terms=options.terms,

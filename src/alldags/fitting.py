@@ -38,6 +38,7 @@ from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
+from alldags.nodes.measured import Errors, error_note
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
@@ -77,6 +78,8 @@ def fit(
     cluster: Any = None,
     robust: bool = True,
     fixed_effects: str | Sequence[str] = (),
+    reliability: Mapping[str, float] | None = None,
+    error_sd: Mapping[str, float] | None = None,
     progress: bool = False,
 ) -> Posterior:
     """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
@@ -148,6 +151,12 @@ def fit(
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
         regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
+    reliability
+        Of variables that are measured with error, the share of their variance that is not error, such as
+        ``{"smoking": 0.8}``; effects are those of what was meant to be measured. The error must be independent of all
+        else. For straight lines with normal noise.
+    error_sd
+        The same as the standard deviation of the error, in the variable's own units.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -167,6 +176,7 @@ def fit(
             "interventions": interventions, "randomized": randomized, "missing": missing, "imputations": imputations,
             "auxiliary": auxiliary, "weights": weights, "weight_kind": weight_kind, "cluster": cluster,
             "robust": robust, "fixed_effects": fixed_effects, "graph_weights": graph_weights,
+            "reliability": reliability, "error_sd": error_sd,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -182,8 +192,9 @@ def fit(
     graphs = [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
     made = _engine(engine, prior, graphs)
-    met = model_asks(graphs, prior, made)
     variables = graphs[0].variables
+    errors = Errors.said(reliability, error_sd, variables)
+    met = {**model_asks(graphs, prior, made), **errors.asked(robust)}
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     wanted = wanted_terms(terms, {**met, **options.asked}, table)
     completer = GraphCompleter(graphs, families, wanted.terms, tails)
@@ -207,17 +218,18 @@ def fit(
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
     data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
+    data = [errors.out_of(one) for one in data]
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
-    notes += clusters_note(None if cluster is None else Clusters(parts))
+    notes += clusters_note(None if cluster is None else Clusters(parts)) + error_note(data[0])
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, wanted.terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked, errors=errors), data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 

@@ -80,6 +80,10 @@ CAPABILITIES: dict[str, Capability] = {
     "clusters": Capability(option("cluster"), f"leave out {option('cluster')}"),
     "fixed effects": Capability(option("fixed_effects"), f"leave out {option('fixed_effects')}"),
     "moments": Capability("moments, which hold no rows,", "give the table itself"),
+    "errors": Capability(
+        f"errors of measurement in {{names}} ({option('reliability')})", f"leave out {option('reliability')}"
+    ),
+    "not robust": Capability(option("robust", False), f"leave out {option('robust')}"),
     # columns and families
     "categories": Capability("the categor{y} {names}", _LEVELS),
     **{name: Capability(kind.words, kind.way_out) for name, kind in KINDS.items()},
@@ -147,6 +151,25 @@ _ROWS = (
     _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
     _Row("fixed effects", "curves", "levels are taken out of straight lines"),
     _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),
+    _Row(
+        "errors",
+        ("moments", "not robust", "other noise", "scale mixtures"),
+        "rows say how uncertain an effect is under such errors",
+    ),
+    _Row("errors", "no intercept", "errors are taken out of variances", _PAPER),
+    _Row(
+        "errors", (*_NOT_NORMAL, "curves"), "errors are taken out of cross-products, for straight lines, normal noise"
+    ),
+    _Row("errors", _COPIES, "what is imputed has errors of its own"),
+    _Row("errors", "experiments", "what was set has no error"),
+    _Row("errors", "fixed effects", "how much error is left within levels is not known"),
+    _Row("errors", ("open directions", "turned graphs"), "directions would depend on what is said of errors"),
+    _Row("errors", ("hidden causes", "sensitivity"), "an error and a hidden cause are not told apart"),
+    _Row(
+        "errors",
+        ("placebo", "chosen rows", "products", "counterfactuals", "plan"),
+        "rows show values with their errors",
+    ),
     _Row(_NOT_NORMAL, "open directions", "the form of a regression would decide directions"),
     _Row(_NOT_NORMAL, "moments", "means and covariances do not determine such a regression"),
     _Row(_NOT_NORMAL, "scale mixtures", "this engine is for straight lines with normal noise"),

@@ -46,6 +46,8 @@ def jackknife_of(effect: HeldEffect) -> Jackknife | str:
     if not effect.workings.variables or not 0.0 < sd < math.inf:
         return ""
     if posterior.clusters is None and (reason := _not_asked(posterior)):
+        if posterior.workings.data.errors:
+            raise DataError(f"how uncertain an effect is under errors of measurement, only rows can say: {reason}")
         return reason
     known = posterior.jackknives
     key = _key(effect)
@@ -88,7 +90,11 @@ def _asked(effect: HeldEffect, sd: float) -> Jackknife | str:
     kind, moves = found
     known = (given_effect(effect)[1] / sd) ** 2
     chance = known / float(draws.var()) if isinstance(effect.answer, ClosedAnswer) else 1.0  # that these draws differ
-    return Jackknife.of(moves.scaled(chance), kind, known)
+    return _told(effect.posterior, Jackknife.of(moves.scaled(chance), kind, known))
+
+
+def _told(posterior: HeldPosterior, check: Jackknife) -> Jackknife:
+    return check.of_errors() if posterior.workings.data.errors else check
 
 
 def _pieces(posterior: HeldPosterior, joints: Sequence[Joint], shares: Shares) -> tuple[Kind, Moves] | str:
@@ -107,7 +113,7 @@ def stretch_of_joints(posterior: HeldPosterior, joints: Sequence[Joint]) -> Stre
     found = _pieces(posterior, [replace(joint, effect=joint.effect / sd) for joint in joints], _no_shares)
     if isinstance(found, str):
         return None
-    check = Jackknife.of(found[1], found[0], 1.0)
+    check = _told(posterior, Jackknife.of(found[1], found[0], 1.0))
     if check.factor == 1.0 and math.isinf(check.freedom):
         return None
     return Stretch(check.factor, float(draws.mean()), sd, check.freedom)

@@ -23,7 +23,7 @@ def noise_notes(check: Jackknife | str, *, counts: bool) -> Iterator[Note]:
     if isinstance(check, str):
         if check:
             yield Note(f"noise was taken for even, and the rows were not asked whether it is: {check}")
-    elif check.kind != "clusters" and check.factor > 1.0:
+    elif check.kind not in ("clusters", "errors") and check.factor > 1.0:
         yield _weights_note(check) if check.kind == "weights" else _uneven_note(check, counts)
 
 

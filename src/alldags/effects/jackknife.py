@@ -22,7 +22,8 @@ import numpy as np
 
 from alldags.typing import FloatArray
 
-Kind: TypeAlias = Literal["rows", "weights", "clusters"]
+Kind: TypeAlias = Literal["rows", "weights", "clusters", "errors"]
+_AT_THEIR_WORD = ("clusters", "errors")  # pieces whose spread is known to be more than the model takes it for
 UNSURE = 0.5  # standard error of a variance, as a share of it, from which on a row or two carry it all
 ERRORS = 2.0  # standard errors by which single rows must say more than the model before an interval is widened
 
@@ -72,7 +73,7 @@ class Jackknife:
     Parameters
     ----------
     kind
-        What the pieces are: rows, rows with sampling weights, or clusters.
+        What the pieces are: rows, rows with sampling weights, clusters, or rows with errors of measurement.
     pieces
         Their number.
     sd
@@ -98,6 +99,10 @@ class Jackknife:
         sd, pieces, expected = (math.sqrt(max(value, 0.0)) for value in (variance, moves.variance, moves.expected))
         return cls(kind, moves.count, sd, pieces, expected, moves.error)
 
+    def of_errors(self) -> Jackknife:
+        """Return it where rows have errors of measurement, of which the model's spread knows nothing."""
+        return replace(self, kind="clusters" if self.kind == "clusters" else "errors", sd_expected=self.sd)
+
     def scaled(self, unit: float) -> Jackknife:
         """Return it in other units."""
         return replace(self, sd=unit * self.sd, sd_pieces=unit * self.sd_pieces, sd_expected=unit * self.sd_expected)
@@ -105,9 +110,9 @@ class Jackknife:
     @property
     def is_told(self) -> bool:
         """Whether pieces say more than the model; rows by more than their own error, clusters at their word."""
-        if self.sd_expected == 0.0 or (self.kind != "clusters" and self.error >= UNSURE):
+        if self.sd_expected == 0.0 or (self.kind not in _AT_THEIR_WORD and self.error >= UNSURE):
             return False
-        error = 0.0 if self.kind == "clusters" else self.error
+        error = 0.0 if self.kind in _AT_THEIR_WORD else self.error
         return (self.sd_pieces / self.sd_expected) ** 2 - 1.0 > ERRORS * error
 
     @property

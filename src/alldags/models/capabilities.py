@@ -44,8 +44,9 @@ def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) ->
 
 
 def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return whether a fit has fixed effects."""
-    return {"fixed effects": ()} if data.is_within else {}
+    """Return whether a fit has fixed effects, or errors of measurement."""
+    found: dict[str, tuple[str, ...]] = {"fixed effects": ()} if data.is_within else {}
+    return {**found, "errors": tuple(data.errors)} if data.errors else found
 
 
 def outcome_asks(data: WorkingData, outcome: str) -> dict[str, tuple[str, ...]]:

@@ -107,6 +107,8 @@ class WorkingData:
         The rows of the first of several completed tables, if this is another of them: its regressions are much alike.
     filled
         The columns in which several completed tables differ.
+    errors
+        Of variables that are measured with error, its share of their variance; moments are those without it.
     """
 
     pooled: ChildData
@@ -121,6 +123,7 @@ class WorkingData:
     seen: Seen | None = field(default=None, repr=False)
     like: RowTable | None = field(default=None, repr=False)
     filled: frozenset[str] = frozenset()
+    errors: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""

@@ -18,6 +18,7 @@ from alldags.families.base import Family
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.families import Opened
 from alldags.nodes.data import WorkingData
+from alldags.nodes.measured import Errors
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.priors.prior import Prior
@@ -59,6 +60,8 @@ class Recipe:
         What they said of the effects asked for before it was saved, by question.
     asked
         What `fit` was asked, in words; it is not saved.
+    errors
+        What was said of errors of measurement.
     """
 
     graphs: tuple[CandidateGraph, ...]
@@ -77,6 +80,7 @@ class Recipe:
     robust: bool = False
     jackknives: tuple[tuple[str, Jackknife], ...] = ()
     asked: Asked = field(default_factory=Asked)
+    errors: Errors = field(default_factory=Errors)
 
     @property
     def opened(self) -> Opened | None:

@@ -30,6 +30,7 @@ from alldags.errors import AlldagsError, DataError
 from alldags.families.kinds import FAMILIES
 from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
+from alldags.nodes.measured import Errors
 from alldags.notes import Note
 from alldags.recipes.checks import check_recipe
 from alldags.recipes.recipe import Recipe
@@ -133,6 +134,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "severities": [note.severity for note in recipe.notes],
         "clustered": recipe.clustered,
         "robust": recipe.robust,
+        "errors": [dict(recipe.errors.reliability), dict(recipe.errors.error_sd)],
         "jackknives": [[key, asdict(check)] for key, check in recipe.jackknives],
         "families": [[name, _plain(family, f"the family of {name!r}")] for name, family in recipe.families],
         "terms": _plain(recipe.terms, "terms"),
@@ -148,8 +150,10 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
     rows = None if header["rows"] is None else _rows(header, arrays["rows"])
     first, second, third = (np.random.SeedSequence(entropy, spawn_key=key) for entropy, key in header["seeds"])
     parts = tuple(_part_of(item, i, arrays) for i, item in enumerate(header["parts"]))
+    graphs = tuple(_graph_of(item) for item in header["graphs"])
+    reliability, error_sd = header.get("errors", (None, None))
     return Recipe(
-        graphs=tuple(_graph_of(item) for item in header["graphs"]),
+        graphs=graphs,
         shares=tuple(header["shares"]),
         prior=_made(header["prior"]),
         engine=_made(header["engine"]),
@@ -158,6 +162,7 @@ def _recipe(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Reci
         notes=_notes(header),
         clustered=header["clustered"],
         robust=header.get("robust", False),
+        errors=Errors.said(reliability, error_sd, graphs[0].variables),
         jackknives=tuple((key, Jackknife(**item)) for key, item in header.get("jackknives", ())),
         families=tuple((name, _made(family)) for name, family in header["families"]),
         terms=_made(header["terms"]),

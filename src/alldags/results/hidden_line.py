@@ -28,7 +28,8 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """
     if "sensitivity" in effect.answer.lacks or effect.posterior.engine in WITHOUT_AVERAGE:
         return None
-    if {effect.treatment, effect.outcome} & effect.posterior.workings.data.was_set:
+    data = effect.posterior.workings.data
+    if data.errors or {effect.treatment, effect.outcome} & data.was_set:
         return None
     if not effect.mean or not math.isfinite(effect.sd) or open_orders(effect):
         return None

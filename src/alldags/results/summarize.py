@@ -233,7 +233,7 @@ def _clusters(effect: Effect) -> ClusterSpread | None:
 
 def _noise(effect: Effect) -> NoiseSpread | None:
     check = effect.uncertainty.jackknife
-    if check is None or check.kind == "clusters" or check.factor == 1.0:
+    if check is None or check.kind in ("clusters", "errors") or check.factor == 1.0:
         return None
     return NoiseSpread(effect.answer.sd, effect.uncertainty.sd_without_hidden / effect.answer.sd)
 
