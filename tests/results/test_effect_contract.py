@@ -231,7 +231,7 @@ CALLS: dict[str, Ask] = {
     "contrast": lambda e: (e.contrast(*two(e)).mean, e.contrast(*two(e)).sd, e.contrast(*two(e)).interval()),
     "counterfactual": lambda e: e.counterfactual([0, 1], two(e)),
     "contrasts": lambda e: (e.contrasts().table, e.contrasts().probability_best, str(e.contrasts())),
-    "standardized": lambda e: (e.standardized().mean, e.standardized().sd),
+    "standardized": lambda e: (e.on("standardized").mean, e.on("standardized").sd),
     "by": lambda e: e.by({name: columns()[name][:4] for name in NAMES}),
     "curve": lambda e: e.curve(two(e)),
     "draws": lambda e: e.draws(50, rng=1),

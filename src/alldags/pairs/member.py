@@ -114,17 +114,32 @@ class MemberPosterior(NodePosterior):
 
     @cached_property
     def second_moment_between(self) -> FloatArray | None:
-        shares, means = self._by_set[1:]
+        """Of the mean given the set, at each correlation: what sets and correlation explain together is not in it."""
+        which = np.unique(np.column_stack([self.pair.leaves.zeta, self._present]), axis=0, return_inverse=True)[1]
+        return self._between(which) - self.second_by_correlation + np.outer(self.mean, self.mean)
+
+    @cached_property
+    def second_by_correlation(self) -> FloatArray:
+        """Second moment of the mean coefficients given the correlation, shape (k, k)."""
+        return self._between(np.unique(self.pair.leaves.zeta, return_inverse=True)[1])
+
+    def _between(self, which: IntArray) -> FloatArray:
+        """Return the second moment of the mean coefficients given a number that each leaf has."""
+        shares, means = self._grouped(which.ravel())
         return np.asarray((means * shares[:, None]).T @ means)
+
+    def _grouped(self, which: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the probability of each group of leaves, and its mean coefficients."""
+        shares = np.bincount(which, self._weight)
+        sums = np.zeros((len(shares), self.problem.k))
+        np.add.at(sums, which, self._means * self._weight[:, None])
+        return shares, sums / np.maximum(shares, 1e-300)[:, None]
 
     @cached_property
     def _by_set(self) -> tuple[BoolArray, FloatArray, FloatArray]:
         """The sets of edges that are there, the probability of each, and its mean coefficients."""
         sets, which = np.unique(self._present, axis=0, return_inverse=True)
-        shares = np.bincount(which.ravel(), self._weight, len(sets))
-        sums = np.zeros((len(sets), self.problem.k))
-        np.add.at(sums, which.ravel(), self._means * self._weight[:, None])
-        return sets, shares, sums / np.maximum(shares, 1e-300)[:, None]
+        return sets, *self._grouped(which.ravel())
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         drawn = self.pair.draw(size, rng)

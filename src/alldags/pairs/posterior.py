@@ -78,11 +78,31 @@ class PairPosterior:
         return self.log_weight + float(gammaln(one.n)) - one.n * math.log(math.pi) - math.log(2.0) - rows
 
     @cached_property
+    def _given_hidden(self) -> tuple[FloatArray, FloatArray]:
+        """Correlations in order, and the probability of each, given that something hidden acts on both."""
+        there = self.leaves.width > 0.0
+        zetas, which = np.unique(self.leaves.zeta[there], return_inverse=True)
+        shares = np.bincount(which.ravel(), self.leaves.weight[there])
+        return np.tanh(zetas), shares / shares.sum()
+
+    @property
     def correlation(self) -> tuple[float, float]:
-        """Mean and standard deviation of the correlation, zero counted in."""
-        rho = np.tanh(self.leaves.zeta)
-        mean = float(self.leaves.weight @ rho)
-        return mean, math.sqrt(max(float(self.leaves.weight @ rho**2) - mean**2, 0.0))
+        """Mean and standard deviation of the correlation, given that there is one."""
+        rho, share = self._given_hidden
+        mean = float(share @ rho)
+        return mean, math.sqrt(max(float(share @ rho**2) - mean**2, 0.0))
+
+    def correlation_interval(self, level: float) -> tuple[float, float]:
+        """Return the central interval that holds the correlation, given that there is one."""
+        rho, share = self._given_hidden
+        middle = np.cumsum(share) - 0.5 * share
+        low, high = np.interp([(1 - level) / 2, (1 + level) / 2], middle, rho)
+        return float(low), float(high)
+
+    @property
+    def learned(self) -> float:
+        """By which share data made the standard deviation of the correlation smaller, at least 0."""
+        return max(1.0 - self.correlation[1] / self.problem.correlation.sd, 0.0)
 
     def draw(self, size: int, rng: np.random.Generator) -> PairDraws:
         """Draw coefficients, noise and correlation; equal generators give equal draws."""

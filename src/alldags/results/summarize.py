@@ -234,7 +234,7 @@ def _noise(effect: Effect) -> NoiseSpread | None:
     check = effect.uncertainty.jackknife
     if check is None or check.kind == "clusters" or check.factor == 1.0:
         return None
-    return NoiseSpread(effect.answer.sd, effect.uncertainty.sd_without_hidden / effect.answer.sd)
+    return NoiseSpread(effect.answer.sd, effect.sd / effect.answer.sd)
 
 
 def _directions(effect: Effect) -> dict[str, Any]:
