@@ -294,9 +294,10 @@ class FittedGraph:
     def prepare(self, children: Iterable[str]) -> None:
         """Fit several nodes at once, in parallel; blocks one after the other."""
         wanted = [child for child in children if child not in self._nodes]
+        single = [child for child in wanted if child not in self._pairs]
         if self._link is not None:
-            self._link.prepare(wanted)
-        self._store.prepare(self._key(child) for child in wanted if child not in self._home and child not in self._pairs)
+            self._link.prepare(single)
+        self._store.prepare(self._key(child) for child in single if child not in self._home)
         for child in wanted:
             self.order_block(child)
             self.pair(child)

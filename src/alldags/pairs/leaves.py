@@ -129,6 +129,8 @@ def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:
     weights = np.exp(grid.log_weights - grid.log_weights.max()).ravel()
     kept = np.flatnonzero(weights > _TINY * weights.sum())
     own = weights[kept] / weights[kept].sum()
+    if len(own) <= _MOST:
+        return _chosen(problem, grid, kept, own)
     least = _threshold(own, _MOST)
     light = own < least
     steps = np.floor(np.cumsum(np.where(light, own / least, 0.0)) + 0.5)
@@ -137,9 +139,7 @@ def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:
 
 
 def _threshold(weights: FloatArray, count: int) -> float:
-    """Return the weight below which leaves are sampled in proportion, so that `count` remain; 0 if all can stay."""
-    if len(weights) <= count:
-        return 0.0
+    """Return the weight below which leaves are sampled in proportion, so that `count` remain."""
     least = 0.0
     for _ in range(60):  # heavy ones stay, and the more of them there are the fewer are sampled
         heavy = weights >= least if least > 0.0 else np.zeros(len(weights), dtype=bool)

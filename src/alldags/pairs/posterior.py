@@ -51,7 +51,7 @@ class PairPosterior:
     hidden
         Probability that the errors are correlated at all.
     log_weight
-        Log of the sum of the weights of all leaves.
+        Log of the sum of the weights of all leaves; None where these were sampled.
     diagnostics
         How it was computed.
     set_draws
@@ -60,7 +60,7 @@ class PairPosterior:
 
     leaves: Leaves
     hidden: float
-    log_weight: float
+    log_weight: float | None
     diagnostics: Diagnostics
     set_draws: float = math.inf
 
@@ -70,9 +70,11 @@ class PairPosterior:
         return self.leaves.problem
 
     @cached_property
-    def log_evidence(self) -> float:
+    def log_evidence(self) -> float | None:
         """Log marginal likelihood of both columns in working units, flat coefficients with density one."""
         one = self.problem
+        if self.log_weight is None:
+            return None
         flat = 0.0 if one.flat_gram is None else float(np.linalg.slogdet(one.flat_gram)[1])
         rows = one.n * float(np.log(one.scale[:2]).sum()) + flat
         return self.log_weight + float(gammaln(one.n)) - one.n * math.log(math.pi) - math.log(2.0) - rows

@@ -116,11 +116,8 @@ class PairProblem:
 
     @cached_property
     def first_slabs(self) -> FloatArray:
-        """Variances that the first regression's slab may have: from next to nothing in all terms together."""
-        if not len(self.first):
-            return np.ones(1)
-        low = -math.log(10.0 * self.n * len(self.first))
-        return np.exp(np.linspace(low, _MOST_FIRST, max(2, round((_MOST_FIRST - low) / _STEP) + 1)))
+        """Variances that the first regression's slab may have."""
+        return first_slabs(self.n, len(self.first))
 
     @property
     def second_slabs(self) -> FloatArray:
@@ -146,3 +143,11 @@ class PairProblem:
             cross = self.scatter[others, place]
             explained = float(cross @ np.linalg.lstsq(self.scatter[np.ix_(others, others)], cross, rcond=None)[0])
         return max(float(self.scatter[place, place]) - explained, 1e-12) / max(self.n - len(others), 1.0)
+
+
+def first_slabs(n: float, k: int) -> FloatArray:
+    """Return variances of k coefficients, from next to nothing in all of them together: ``n k variance = 0.1``."""
+    if not k:
+        return np.ones(1)
+    low = -math.log(10.0 * n * k)
+    return np.exp(np.linspace(low, _MOST_FIRST, max(2, round((_MOST_FIRST - low) / _STEP) + 1)))
