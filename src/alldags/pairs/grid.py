@@ -33,8 +33,9 @@ class Grid:
     ----------
     zeta
         Inverse hyperbolic tangent of the correlation at each cell, shape (cells,); zero for no correlation, if last.
-    width
-        Of the cells, shape (cells,); zero where there is no correlation.
+    start, width
+        Where cells begin, as distances from `zeta`, and how wide they are, shape (cells,) each; zero where there is no
+        correlation.
     points
         Settings inside a cell, the same in all: shape (settings, 6) as for `alldags.kernels.pairs.slab_variances`, of
         which the first number is to be replaced by the hyperbolic sine of `zeta`.
@@ -45,6 +46,7 @@ class Grid:
     """
 
     zeta: FloatArray
+    start: FloatArray
     width: FloatArray
     points: FloatArray
     log_weights: FloatArray
@@ -110,6 +112,11 @@ def widths(zetas: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (np.append(gaps, 0.0) + np.insert(gaps, 0, 0.0)))
 
 
+def starts(zetas: FloatArray) -> FloatArray:
+    """Return where the cells around ordered points begin, as distances from the points: half way to the one before."""
+    return np.asarray(-0.5 * np.diff(zetas, prepend=zetas[0]))
+
+
 def search(problem: PairProblem) -> Grid:
     """Return the posterior of a pair on its grid."""
     low, high = problem.correlation.ends
@@ -158,12 +165,13 @@ def _grid(problem: PairProblem, look: _Look) -> Grid:
     weights = np.array([look.found[zeta] for zeta in zetas]) + _log_prior(problem)
     weights += (problem.correlation.log_density(zetas) + np.log(width))[:, None, None]
     if problem.hidden >= 1.0:
-        return Grid(zetas, width, look.points, weights, 1.0)
+        return Grid(zetas, starts(zetas), width, look.points, weights, 1.0)
     look.at([0.0])
     none = look.found[0.0] + _log_prior(problem) + math.log1p(-problem.hidden)
     weights = np.concatenate([weights + math.log(problem.hidden), none[None]])
     hidden = 1.0 - math.exp(log_sum(none) - log_sum(weights))
-    return Grid(np.append(zetas, 0.0), np.append(width, 0.0), look.points, weights, hidden)
+    cells = (np.append(values, 0.0) for values in (zetas, starts(zetas), width))
+    return Grid(*cells, look.points, weights, hidden)
 
 
 def _log_prior(problem: PairProblem) -> float:

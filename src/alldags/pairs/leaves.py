@@ -27,8 +27,9 @@ class Leaves:
         What was asked.
     weight
         Posterior probability of each, shape (L,).
-    zeta, width
-        Inverse hyperbolic tangent of the correlation, and the width of the cell around it, shape (L,) each.
+    zeta, start, width
+        Inverse hyperbolic tangent of the correlation, where the cell around it begins, and how wide it is, shape (L,)
+        each.
     points
         Settings, shape (L, 6).
     present
@@ -38,6 +39,7 @@ class Leaves:
     problem: PairProblem
     weight: FloatArray
     zeta: FloatArray
+    start: FloatArray
     width: FloatArray
     points: FloatArray
     present: BoolArray
@@ -157,4 +159,5 @@ def _chosen(problem: PairProblem, grid: Grid, kept: IntArray, weight: FloatArray
     present = np.ones((len(kept), problem.size), dtype=bool)
     bits = np.arange(problem.m - 1, -1, -1)
     present[:, problem.certain :] = (chosen[:, None] >> bits) & 1
-    return Leaves(problem, weight / weight.sum(), grid.zeta[cell], grid.width[cell], points, present)
+    cells = grid.zeta[cell], grid.start[cell], grid.width[cell]
+    return Leaves(problem, weight / weight.sum(), *cells, points, present)

@@ -110,13 +110,12 @@ class PairPosterior:
         """Draw coefficients, noise and correlation; equal generators give equal draws."""
         one, leaves = self.problem, self.leaves
         which = rng.choice(len(leaves), size, p=leaves.weight)
-        moved = leaves.width[which] * (rng.random(size) - 0.5)
+        moved = leaves.start[which] + leaves.width[which] * rng.random(size)
         noise = leaves.left[which] / (2.0 * rng.gamma(one.n, 1.0, size))
         terms = leaves.mean[which] + leaves.slope[which] * moved[:, None]
         terms += np.sqrt(noise)[:, None] * self._spread(which, rng.standard_normal((size, one.size)))
-        low, high = one.correlation.ends
         apart = leaves.width[which] > 0.0
-        rho = np.where(apart, np.tanh(np.clip(leaves.zeta[which] + moved, low, high)), 0.0)
+        rho = np.where(apart, np.tanh(leaves.zeta[which] + moved), 0.0)
         first = np.sqrt(noise)
         second = leaves.lam[which] * first / np.sqrt(1.0 - rho**2)
         return PairDraws(terms, np.column_stack([first, second]), self._flat(which, first, rng), rho)

@@ -51,7 +51,8 @@ def sample_pair(problem: PairProblem, rng: np.random.Generator) -> PairPosterior
     present[:, problem.certain :] = sets
     weight = np.full(len(points), 1.0 / len(points))
     width = np.where(there, 1e-9, 0.0)  # a chain is at points, not in cells
-    leaves = Leaves(problem, weight, np.where(there, zeta, 0.0), width, points[:, :6], present)
+    cells = np.where(there, zeta, 0.0), np.zeros(len(points)), width
+    leaves = Leaves(problem, weight, *cells, points[:, :6], present)
     worst = _r_hat(np.array([np.tanh(np.nan_to_num(part[:, 6])) for part, _ in found]))
     said = () if worst < _MOST_R_HAT else (_words(problem, worst),)
     how = PairDiagnostics("pairs, sampled", said, worst)
