@@ -7,7 +7,7 @@ rule out, is flat in both regressions: it then says nothing about the correlatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -134,6 +134,18 @@ class PairKey:
         terms = column_terms(NodeTerms(child, names, shares), self.data.categories)
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
         return found if terms.names == names else ParentsPosterior(found, names)
+
+
+def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
+    """Return the graph with those edges certain that pairs with correlated errors take for certain."""
+    edges = dict(graph.edges)
+    for district in graph.districts():
+        key = PairKey.of(graph, (district[0], district[1]), data)
+        unsure = dict(key.doubtful)
+        certain = [(name, key.first) for name in key.parents[0]]
+        certain += [(name, key.second) for name in key.parents[1] if name not in unsure]
+        edges.update(dict.fromkeys(certain, 1.0))
+    return replace(graph, edges=edges) if graph.hidden else graph
 
 
 class _Moments:

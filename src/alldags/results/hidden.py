@@ -14,14 +14,10 @@ from alldags.effects.total import TotalEffect
 from alldags.models.pair import PairKey
 from alldags.notes import Note
 from alldags.pairs.posterior import PairPosterior
-from alldags.show.correlated import (
-    CorrelatedSummary,
-    InstrumentSummary,
-    nothing_identifies,
-    single_instrument,
-    weak_instruments,
-)
+from alldags.show.correlated import CorrelatedSummary, InstrumentSummary
+from alldags.show.correlated_words import nothing_identifies, single_instrument, weak_instruments
 from alldags.show.table import Table
+from alldags.text import some
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -108,7 +104,19 @@ class HiddenCauses:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of them."""
-        return tuple(note for one in self.causes.values() for note in _notes(one))
+        said = tuple(note for one in self.causes.values() for note in _notes(one))
+        return said + tuple(self._certain_notes())
+
+    def _certain_notes(self) -> Iterator[Note]:
+        """Say which doubtful edges were taken for certain, so that no probability of no effect is given."""
+        graph = self.effect.workings.models.items[0].graph
+        for first, second in self.causes:
+            names = [name for name in (first, *graph.children(first)) if graph.probability(name, second) not in (0.0, 1.0)]
+            if names:
+                yield Note(
+                    f"with correlated errors of {first} and {second}, edges from {some(names)} to {second} are taken for "
+                    "certain: whether one is absent is not asked there"
+                )
 
 
 def _instruments(
