@@ -662,6 +662,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
         "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
+        "instruments": [{"instrument": a, "treatment": b, "valid": v} for (a, b), v in candidate.declared.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
         **({} if candidate.calibrate else {"calibrate": False}),
@@ -682,6 +683,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
     hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    hidden += [f"instrument: {a} of {b}, valid {v}" for (a, b), v in candidate.declared.items()]
     return "\n".join([*lines, *hidden, "", str(table)])
 
 
