@@ -93,6 +93,7 @@ CAPABILITIES: dict[str, Capability] = {
     "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
     "correlated errors": Capability("a hidden common cause{of}", _ASSUMED),
+    "differing pairs": Capability("graphs that differ in what acts on {names}", "let them agree there, or give one graph"),
     # priors and engines
     "no intercept": Capability("a prior without intercept", _PAPER, PriorError),
     "other noise": Capability("{name}", _NOISE, PriorError),
@@ -174,7 +175,8 @@ _ROWS = (
     _Row("correlated errors", "categories inside", "both, and instruments, have to be numbers"),
     _Row("correlated errors", ("no intercept", "other noise"), "they have intercepts, and a prior of noise of their own"),
     _Row("correlated errors", "uneven slabs", "a g-prior needs to know which columns are there", "use another slab"),
-    _Row("correlated errors", "another engine", "it does not average over what correlated errors leave open", _AUTO),
+    _Row("correlated errors", ("scale mixtures", "one graph known"), "correlated errors leave open what it takes as known"),
+    _Row("correlated errors", "differing pairs", "flat covariates have no evidence that could weigh these graphs"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "open directions", "the form of a regression would decide directions"),
     _Row("curves", "moments", "curves are made from rows"),

@@ -28,7 +28,6 @@ from alldags.priors.prior import Prior
 from alldags.priors.slabs import GPrior, HyperG, ZellnerSiow
 from alldags.typing import FloatArray
 
-AVERAGING = ("auto", "exact", "certified", "mcmc")
 _MOST_FLAT = 0.25  # flat columns per row
 _CONSTANT = 1e-10  # of a column's square sum, left by flat ones
 
@@ -135,6 +134,11 @@ class PairKey:
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
         return found if terms.names == names else ParentsPosterior(found, names)
 
+    def over(self, posterior: PairPosterior, place: int, columns: tuple[str, ...], prior: Prior) -> MemberPosterior:
+        """Return the regression of one of the two over some columns; those that it does not have are zero."""
+        terms = NodeTerms((self.first, self.second)[place], columns, (1.0,) * len(columns))
+        return MemberPosterior(posterior, place, build(self.rows, terms, prior))
+
 
 def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
     """Return the graph with those edges certain that pairs with correlated errors take for certain."""
@@ -201,8 +205,23 @@ class _Moments:
                 raise DataError(f"{name!r} is a combination of covariates, so that nothing is left to learn from it")
 
 
-def check_pairs(graph: CandidateGraph, data: WorkingData, prior: Prior, engine: Engine) -> None:
+def check_pairs(graphs: Sequence[CandidateGraph], data: WorkingData, prior: Prior, engine: Engine) -> None:
     """Refuse hidden common causes that cannot be modelled, by name."""
+    for graph in graphs:
+        _check_districts(graph, data, prior, engine)
+    said = [_of_pairs(graph, data) for graph in graphs]
+    for one in said[1:]:
+        if differing := [pair for pair in {**said[0], **one} if said[0].get(pair) != one.get(pair)]:
+            meetings.check({"correlated errors": differing[0], "differing pairs": differing[0]})
+
+
+def _of_pairs(graph: CandidateGraph, data: WorkingData) -> dict[tuple[str, ...], tuple[object, ...]]:
+    """Return what evidence of each pair depends on beside what is averaged over: what is flat, and what is not."""
+    keys = {pair: PairKey.of(graph, (pair[0], pair[1]), data) for pair in graph.districts()}
+    return {pair: (set(key.flat), set(key.instruments), set(key.later)) for pair, key in keys.items()}
+
+
+def _check_districts(graph: CandidateGraph, data: WorkingData, prior: Prior, engine: Engine) -> None:
     for district in graph.districts():
         if len(district) > 2:
             raise too_many(district)
@@ -242,7 +261,9 @@ def _model_asks(prior: Prior, engine: Engine) -> dict[str, tuple[str, ...]]:
         "no intercept": not prior.intercept,
         "other noise": not isinstance(prior.noise, UnknownNoise),
         "uneven slabs": isinstance(prior.slab, GPrior | HyperG | ZellnerSiow),
-        "another engine": engine.name not in AVERAGING,
+        "scale mixtures": engine.name in ("vb", "em", "gibbs"),
+        "one graph known": engine.name in ("k2", "full"),
     }
-    names = {"other noise": repr(prior.noise), "uneven slabs": repr(prior.slab), "another engine": engine.name}
+    names = {"other noise": repr(prior.noise), "uneven slabs": repr(prior.slab)}
+    names |= dict.fromkeys(("scale mixtures", "one graph known"), engine.name)
     return {name: (names[name],) if name in names else () for name, is_so in found.items() if is_so}

@@ -57,7 +57,8 @@ class MemberPosterior(NodePosterior):
         offset, matrix = np.zeros(self.problem.k), np.zeros((self.problem.k, one.size))
         units = one.scale[self.place] / one.scale[columns]
         flat = self._flat >= 0
-        matrix[np.flatnonzero(~flat), self._own[~flat]] = units[self._own[~flat] - start]
+        own = np.flatnonzero(self._own >= 0)
+        matrix[own, self._own[own]] = units[self._own[own] - start]
         if flat.any():
             assert one.flat_slopes is not None
             slopes = one.flat_slopes[self._flat[flat]]
