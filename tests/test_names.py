@@ -29,6 +29,7 @@ GONE = [
     "sd_missing",
     "sd_direction",
     "sd_hidden",
+    "standardized",
     "mean_error",
     "jackknife",
     "probability_no_path",
