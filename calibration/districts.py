@@ -78,7 +78,13 @@ class Sample:
 
 
 def drawn(
-    rng: np.random.Generator, n: int, first: FloatArray, second: FloatArray, truth: float, rho: float, covariates: int = 0
+    rng: np.random.Generator,
+    n: int,
+    first: FloatArray,
+    second: FloatArray,
+    truth: float,
+    rho: float,
+    covariates: int = 0,
 ) -> Sample:
     """Make a pair of regressions with correlated errors; instruments act by `first` and `second`."""
     z, c = rng.standard_normal((n, len(first))), rng.standard_normal((n, covariates))
@@ -360,20 +366,26 @@ def ranks(found: Sequence[Found]) -> str:
     for name, values in (("effect", [one.rank for one in own]), ("correlation", [one.second_rank for one in own])):
         counts = np.histogram(values, 10, (0.0, 1.0))[0]
         square = float(np.sum((counts - len(own) / 10) ** 2) / (len(own) / 10)) if own else math.nan
-        lines.append(f"Ranks of the {name}: chi-square(9) {square:.1f}, p = {stats.chi2.sf(square, 9):.3f}, {len(own)} sets.")
+        lines.append(
+            f"Ranks of the {name}: chi-square(9) {square:.1f}, p = {stats.chi2.sf(square, 9):.3f}, {len(own)} sets."
+        )
     return "\n".join(lines)
 
 
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=200, help="data sets of a design; from the prior, 2.5 times as many")
+    parser.add_argument(
+        "--sets", type=int, default=200, help="data sets of a design; from the prior, 2.5 times as many"
+    )
     parser.add_argument("--first-seed", type=int, default=10_000, help="seeds below 10,000 were used for choices")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only designs whose name holds this word")
     options = parser.parse_args()
     first, sets = options.first_seed, options.sets
-    seeds = {design: range(first, first + (5 * sets // 2 if design == "from the prior" else sets)) for design in DESIGNS}
+    seeds = {
+        design: range(first, first + (5 * sets // 2 if design == "from the prior" else sets)) for design in DESIGNS
+    }
     chosen = [design for design in DESIGNS if options.only in design]
     tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for design in chosen for seed in seeds[design]}
     found = keep.run(FOLDER / "districts.csv", Found, run, tasks, n_jobs=options.n_jobs, digits=".5g")

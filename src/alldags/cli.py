@@ -212,8 +212,9 @@ def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study)
         raise GraphError("name the confounders (--confounders age,sex), or a graph file (--graph graph.toml)")
     from alldags.front import study_graph
 
-    places = [_names(names) for names in (said.confounders, said.mediators)]
-    return study_graph(treatment, outcome, *places, said.probability, _names(said.instruments), _valid(said.valid))
+    confounders, mediators, instruments = map(_names, (said.confounders, said.mediators, said.instruments))
+    valid = _valid(said.valid)
+    return study_graph(treatment, outcome, confounders, mediators, said.probability, instruments, valid)
 
 
 def _valid(text: str) -> Valid:

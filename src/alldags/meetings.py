@@ -93,7 +93,9 @@ CAPABILITIES: dict[str, Capability] = {
     "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
     "correlated errors": Capability("a hidden common cause{of}", _ASSUMED),
-    "differing pairs": Capability("graphs that differ in what acts on {names}", "let them agree there, or give one graph"),
+    "differing pairs": Capability(
+        "graphs that differ in what acts on {names}", "let them agree there, or give one graph"
+    ),
     # priors and engines
     "no intercept": Capability("a prior without intercept", _PAPER, PriorError),
     "other noise": Capability("{name}", _NOISE, PriorError),
@@ -173,9 +175,15 @@ _ROWS = (
     _Row("correlated errors", "curves", "correlated errors are modelled for straight lines"),
     _Row("correlated errors", "open directions", "it has to be known which of the two comes first"),
     _Row("correlated errors", "categories inside", "both, and instruments, have to be numbers"),
-    _Row("correlated errors", ("no intercept", "other noise"), "they have intercepts, and a prior of noise of their own"),
+    _Row(
+        "correlated errors", ("no intercept", "other noise"), "they have intercepts, and a prior of noise of their own"
+    ),
     _Row("correlated errors", "uneven slabs", "a g-prior needs to know which columns are there", "use another slab"),
-    _Row("correlated errors", ("scale mixtures", "one graph known"), "correlated errors leave open what it takes as known"),
+    _Row(
+        "correlated errors",
+        ("scale mixtures", "one graph known"),
+        "correlated errors leave open what it takes as known",
+    ),
     _Row("correlated errors", "differing pairs", "flat covariates have no evidence that could weigh these graphs"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "open directions", "the form of a regression would decide directions"),

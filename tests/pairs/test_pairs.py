@@ -84,7 +84,12 @@ def test_one_set_alone_has_the_weight_that_it_has_among_all():
     for present in naive.sets_of(problem):
         here = np.r_[True, np.array(present)]
         alone = log_target(
-            problem.scatter, problem.first, problem.second[here], problem.kinds[np.r_[True, True, here]], problem.n, point
+            problem.scatter,
+            problem.first,
+            problem.second[here],
+            problem.kinds[np.r_[True, True, here]],
+            problem.n,
+            point,
         )
         whole = naive.log_weight(problem, rows, point, present) - naive.log_set_prior(problem, present)
         assert alone == pytest.approx(whole, abs=1e-10)
@@ -117,7 +122,7 @@ def test_leaves_have_the_means_of_dense_algebra_and_slopes_of_differences():
 
 
 def test_the_grid_is_brute_force_over_sets_slabs_scales_and_correlations():
-    problem, rows = made(k=2, doubtful=2, n=25, hidden=0.6)
+    problem, _ = made(k=2, doubtful=2, n=25, hidden=0.6)
     posterior = fit_pair(problem, np.random.default_rng(0))
     ratios = np.exp(problem.log_ratio + np.arange(-6, 6.01, 0.5) / math.sqrt(problem.n))
     zetas = np.append(np.linspace(-3.2, 3.2, 65), 0.0)

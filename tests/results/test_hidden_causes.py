@@ -99,7 +99,11 @@ def test_covariates_with_doubtful_edges_are_no_instruments():
     rng = np.random.default_rng(3)
     c, u = rng.standard_normal((300, 4)), rng.standard_normal(300)
     x = c.sum(axis=1) * 0.4 + u
-    table = {**{f"c{i}": c[:, i] for i in range(4)}, "x": x, "y": 0.4 * x + c.sum(axis=1) * 0.32 + rng.standard_normal(300)}
+    table = {
+        **{f"c{i}": c[:, i] for i in range(4)},
+        "x": x,
+        "y": 0.4 * x + c.sum(axis=1) * 0.32 + rng.standard_normal(300),
+    }
     graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(4)], ["x"], ["y"]]).with_hidden("x", "y", 1.0)
     effect = fit(table, graph, rng=0).effect("x", "y")
     assert effect.hidden.identified == 0.0
@@ -222,7 +226,11 @@ def test_graphs_that_agree_at_the_pair_are_weighed():
 @pytest.mark.parametrize(
     ("graph", "options", "match"),
     [
-        (TWO.with_hidden("c0", "x", 0.5), {}, "hidden common causes join 'c0', 'x', 'y': correlated errors of more than"),
+        (
+            TWO.with_hidden("c0", "x", 0.5),
+            {},
+            "hidden common causes join 'c0', 'x', 'y': correlated errors of more than",
+        ),
         (TWO, {"prior": ad.Prior(slab=ad.priors.GPrior())}, r"GPrior.* do not go together: a g-prior needs to know"),
         (TWO, {"prior": ad.Prior.paper()}, "do not go together: they have intercepts"),
         (TWO, {"engine": "k2"}, "engine='k2' do not go together: correlated errors leave open"),
@@ -241,7 +249,7 @@ def test_too_many_covariates_are_refused():
     table = {f"c{i}": rng.standard_normal(30) for i in range(10)} | {"x": rng.standard_normal(30)}
     table["y"] = table["x"] + rng.standard_normal(30)
     graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(10)], ["x"], ["y"]]).with_hidden("x", "y")
-    with pytest.raises(ad.AlldagsError, match="10 covariates of 'x' and 'y'.* are too many for 30 rows"):
+    with pytest.raises(ad.AlldagsError, match=r"10 covariates of 'x' and 'y'.* are too many for 30 rows"):
         fit(table, graph, rng=0).effect("x", "y")
 
 
@@ -252,7 +260,9 @@ def test_many_doubtful_instruments_are_sampled():
     y = 0.5 * x + 0.7 * z[:, 0] + u + rng.standard_normal(400)
     table = {**{f"z{i}": z[:, i] for i in range(14)}, "x": x, "y": y}
     names = [f"z{i}" for i in range(14)]
-    graph = ad.CandidateGraph.from_tiers([names, ["x"], ["y"]]).instruments(names, "x", "some").with_hidden("x", "y", 1.0)
+    graph = (
+        ad.CandidateGraph.from_tiers([names, ["x"], ["y"]]).instruments(names, "x", "some").with_hidden("x", "y", 1.0)
+    )
     effect = fit(table, graph, rng=0).effect("x", "y")
     low, high = effect.interval()
     assert low < 0.5 < high

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from alldags.answers.base import Answer
 from alldags.effects.clusters import Clusters
 from alldags.effects.jackknife import Jackknife, Stretch

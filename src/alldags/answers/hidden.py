@@ -111,7 +111,10 @@ def strengths(found: PairPosterior) -> dict[str, tuple[float, float]]:
     left, freedom = one.scatter[0, 0] - cross @ slopes, max(one.n - len(one.first), 1.0)
     explained = slopes**2 / np.diag(inverse)
     shares = explained / (explained + left)
-    return {one.names[j]: (float(r2), float(e / left * freedom)) for j, r2, e in zip(one.first, shares, explained, strict=True)}
+    return {
+        one.names[j]: (float(r2), float(e / left * freedom))
+        for j, r2, e in zip(one.first, shares, explained, strict=True)
+    }
 
 
 def joint_f(found: PairPosterior) -> float:
@@ -123,5 +126,3 @@ def joint_f(found: PairPosterior) -> float:
     explained = float(cross @ np.linalg.solve(one.scatter[np.ix_(one.first, one.first)], cross))
     left = float(one.scatter[0, 0]) - explained
     return explained / len(one.first) / left * max(one.n - len(one.first), 1.0)
-
-

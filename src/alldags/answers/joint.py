@@ -12,8 +12,8 @@ import numpy as np
 from alldags.answers.base import Answer
 from alldags.answers.inner import Change, InnerAnswer
 from alldags.answers.nodes import NodeSample, sample_node
-from alldags.answers.pushed import PushedAnswer
 from alldags.answers.paired import paired_regressions
+from alldags.answers.pushed import PushedAnswer
 from alldags.answers.regressed import Regressed, of_sample, regressed_nodes, straight_regression
 from alldags.columns.line import Line
 from alldags.effects.total import TotalEffect, variable_streams

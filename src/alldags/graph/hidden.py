@@ -60,8 +60,8 @@ def _believed(given: object, arrow: str) -> Believed:
         if -1 <= low < high <= 1:
             return low, high
     raise GraphError(
-        f"{arrow} has correlation {given!r}; give the shape of its prior, a number from 0.5 to 100 (1: all values alike, "
-        "2: the default), or a range (low, high) between -1 and 1"
+        f"{arrow} has correlation {given!r}; give the shape of its prior, a number from 0.5 to 100 (1: all values "
+        "alike, 2: the default), or a range (low, high) between -1 and 1"
     )
 
 

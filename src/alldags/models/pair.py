@@ -98,7 +98,9 @@ class PairKey:
         """Moments of the rows in which neither was set from outside."""
         found = self.data.undisturbed({self.first, self.second})
         if found is None:
-            raise DataError(f"no row shows what acts on {self.first!r} and {self.second!r}: one was set in each of them")
+            raise DataError(
+                f"no row shows what acts on {self.first!r} and {self.second!r}: one was set in each of them"
+            )
         return found
 
     def problem(self) -> PairProblem:
@@ -128,8 +130,8 @@ class PairKey:
     def member(self, posterior: PairPosterior, place: int, prior: Prior) -> NodePosterior:
         """Return the node of one of the two."""
         child, names = (self.first, self.second)[place], self.parents[place]
-        unsure = dict(self.doubtful) if place else {}
-        shares = tuple((0.5 if unsure[name] is None else unsure[name]) if name in unsure else 1.0 for name in names)
+        unsure = {name: 0.5 if p is None else p for name, p in self.doubtful} if place else {}
+        shares = tuple(unsure.get(name, 1.0) for name in names)
         terms = column_terms(NodeTerms(child, names, shares), self.data.categories)
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
         return found if terms.names == names else ParentsPosterior(found, names)
@@ -172,7 +174,7 @@ class _Moments:
     @cached_property
     def slopes(self) -> FloatArray:
         """Regressions of the columns on the flat ones, shape (f, columns)."""
-        return np.linalg.solve(self.gram, self.rows.scatter[np.ix_(self.out, self.own)])
+        return np.asarray(np.linalg.solve(self.gram, self.rows.scatter[np.ix_(self.out, self.own)]), dtype=np.float64)
 
     @cached_property
     def _left(self) -> FloatArray:
@@ -181,7 +183,7 @@ class _Moments:
 
     @property
     def scale(self) -> FloatArray:
-        return np.sqrt(np.diag(self._left) / self.n)
+        return np.asarray(np.sqrt(np.diag(self._left) / self.n))
 
     @property
     def scatter(self) -> FloatArray:
@@ -191,8 +193,8 @@ class _Moments:
         """Refuse too many flat columns, and those that leave nothing of another."""
         if len(self.flat) > _MOST_FLAT * self.rows.rows or self.n < 3:
             raise DataError(
-                f"{len(self.flat)} covariates of {self.names[0]!r} and {self.names[1]!r}, whose errors may be correlated, "
-                f"are too many for {self.rows.rows:.0f} rows: at most a quarter; leave out those that matter least"
+                f"{len(self.flat)} covariates of {self.names[0]!r} and {self.names[1]!r}, whose errors may be "
+                f"correlated, are too many for {self.rows.rows:.0f} rows: at most a quarter; leave out those that matter least"
             )
         if self.flat and np.linalg.matrix_rank(self.gram, hermitian=True) < len(self.flat):
             raise DataError(

@@ -12,11 +12,11 @@ import numpy as np
 from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.interrupts import checkpoint
+from alldags.models.pair import PairKey
 from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
 from alldags.nodes.problem import NodeProblem
-from alldags.models.pair import PairKey
 from alldags.nodes.spec import NOTHING, About, NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem

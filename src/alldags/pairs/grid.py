@@ -74,7 +74,9 @@ class _Look:
             points = self.points.copy()
             points[:, 0] = math.sinh(zeta)
             known = one.scatter, one.first, one.second, one.kinds, one.certain
-            self.found[zeta] = set_weights(*known, one.log_odds, one.counted.astype(np.int64), one.log_size, one.n, points)
+            self.found[zeta] = set_weights(
+                *known, one.log_odds, one.counted.astype(np.int64), one.log_size, one.n, points
+            )
             self._total[zeta] = log_sum(self.found[zeta])
         checkpoint()
 
@@ -170,8 +172,8 @@ def _grid(problem: PairProblem, look: _Look) -> Grid:
     none = look.found[0.0] + _log_prior(problem) + math.log1p(-problem.hidden)
     weights = np.concatenate([weights + math.log(problem.hidden), none[None]])
     hidden = 1.0 - math.exp(log_sum(none) - log_sum(weights))
-    cells = (np.append(values, 0.0) for values in (zetas, starts(zetas), width))
-    return Grid(*cells, look.points, weights, hidden)
+    zeta, start, wide = (np.append(values, 0.0) for values in (zetas, starts(zetas), width))
+    return Grid(zeta, start, wide, look.points, weights, hidden)
 
 
 def _log_prior(problem: PairProblem) -> float:

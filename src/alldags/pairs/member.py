@@ -100,7 +100,7 @@ class MemberPosterior(NodePosterior):
     @cached_property
     def _covariances(self) -> FloatArray:
         roots = np.einsum("kj,lji->lki", self._map[1], self.pair.leaves.root)
-        return np.einsum("lki,lmi->lkm", roots, roots)
+        return np.asarray(np.einsum("lki,lmi->lkm", roots, roots))
 
     @property
     def _units(self) -> FloatArray:
@@ -131,7 +131,7 @@ class MemberPosterior(NodePosterior):
 
     def _grouped(self, which: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the probability of each group of leaves, and its mean coefficients."""
-        shares = np.bincount(which, self._weight)
+        shares = np.bincount(which, self._weight).astype(np.float64)
         sums = np.zeros((len(shares), self.problem.k))
         np.add.at(sums, which, self._means * self._weight[:, None])
         return shares, sums / np.maximum(shares, 1e-300)[:, None]

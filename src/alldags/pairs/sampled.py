@@ -62,8 +62,8 @@ def sample_pair(problem: PairProblem, rng: np.random.Generator) -> PairPosterior
 def _words(problem: PairProblem, worst: float) -> str:
     first, second = problem.variables
     return (
-        f"chains for the correlated errors of {first!r} and {second!r} do not agree (R-hat {worst:.2f}): numbers may be "
-        "wrong; leave out instruments that do little, or say that more of them are valid"
+        f"chains for the correlated errors of {first!r} and {second!r} do not agree (R-hat {worst:.2f}): numbers may "
+        "be wrong; leave out instruments that do little, or say that more of them are valid"
     )
 
 

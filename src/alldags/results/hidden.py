@@ -111,17 +111,17 @@ class HiddenCauses:
         """Say which doubtful edges were taken for certain, so that no probability of no effect is given."""
         graph = self.effect.workings.models.items[0].graph
         for first, second in self.causes:
-            names = [name for name in (first, *graph.children(first)) if graph.probability(name, second) not in (0.0, 1.0)]
+            names = [
+                name for name in (first, *graph.children(first)) if graph.probability(name, second) not in (0.0, 1.0)
+            ]
             if names:
                 yield Note(
-                    f"with correlated errors of {first} and {second}, edges from {some(names)} to {second} are taken for "
-                    "certain: whether one is absent is not asked there"
+                    f"with correlated errors of {first} and {second}, edges from {some(names)} to {second} are taken "
+                    "for certain: whether one is absent is not asked there"
                 )
 
 
-def _instruments(
-    key: PairKey, weights: list[float], posteriors: list[PairPosterior]
-) -> Iterator[InstrumentSummary]:
+def _instruments(key: PairKey, weights: list[float], posteriors: list[PairPosterior]) -> Iterator[InstrumentSummary]:
     doubtful = [name for name, _ in key.doubtful]
     before = {name: 0.5 if p is None else 1.0 - p for name, p in key.doubtful}
     valid = np.zeros(len(doubtful))

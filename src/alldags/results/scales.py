@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 Scale = Literal[
-    "difference", "standardized", "ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio", "log odds", "log rate",
-    "log mean", "log hazard",
+    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio", "log odds", "log rate",
+    "log mean", "log hazard", "standardized",
 ]  # fmt: skip
 
 

@@ -434,8 +434,8 @@ class Sensitivity:
             f"the data were asked whether a hidden cause acts on {names[0]!r} and {names[1]!r} (before: "
             f"{strength.probability:.0%}, after: {found.probability:.0%}): they answer only if some covariate drives "
             f"{names[0]!r} and has no edge to {names[1]!r}; if none is such an instrument, the answer is confidently "
-            "wrong. identify= is deprecated: declare what is an instrument, graph.instrument(...), and what may be hidden, "
-            "graph.with_hidden(...)",
+            "wrong. identify= is deprecated: declare what is an instrument, graph.instrument(...), and what may be "
+            "hidden, graph.with_hidden(...)",
             AlldagsWarning,
             stacklevel=3,
         )

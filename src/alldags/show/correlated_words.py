@@ -27,7 +27,9 @@ def weak_instruments(one: CorrelatedSummary) -> str:
     source = f"{names} {'is' if len(one.instruments) == 1 else 'are'} weak (F = {one.f:.1f})"
     if not one.instruments or not one.f < _WEAK:
         source = f"the data hardly tell how strong the hidden cause of {one.first} and {one.second} is"
-    return f"{source}: they narrow the correlation of the errors by {one.learned:.0%} only; most of the interval is prior"
+    return (
+        f"{source}: they narrow the correlation of the errors by {one.learned:.0%} only; most of the interval is prior"
+    )
 
 
 def single_instrument(one: CorrelatedSummary) -> str:

@@ -58,7 +58,8 @@ def _written_hidden(graph: CandidateGraph, names: dict[str, str], dialect: Diale
     """Write hidden common causes as edges with two heads."""
     arrow, both = ("->", "dir=both, ") if dialect.dot else ("<->", "")
     return "".join(
-        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"{_believed(graph, first, second)}];\n'
+        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"'
+        f"{_believed(graph, first, second)}];\n"
         for (first, second), probability in graph.hidden.items()
     )
 

@@ -10,8 +10,8 @@ each tier), ``pairs`` (list of ``{first, second, probability}``, ``{first, secon
 false).
 
 Hidden common causes: ``hidden`` (list of ``{first, second, probability, correlation}`` or ``[first, second,
-probability]``; the correlation is the shape of its prior, or a list of two limits). Instruments: ``instruments`` (list of
-``{instrument, treatment, valid}`` or ``[instrument, treatment, valid]``, valid a probability or "some").
+probability]``; the correlation is the shape of its prior, or a list of two limits). Instruments: ``instruments`` (list
+of ``{instrument, treatment, valid}`` or ``[instrument, treatment, valid]``, valid a probability or "some").
 """
 
 from __future__ import annotations
