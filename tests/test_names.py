@@ -77,6 +77,7 @@ def test_records_are_the_classes_that_methods_return():
         "Sensitivity": effect.sensitivity(draws=100), "LinkCheck": effect.checks.confounder_link,
         "Jackknife": effect.uncertainty.jackknife, "Uncertainty": effect.uncertainty,
         "Probability": effect.probability, "EffectChecks": effect.checks, "EffectExports": effect.to,
+        "HiddenCauses": effect.hidden,
         "EffectPlots": effect.plots, "PosteriorPlots": posterior.plots, "TopGraph": posterior.top_graphs(1)[0],
         "Placebo": effect.checks.placebo(2, rng=0), "Decision": posterior.decide({"smoking": [0, 10]}, "risk"),
         "Plan": posterior.decide({"smoking": [0, 10]}, "risk", by="sex").plan,

@@ -31,6 +31,7 @@ PAGES = (
     "docs/how-to/outcomes.md",
     "docs/how-to/survival.md",
     "docs/how-to/unmeasured.md",
+    "docs/how-to/instruments.md",
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",
     "docs/how-to/save.md",

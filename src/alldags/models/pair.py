@@ -194,7 +194,8 @@ class _Moments:
         if len(self.flat) > _MOST_FLAT * self.rows.rows or self.n < 3:
             raise DataError(
                 f"{len(self.flat)} covariates of {self.names[0]!r} and {self.names[1]!r}, whose errors may be "
-                f"correlated, are too many for {self.rows.rows:.0f} rows: at most a quarter; leave out those that matter least"
+                f"correlated, are too many for {self.rows.rows:.0f} rows: at most a quarter; leave out those "
+                "that matter least"
             )
         if self.flat and np.linalg.matrix_rank(self.gram, hermitian=True) < len(self.flat):
             raise DataError(
