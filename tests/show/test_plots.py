@@ -286,3 +286,13 @@ def test_colours_side_by_side_stay_apart(sight):
     for one, two in beside:
         assert np.linalg.norm(lab(one, sight) - lab(two, sight)) > 10
         assert abs(lab(one, "all cones")[0] - lab(two, "all cones")[0]) > 8  # lightness: what is left in grey
+
+
+def test_hidden_common_causes_are_drawn_dashed_with_two_heads():
+    from matplotlib.patches import FancyArrowPatch
+
+    graph = STUDY.graph.with_hidden("smoking", "risk", 0.3)
+    arrows = [patch for patch in graph.plot().patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == 1
+    assert arrows[0].get_linestyle() != "-"
+    assert not [patch for patch in STUDY.graph.plot().patches if isinstance(patch, FancyArrowPatch)]
