@@ -117,11 +117,11 @@ def strengths(found: PairPosterior) -> dict[str, tuple[float, float]]:
     }
 
 
-def joint_f(found: PairPosterior) -> float:
-    """Return the F statistic of all instruments together; not a number without any."""
+def joint_f(found: PairPosterior) -> float | None:
+    """Return the F statistic of all instruments together; None without any."""
     one = found.problem
     if not len(one.first):
-        return math.nan
+        return None
     cross = one.scatter[one.first, 0]
     explained = float(cross @ np.linalg.solve(one.scatter[np.ix_(one.first, one.first)], cross))
     left = float(one.scatter[0, 0]) - explained

@@ -48,7 +48,7 @@ class CorrelatedSummary:
     identified, identified_if_hidden
         Probability that the graph identifies the effect; and if something hidden acts on both.
     f
-        F statistic of all instruments together; not a number without any.
+        F statistic of all instruments together; None without any.
     instruments
         Each of them.
     """
@@ -65,7 +65,7 @@ class CorrelatedSummary:
     learned: float
     identified: float
     identified_if_hidden: float
-    f: float
+    f: float | None
     instruments: tuple[InstrumentSummary, ...] = ()
 
     @property

@@ -23,10 +23,10 @@ def nothing_identifies(one: CorrelatedSummary) -> str:
 
 def weak_instruments(one: CorrelatedSummary) -> str:
     """Say that most of an interval is prior."""
-    names = some([each.name for each in one.instruments])
-    source = f"{names} {'is' if len(one.instruments) == 1 else 'are'} weak (F = {one.f:.1f})"
-    if not one.instruments or not one.f < _WEAK:
-        source = f"the data hardly tell how strong the hidden cause of {one.first} and {one.second} is"
+    source = f"the data hardly tell how strong the hidden cause of {one.first} and {one.second} is"
+    if one.f is not None and one.f < _WEAK:
+        names = some([each.name for each in one.instruments])
+        source = f"{names} {'is' if len(one.instruments) == 1 else 'are'} weak (F = {one.f:.1f})"
     return (
         f"{source}: they narrow the correlation of the errors by {one.learned:.0%} only; most of the interval is prior"
     )
@@ -95,4 +95,4 @@ def correlated_dict(one: CorrelatedSummary) -> dict[str, Any]:
         {"name": i.name, "partial_r2": i.share, "f": i.f, "valid": i.valid, "valid_before": i.valid_before}
         for i in one.instruments
     ]
-    return {**found, "f": None if not one.instruments else one.f, "instruments": each}
+    return {**found, "f": one.f, "instruments": each}
