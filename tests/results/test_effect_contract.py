@@ -228,7 +228,6 @@ CALLS: dict[str, Ask] = {
     "contrast": lambda e: (e.contrast(*two(e)).mean, e.contrast(*two(e)).sd, e.contrast(*two(e)).interval()),
     "counterfactual": lambda e: e.counterfactual([0, 1], two(e)),
     "contrasts": lambda e: (e.contrasts().table, e.contrasts().probability_best, str(e.contrasts())),
-    "on standardized": lambda e: (e.on("standardized").mean, e.on("standardized").sd),
     "by": lambda e: e.by({name: columns()[name][:4] for name in NAMES}),
     "curve": lambda e: e.curve(two(e)),
     "draws": lambda e: e.draws(50, rng=1),
@@ -247,7 +246,7 @@ CALLS: dict[str, Ask] = {
 }
 SCALES: dict[str, Ask] = {
     f"on {scale}": lambda e, scale=scale: (e.on(scale).mean, e.on(scale).sd, e.on(scale).interval())  # type: ignore[misc]
-    for scale in ("ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log hazard")
+    for scale in ("ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log hazard", "standardized")
 }
 GROUPED: dict[str, Ask] = {  # methods of the groups `Effect.uncertainty`, `.probability`, `.checks` and `.to`
     "uncertainty.expected_loss": lambda e: e.uncertainty.expected_loss(0.5),
