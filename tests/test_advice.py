@@ -158,7 +158,7 @@ ADVICE: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         lambda: asked("y").probability.modifiers(),
         lambda: asked("y", terms="auto").probability.modifiers(),
     ),
-    ("use contrast(start, stop)", lambda: curved().standardized(), lambda: curved().contrast(0, 1).mean),
+    ("use contrast(start, stop)", lambda: curved().on("standardized"), lambda: curved().contrast(0, 1).mean),
     ("fit without terms", lambda: curved().paths(), lambda: asked("y").paths()),
     ("see mediation()", lambda: through().paths(), lambda: through().mediation(["weak"])),
     ("use effects_on(outcome)", lambda: curved().posterior.effects(), lambda: curved().posterior.effects_on("y")),

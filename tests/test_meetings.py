@@ -166,7 +166,7 @@ OPTIONS = {
     "experiments": Option(lambda s: s.saying(interventions="was_set"), {"experiments"}),
     "randomised": Option(lambda s: s.saying(randomized="dose"), {"randomised"}),
     "open": Option(lambda s: s.shaped("open"), {"open directions"}, lambda p: bool(p.graphs[0].blocks)),
-    "hidden": Option(lambda s: s.shaped("hidden"), {"hidden causes", "sensitivity"}),
+    "hidden": Option(lambda s: s.shaped("hidden"), {"hidden causes", "correlated errors"}),
     "graphs": Option(lambda s: s.shaped("graphs"), {"several graphs", "evidence"}, lambda p: len(p.graphs) == 2),
     "paper": Option(lambda s: s.saying(prior=ad.Prior.paper()), {"no intercept", "other noise"}, keyword="prior"),
     "known noise": Option(
@@ -201,8 +201,15 @@ def told(names: tuple[str, ...]) -> Study:
     return found
 
 
+BESIDE_THE_PAIR = {"yes/no mediator", "amount between", "grade between", "open"}  # no business of correlated errors
+
+
 def refused(names: tuple[str, ...]) -> list[meetings.Meeting]:
     brought = set().union(*(OPTIONS[name].brings for name in names))
+    if {"hidden", "graphs"} <= set(names):
+        brought.add("differing pairs")
+    if not BESIDE_THE_PAIR.isdisjoint(names):
+        brought.discard("correlated errors")
     return [meeting for pair, meeting in meetings.MEETINGS.items() if pair <= brought]
 
 
@@ -251,8 +258,9 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     walked = set().union(*(option.brings for option in OPTIONS.values()))
     questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows", "other rows"}
     questions |= {"mediation", "products", "several mediators", "scenarios", "posterior.do", "counterfactuals"}
-    questions |= {"plan", "utility function"}
-    assert meetings.CAPABILITIES.keys() - walked - questions == {"categories inside", "turned graphs", "uneven slabs"}
+    questions |= {"plan", "utility function", "sensitivity"}
+    others = {"categories inside", "turned graphs", "uneven slabs", "differing pairs"}
+    assert meetings.CAPABILITIES.keys() - walked - questions == others
 
 
 def test_the_page_is_made_from_the_table():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alldags.graph.candidate import CandidateGraph
+    from alldags.graph.hidden import Valid
     from alldags.priors.prior import Prior
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
@@ -143,11 +144,18 @@ class Study:
         Columns that the treatment may act on, and that may act on the outcome.
     probability
         That the treatment acts on the outcome directly; certain if not given.
+    instruments
+        Columns that act on the treatment, and on the outcome only through it; something unmeasured may then act on
+        both, and the instruments tell how strong it is.
+    valid
+        Probability that each instrument is one, or "some": the share of those that are is unknown.
     """
 
     confounders: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     mediators: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
     probability: float | None = None
+    instruments: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+    valid: str = "1"
 
 
 _DEFAULTS, _NOTHING_SAID = FitOptions(), Study()
@@ -202,14 +210,27 @@ def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study)
     if options.graph is not None:
         if said != _NOTHING_SAID:
             raise GraphError(
-                "--graph says what may act on what: leave out --confounders, --mediators and --probability"
+                "--graph says what may act on what: leave out --confounders, --mediators, --instruments and "
+                "--probability"
             )
         return alldags.read_graph(options.graph)
     if said == _NOTHING_SAID:
         raise GraphError("name the confounders (--confounders age,sex), or a graph file (--graph graph.toml)")
     from alldags.front import study_graph
 
-    return study_graph(treatment, outcome, _names(said.confounders), _names(said.mediators), said.probability)
+    confounders, mediators, instruments = map(_names, (said.confounders, said.mediators, said.instruments))
+    valid = _valid(said.valid)
+    return study_graph(treatment, outcome, confounders, mediators, said.probability, instruments, valid)
+
+
+def _valid(text: str) -> Valid:
+    """Read a probability, or the word."""
+    from alldags.graph.hidden import checked_valid
+
+    try:
+        return checked_valid(float(text))
+    except ValueError:
+        return checked_valid(text)
 
 
 def _names(given: tuple[str, ...]) -> list[str]:
@@ -315,7 +336,7 @@ def effect(
 ) -> None:
     """Print the total effect of a treatment on an outcome, averaged over all candidate graphs.
 
-    What may act on what is in a file, --graph, or follows from --confounders and --mediators.
+    What may act on what is in a file, --graph, or follows from --confounders, --mediators and --instruments.
 
     Parameters
     ----------
@@ -682,6 +703,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "layers": [list(tier) for tier in candidate.tiers()],
         "edges": [{"cause": c, "effect": e, "probability": p} for (c, e), p in candidate.edges.items()],
         "hidden": [{"first": a, "second": b, "probability": p} for (a, b), p in candidate.hidden.items()],
+        "instruments": [{"instrument": a, "treatment": b, "valid": v} for (a, b), v in candidate.declared.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
         **({} if candidate.calibrate else {"calibrate": False}),
@@ -702,6 +724,7 @@ def _graph_text(candidate: CandidateGraph) -> str:
     rows = [(c, e, p) for (c, e), p in candidate.edges.items()]
     table = Table({name: [row[i] for row in rows] for i, name in enumerate(("cause", "effect", "probability"))})
     hidden = [f"hidden common cause: {a} <-> {b}, probability {p:g}" for (a, b), p in candidate.hidden.items()]
+    hidden += [f"instrument: {a} of {b}, valid {v}" for (a, b), v in candidate.declared.items()]
     return "\n".join([*lines, *hidden, "", str(table)])
 
 

@@ -39,6 +39,7 @@ from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
 from alldags.nodes.measured import Errors, error_note
+from alldags.models.pair import check_pairs
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
@@ -219,6 +220,7 @@ def fit(
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
     data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
     data = [errors.out_of(one) for one in data]
+    check_pairs(graphs, data[0], prior, made)
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)

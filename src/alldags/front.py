@@ -9,6 +9,7 @@ from alldags.errors import GraphError
 from alldags.fitting import fit
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import names_tuple
+from alldags.graph.hidden import Valid
 from alldags.results.effect import Effect
 
 Tiers = Sequence[str | Sequence[str]]
@@ -21,6 +22,8 @@ def effect(
     outcome: str,
     confounders: Sequence[str] = (),
     mediators: Tiers = (),
+    instruments: Sequence[str] = (),
+    valid: Valid = 1.0,
     probability: float | None = None,
     over: Any = "sample",
     **options: Any,
@@ -43,6 +46,11 @@ def effect(
     mediators
         Columns that the treatment may act on, and that may act on the outcome. A list inside the list is a tier: its
         columns may act on those that come later.
+    instruments
+        Columns that act on the treatment, and on all after it only through it. Something unmeasured may then act on
+        treatment and outcome, and the data tell by the instruments how strong it is; see `Effect.hidden`.
+    valid
+        Probability that each instrument is one; ``"some"``: the share of those that are is unknown.
     probability
         That the treatment acts on the outcome directly; None: it is certain.
     over
@@ -62,7 +70,7 @@ def effect(
     >>> round(effect.mean, 1), effect.probability_no_effect
     (0.9, 0.0)
     """
-    graph = study_graph(treatment, outcome, confounders, mediators, probability)
+    graph = study_graph(treatment, outcome, confounders, mediators, probability, instruments, valid)
     return fit(table, graph, **options).effect(treatment, outcome, over)
 
 
@@ -72,6 +80,8 @@ def study_graph(
     confounders: Sequence[str] = (),
     mediators: Tiers = (),
     probability: float | None = None,
+    instruments: Sequence[str] = (),
+    valid: Valid = 1.0,
 ) -> CandidateGraph:
     """Return the candidate graph of a study; arguments as for `effect`.
 
@@ -81,13 +91,20 @@ def study_graph(
     >>> graph = study_graph("drug", "pain", ["age"], ["dose"])
     >>> graph.probability("age", "pain"), graph.probability("drug", "pain")
     (0.5, 1.0)
+    >>> study_graph("drug", "pain", ["age"], instruments=["lottery"]).hidden
+    mappingproxy({('drug', 'pain'): 1.0})
     """
+    sources = names_tuple(instruments, "instruments")
     first = names_tuple(confounders, "confounders")
     between = [(tier,) if isinstance(tier, str) else names_tuple(tier, "a tier") for tier in _tiers(mediators)]
     places = [("treatment", treatment), ("outcome", outcome), *(("confounders", name) for name in first)]
-    _check_once([*places, *(("mediators", name) for tier in between for name in tier)])
-    tiers = [tier for tier in (first, (treatment,), *_together(mediators, between), (outcome,)) if tier]
-    return CandidateGraph.from_tiers(tiers).with_edge(treatment, outcome, 1.0 if probability is None else probability)
+    places += [("mediators", name) for tier in between for name in tier]
+    _check_once([*places, *(("instruments", name) for name in sources)])
+    tiers = [tier for tier in ((*first, *sources), (treatment,), *_together(mediators, between), (outcome,)) if tier]
+    graph = CandidateGraph.from_tiers(tiers).with_edge(treatment, outcome, 1.0 if probability is None else probability)
+    if not sources:
+        return graph
+    return graph.instruments(sources, treatment, valid).with_hidden(treatment, outcome, 1.0)
 
 
 def _tiers(mediators: Tiers) -> Tiers:

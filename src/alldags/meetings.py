@@ -68,6 +68,8 @@ _MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
 _PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
 _NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
+_ASSUMED = "leave it out of the graph, and ask effect.sensitivity() how strong it would have to be"
+
 CAPABILITIES: dict[str, Capability] = {
     # rows
     "experiments": Capability(option("interventions"), f"leave out {option('interventions')}"),
@@ -94,6 +96,10 @@ CAPABILITIES: dict[str, Capability] = {
     "categories inside": Capability("the categor{y} {names}, whose place in the order is open,", _LEVELS),
     "turned graphs": Capability("graphs that disagree about the direction of edges at {names}", "let them agree"),
     "hidden causes": Capability("hidden common causes", "leave them out of the graph"),
+    "correlated errors": Capability("a hidden common cause{of}", _ASSUMED),
+    "differing pairs": Capability(
+        "graphs that differ in what acts on {names}", "let them agree there, or give one graph"
+    ),
     # priors and engines
     "no intercept": Capability("a prior without intercept", _PAPER, PriorError),
     "other noise": Capability("{name}", _NOISE, PriorError),
@@ -188,6 +194,20 @@ _ROWS = (
         f"use the effect itself, {_MEAN}, or for effect.survival",
     ),
     _Row("survival", "new unit", "its own time is not drawn", f"{_MEAN}, or for effect.survival"),
+    _Row("correlated errors", _NOT_NORMAL, "correlated errors are modelled for straight lines with normal noise"),
+    _Row("correlated errors", "curves", "correlated errors are modelled for straight lines"),
+    _Row("correlated errors", "open directions", "it has to be known which of the two comes first"),
+    _Row("correlated errors", "categories inside", "both, and instruments, have to be numbers"),
+    _Row(
+        "correlated errors", ("no intercept", "other noise"), "they have intercepts, and a prior of noise of their own"
+    ),
+    _Row("correlated errors", "uneven slabs", "a g-prior needs to know which columns are there", "use another slab"),
+    _Row(
+        "correlated errors",
+        ("scale mixtures", "one graph known"),
+        "correlated errors leave open what it takes as known",
+    ),
+    _Row("correlated errors", "differing pairs", "flat covariates have no evidence that could weigh these graphs"),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "open directions", "the form of a regression would decide directions"),
     _Row("curves", "moments", "curves are made from rows"),

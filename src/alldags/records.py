@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from alldags.results.decision import Decision, Plan
     from alldags.results.effect_checks import EffectChecks
     from alldags.results.exports import EffectExports
+    from alldags.results.hidden import HiddenCauses
     from alldags.results.plots import EffectPlots, PosteriorPlots
     from alldags.results.probability import Probability
     from alldags.results.sensitivity import Sensitivity
@@ -49,6 +50,7 @@ _HOME = {
     "EffectExports": "alldags.results.exports",
     "EffectPlots": "alldags.results.plots",
     "EffectSummary": "alldags.show.summary",
+    "HiddenCauses": "alldags.results.hidden",
     "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
@@ -84,6 +86,7 @@ __all__ = [
     "EffectExports",
     "EffectPlots",
     "EffectSummary",
+    "HiddenCauses",
     "Intervention",
     "Jackknife",
     "LinkCheck",

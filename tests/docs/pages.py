@@ -31,6 +31,7 @@ PAGES = (
     "docs/how-to/outcomes.md",
     "docs/how-to/survival.md",
     "docs/how-to/unmeasured.md",
+    "docs/how-to/instruments.md",
     "docs/how-to/share-moments.md",
     "docs/how-to/checks.md",
     "docs/how-to/save.md",
@@ -52,7 +53,11 @@ DATA_PAGES = (
     "docs/tutorials/magic-niab.md",
     "docs/tutorials/twins.md",
 )  # public data; or sampled, so that another processor may print other last digits
-TEXTBOOK_PAGES = ("docs/tutorials/nhefs.md", "docs/tutorials/thornton.md")  # their data come with causaldata
+TEXTBOOK_PAGES = (
+    "docs/tutorials/card.md",
+    "docs/tutorials/nhefs.md",
+    "docs/tutorials/thornton.md",
+)  # their data come with causaldata
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 

@@ -172,11 +172,11 @@ def test_risks_ratios_and_do_go_together(simple):
     assert effect.contrast(0, 1).mean == effect.mean
     assert abs(effect.contrast(1.0, 0.0).mean + effect.mean) < 1e-9
     assert effect.contrast(0, 1).interval(0.9) == effect.interval(0.9)
-    assert effect.on("log odds").standardized().mean == pytest.approx(
+    assert effect.on("log odds").on("standardized").mean == pytest.approx(
         effect.on("log odds").mean * simple._data.deviation("x")
     )
     with pytest.raises(ad.AlldagsError, match="no one size per standard deviation"):
-        effect.standardized()
+        effect.on("standardized")
     with pytest.raises(ad.AlldagsError, match="no one coefficient of a direct edge"):
         effect.direct  # noqa: B018
     said = effect.to.sentence("methods")

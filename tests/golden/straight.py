@@ -76,7 +76,6 @@ def cases() -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "imputed", plain, {"missing": "impute", "imputations": 4}
     yield "open", graph(within=0.5), {}
     yield "several graphs", [plain, plain.without_edge("income", "outcome")], {}
-    yield "hidden", plain.with_hidden("treat", "outcome", 0.3), {}
     yield (
         "weights, experiments, several graphs",
         [plain, plain.without_edge("age", "outcome")],

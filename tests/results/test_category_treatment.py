@@ -352,7 +352,7 @@ def test_least_squares_beside_it_is_that_of_dummies():
             r"has the levels 'none', 'half', 'full', not 'ful'.*did you mean",
         ),
         (lambda effect: effect.do(1.5), "has the levels 'none', 'half', 'full', not 1.5"),
-        (lambda effect: effect.contrast("none", "full").standardized(), "no standard deviations"),
+        (lambda effect: effect.contrast("none", "full").on("standardized"), "no standard deviations"),
         (lambda effect: effect.posterior.effect("arm", "y", over="treated"), "needs a treatment with two values"),
         (lambda effect: effect.posterior.effect("age", "y"), "'arm' is a category.*lies between 'age' and 'y'"),
         (lambda effect: effect.posterior.effect("age", "arm"), "the outcome 'arm' is a category with 3 levels"),

@@ -32,6 +32,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.results.effect import Effect
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
+from alldags.results.hidden import HiddenCauses
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
 from alldags.results.uncertainty import Uncertainty
@@ -159,10 +160,6 @@ STUDIES: dict[str, Callable[[], Effect]] = {
     "curve of a dose through a mediator": lambda: fitted(
         table(treat="dose"), terms={"outcome": TERMS, "between": TERMS}, over="population"
     ),
-    "yes/no outcome, hidden cause": lambda: fitted(
-        table(outcome="ill"), graph().with_hidden("treat", "outcome", 0.3), families="auto"
-    ),
-    "curve, hidden cause": lambda: fitted(where=DIRECT.with_hidden("treat", "outcome", 0.3), terms={"outcome": TERMS}),
     "given terms": lambda: fitted(terms={"outcome": ["age^2", "treat*between"]}),
 }
 
@@ -231,7 +228,6 @@ CALLS: dict[str, Ask] = {
     "contrast": lambda e: (e.contrast(*two(e)).mean, e.contrast(*two(e)).sd, e.contrast(*two(e)).interval()),
     "counterfactual": lambda e: e.counterfactual([0, 1], two(e)),
     "contrasts": lambda e: (e.contrasts().table, e.contrasts().probability_best, str(e.contrasts())),
-    "standardized": lambda e: (e.standardized().mean, e.standardized().sd),
     "by": lambda e: e.by({name: columns()[name][:4] for name in NAMES}),
     "curve": lambda e: e.curve(two(e)),
     "draws": lambda e: e.draws(50, rng=1),
@@ -250,7 +246,7 @@ CALLS: dict[str, Ask] = {
 }
 SCALES: dict[str, Ask] = {
     f"on {scale}": lambda e, scale=scale: (e.on(scale).mean, e.on(scale).sd, e.on(scale).interval())  # type: ignore[misc]
-    for scale in ("ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log hazard")
+    for scale in ("ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log hazard", "standardized")
 }
 GROUPED: dict[str, Ask] = {  # methods of the groups `Effect.uncertainty`, `.probability`, `.checks` and `.to`
     "uncertainty.expected_loss": lambda e: e.uncertainty.expected_loss(0.5),
@@ -303,17 +299,23 @@ ALWAYS = {  # never refused
     "to.dict", "to.latex", "to.markdown", "uncertainty.converged", "uncertainty.mean_error", "report", "details",
     "save", "plot",
 }  # fmt: skip
-GROUPS = {"uncertainty": Uncertainty, "probability": Probability, "checks": EffectChecks, "to": EffectExports}
+GROUPS = {
+    "uncertainty": Uncertainty,
+    "probability": Probability,
+    "checks": EffectChecks,
+    "to": EffectExports,
+    "hidden": HiddenCauses,
+}
 RECORDS = {"posterior", "plots", "workings", "answer", *GROUPS}
 INSIDE = {f"{group}.effect" for group in GROUPS} | {
-    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "hidden_cause", "jackknife_or_reason")
+    f"uncertainty.{name}" for name in ("clusters", "sample", "stretch", "jackknife_or_reason")
 }
 REFITS = {"checks.stability", "checks.placebo", "report", "save", "over", "other rows", "by a column"}
 WITHOUT = {  # questions that take seconds, and that a study of the same kind is asked
     **dict.fromkeys(("straight, a dose", "straight, some rows", "randomised", "straight line of a curve"), REFITS),
     **dict.fromkeys(("curve, some rows", "curve of a dose through a mediator"), REFITS),
     **dict.fromkeys(("yes/no outcome, treated", "yes/no outcome, a dose"), REFITS),
-    **dict.fromkeys(("imputed, hidden cause", "yes/no outcome, hidden cause", "curve, hidden cause"), REFITS),
+    "imputed, hidden cause": REFITS,
     "experiments, hidden cause": REFITS - {"over"},
     "hidden cause": {"checks.stability", "checks.placebo"},
     "clusters": {"checks.stability", "report", "over"},

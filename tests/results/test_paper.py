@@ -43,9 +43,9 @@ def test_standardized_effects_do_not_depend_on_units() -> None:
     study = ad.datasets.example()
     scaled = dict(study.table) | {"smoking": 20.0 * np.asarray(study.table["smoking"])}
     first, second = (fit(table, study.graph, rng=0).effect("smoking", "risk") for table in (study.table, scaled))
-    assert second.standardized().mean == pytest.approx(first.standardized().mean)
+    assert second.on("standardized").mean == pytest.approx(first.on("standardized").mean)
     ratio = np.std(study.table["smoking"], ddof=1) / np.std(study.table["risk"], ddof=1)
-    assert first.standardized().mean == pytest.approx(first.mean * ratio)
+    assert first.on("standardized").mean == pytest.approx(first.mean * ratio)
 
 
 def test_the_direct_effect_is_the_coefficient_over_all_graphs() -> None:

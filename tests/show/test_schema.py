@@ -141,7 +141,8 @@ def test_other_commands_satisfy_it(command, files, capsys):
 
 
 def test_a_continuous_prior_has_shrinkage_in_place_of_posterior(files, capsys):
-    command = ["edges", str(files / "data.csv"), "--graph", str(files / "graph.toml"), "--json", "--engine", "vb"]
+    ad.write_graph(STUDY.graph, files / "plain.toml")
+    command = ["edges", str(files / "data.csv"), "--graph", str(files / "plain.toml"), "--json", "--engine", "vb"]
     command_line(command)
     assert list(faults(json.loads(capsys.readouterr().out))) == []
 

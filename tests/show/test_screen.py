@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import alldags as ad
 from alldags.errors import AlldagsWarning
 from alldags.notes import SEVERITIES, Note
+from alldags.show.correlated import CorrelatedSummary, InstrumentSummary
 from alldags.show.hidden import hidden_short
 from alldags.show.json import effect_dict
 from alldags.show.screen import MOST_LINES, screen_text
@@ -206,11 +207,18 @@ def test_shapes_that_were_averaged_are_named():
     assert "%." not in screen_text(replace(PLAIN, shapes=(("straight", 1.0),))).split("Adjusted")[1].split("\n")[0]
 
 
+CORRELATED = CorrelatedSummary(
+    "smoking", "risk", 1.0, 1.0, 0.3, -0.1, 0.6, -0.81, 0.81, 0.5, 0.93, 0.93, 20.0,
+    (InstrumentSummary("tax", 0.1, 20.0, 0.93, 0.9),),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"is_randomized": True}, "Hidden causes: none, as smoking was randomised."),
-        ({"sd_hidden": 0.1}, "Hidden causes: the one in the graph is counted in."),
+        ({"correlated": (CORRELATED,)}, "one of smoking and risk, errors correlated 0.30 (-0.10 to 0.60); the effect"),
+        ({"correlated": (replace(CORRELATED, identified_if_hidden=0.0),)}, "of which the data say nothing."),
         (
             {"hidden": None, "has_sensitivity": True},
             "Hidden causes: assumed none; effect.sensitivity() says how strong one must be.",

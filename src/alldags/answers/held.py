@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from alldags.answers.base import Answer
 from alldags.effects.clusters import Clusters
 from alldags.effects.jackknife import Jackknife, Stretch
@@ -26,19 +24,9 @@ class HeldPosterior(Protocol):
     def rows(self) -> float: ...
 
 
-class HeldHidden(Protocol):
-    """What is asked of a hidden common cause; see `HiddenMixture`."""
-
-    @property
-    def plain(self) -> HeldEffect: ...
-    def draws(self, size: int, plain: FloatArray, rng: np.random.Generator) -> FloatArray: ...
-
-
 class HeldUncertainty(Protocol):
     """What is asked of the spread of an effect; see `Uncertainty`."""
 
-    @property
-    def hidden_cause(self) -> HeldHidden | None: ...
     @property
     def stretch(self) -> Stretch | None: ...
     def widened(self, draws: FloatArray) -> FloatArray: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ import numpy as np
 from alldags.answers.base import Answer
 from alldags.answers.inner import Change, InnerAnswer
 from alldags.answers.nodes import NodeSample, sample_node
+from alldags.answers.paired import paired_regressions
 from alldags.answers.pushed import PushedAnswer
 from alldags.answers.regressed import Regressed, of_sample, regressed_nodes, straight_regression
 from alldags.columns.line import Line
@@ -166,6 +168,7 @@ def along_lines(
     places, streams = total.span.places, variable_streams(total.model, rng)
     effects = np.zeros((len(held), len(total.span), size))
     effects[:, 0] = 1.0
+    again = deepcopy({name: streams[name] for name in total.span.reached})  # pairs are drawn once more, alike
     found: list[Regressed] = []
     for block in total.blocks:
         stream = streams[block.variables[0]]
@@ -178,7 +181,10 @@ def along_lines(
             sample = sample_node(total.model, block.child, size, stream)
             for effect, without in zip(effects, held, strict=True):
                 effect[places[block.child]] = 0.0 if block.child in without else _carried(sample, places, effect)
-            found.append(of_sample(total.model, block.child, sample))
+            if total.model.pair_key(block.child) is None:
+                found.append(of_sample(total.model, block.child, sample))
+            elif block.child not in {one.child for one in found}:
+                found += paired_regressions(total.model, block.child, size, deepcopy(again[block.child]))
     return effects, tuple(found)
 
 

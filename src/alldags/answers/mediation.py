@@ -196,7 +196,7 @@ class Asked:
     def _compared(self, question: Question) -> Question:
         """Return the question with the two values of a treatment that has no others: what bends has no one step."""
         if question.factor != 1.0:
-            raise AlldagsError("mediation is in the units of the effect itself; ask that, not standardized()")
+            raise AlldagsError("mediation is in the units of the effect itself; ask that, not on('standardized')")
         data = self.effect.posterior.workings.data
         if not question.comparison.is_step or is_category(data, question):
             return question

@@ -138,9 +138,9 @@ def _moments(effect: HeldEffect, x: float, means: list[RowMeans]) -> tuple[float
     first = paired.average(lambda pair: _level(pair, x, unit) - center)
     second = paired.average(lambda pair: _square(pair, x, unit, center))
     step = float(steps.mean())
-    wider = effect.uncertainty.hidden_cause is not None or effect.uncertainty.stretch is not None
-    hidden = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # what hidden causes and clusters add
-    variance = max(second - first**2, 0.0) + step**2 * hidden + _rows_sd(effect, means[0]) ** 2
+    wider = effect.uncertainty.stretch is not None
+    added = max(effect.sd**2 - effect.answer.sd**2, 0.0) if wider else 0.0  # by clusters and uneven noise
+    variance = max(second - first**2, 0.0) + step**2 * added + _rows_sd(effect, means[0]) ** 2
     return center + first + step * (effect.mean - effect.answer.mean), math.sqrt(variance)
 
 
@@ -182,8 +182,6 @@ def _drawn(effect: HeldEffect, x: float, means: list[RowMeans], size: int) -> Fl
     rng = effect.posterior.workings.stream()
     slope, outcome, step = effect.workings.totals.draw(size, rng, draw)
     slope = slope if effect.uncertainty.stretch is None else effect.uncertainty.stretch(slope)
-    if effect.uncertainty.hidden_cause is not None:
-        slope = effect.uncertainty.hidden_cause.draws(size, slope, rng)
     found = outcome + step * slope
     if effect.over == "population":
         square = means[0].covariance
@@ -204,12 +202,4 @@ def _by_own_rows(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...
     if effect.over == "population":
         share = variances / (effect.posterior.rows + 1.0)
         draws, sd = draws + np.sqrt(share) * rng.standard_normal(size), math.hypot(sd, math.sqrt(float(share.mean())))
-    hidden = effect.uncertainty.hidden_cause
-    if hidden is None:
-        return Quantity(draws, notes, (mean, sd))
-    data = models.items[0].data
-    step = check_near(data, effect.treatment, x) * data.scale_of(effect.treatment)
-    plain = hidden.plain
-    moved = draws + step * (effect.draws(size) - plain.draws(size))
-    spread = math.sqrt(max(sd**2 + step**2 * (effect.sd**2 - plain.sd**2), 0.0))
-    return Quantity(moved, notes, (mean + step * (effect.mean - plain.mean), spread))
+    return Quantity(draws, notes, (mean, sd))

@@ -163,8 +163,8 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
 
 def _regression_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that plain least squares contradicts the average: neither lies in the other's interval."""
-    if effect.measure or not effect.workings.variables:
-        return  # other units, or zero by assumption, whatever a regression says
+    if effect.measure or not effect.workings.variables or effect.workings.has_pairs:
+        return  # other units, or zero by assumption, whatever a regression says; or biased by what is hidden
     plain = effect.checks.least_squares
     low, high = effect.interval(0.95)
     if plain is not None and not low <= plain.estimate <= high and not plain.low <= effect.mean <= plain.high:

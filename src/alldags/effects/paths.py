@@ -47,6 +47,7 @@ def candidate_paths(totals: Mixture[TotalEffect], limit: int) -> list[tuple[str,
 # -- paths through blocks of unknown order ---------------------------------------------------------------------------
 
 _FEW = 200  # paths that are all looked at
+_JOINT_DRAWS = 20_000  # of paths through two regressions with correlated errors
 _DRAWS = 400  # graphs that are drawn to find the largest of more paths
 _OF_EACH = 30  # paths taken from each of them
 
@@ -129,6 +130,9 @@ def path_moments(model: FittedGraph, path: tuple[str, ...]) -> FloatArray:
     moments = np.ones(3)
     if any(edge not in model.graph.edges for edge in itertools.pairwise(path)):
         return np.zeros(3)
+    if model.joins(path[1:]):
+        drawn = path_draws(model, path, _JOINT_DRAWS, np.random.default_rng(0))
+        return np.array([drawn.mean(), np.mean(drawn**2), np.mean(drawn != 0.0)])
     for piece in _pieces(model, path):
         moments *= _piece_moments(model, piece)
     return moments

@@ -16,6 +16,7 @@ of means are not means of products, and the block itself is asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +29,8 @@ from alldags.models.mixture import Slope
 from alldags.models.order_block import OrderBlock
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
+
+_JOINT_DRAWS = 20_000  # behind moments where correlated errors join two regressions on the way
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +158,7 @@ class TotalEffect:
         """Return independent draws, shape (size,); exact zeros where there is no path."""
         if not self.span.variables:
             return np.zeros(size)
-        effect = np.zeros((len(self.span), size))
-        effect[0] = 1.0
-        streams = variable_streams(self.model, rng)
-        for block in self.blocks:
-            block.draw(size, streams[block.variables[0]]).carry(self.span.places, effect)
-        return np.asarray(effect[-1])
+        return np.asarray(drawn_effects(self.model, self.span, size, rng)[-1])
 
 
 def _passed_on(block: NodeBlock | OrderBlock, ahead: dict[str, float]) -> tuple[tuple[str, ...], FloatArray]:
@@ -172,6 +170,8 @@ def _passed_on(block: NodeBlock | OrderBlock, ahead: dict[str, float]) -> tuple[
 
 def first_moments(model: FittedGraph, span: Span) -> FloatArray:
     """Return E[t] of the span's first variable on each of its variables, shape (v,)."""
+    if model.joins(span.reached):
+        return np.asarray(_joint_effects(model, span).mean(axis=1))
     mean = np.zeros(len(span))
     mean[:1] = 1.0
     for block in model.blocks(span.reached):
@@ -181,6 +181,9 @@ def first_moments(model: FittedGraph, span: Span) -> FloatArray:
 
 def second_moments(model: FittedGraph, span: Span, of: SecondMoments = all_moments) -> FloatArray:
     """Return E[t t'] over the span, shape (v, v), with `of(node)` in place of each node's second moments."""
+    if of is all_moments and model.joins(span.reached):
+        drawn = _joint_effects(model, span)
+        return np.asarray(drawn @ drawn.T / drawn.shape[1])
     square = np.zeros((len(span), len(span)))
     square[:1, :1] = 1.0
     for block in model.blocks(span.reached):
@@ -188,10 +191,31 @@ def second_moments(model: FittedGraph, span: Span, of: SecondMoments = all_momen
     return square
 
 
+def drawn_effects(model: FittedGraph, span: Span, size: int, rng: np.random.Generator) -> FloatArray:
+    """Return draws of the effect of the span's first variable on each of its variables, shape (v, size)."""
+    effect = np.zeros((len(span), size))
+    effect[0] = 1.0
+    streams = variable_streams(model, rng)
+    for block in model.blocks(span.reached):
+        block.draw(size, streams[block.variables[0]]).carry(span.places, effect)
+    return effect
+
+
+def _joint_effects(model: FittedGraph, span: Span) -> FloatArray:
+    """Return draws with a seed of their own: products of two variables with correlated errors have no closed form."""
+    return drawn_effects(model, span, _JOINT_DRAWS, np.random.default_rng(0))
+
+
 def variable_streams(model: FittedGraph, rng: np.random.Generator) -> dict[str, np.random.Generator]:
-    """Return a generator for every variable, so that a node's draws do not depend on which others are drawn."""
+    """Return a generator for every variable, so that a node's draws do not depend on which others are drawn.
+
+    Two variables with correlated errors have equal ones: draws of both then go together.
+    """
     names = model.graph.variables
-    return dict(zip(names, rng.spawn(len(names)), strict=True))
+    streams = dict(zip(names, rng.spawn(len(names)), strict=True))
+    for first, *others in model.graph.districts() if model.graph.hidden else ():
+        streams.update({name: deepcopy(streams[first]) for name in others})
+    return streams
 
 
 def effect_moments(model: FittedGraph, sources: Iterable[str]) -> FloatArray:

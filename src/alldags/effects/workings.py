@@ -48,6 +48,11 @@ class EffectWorkings:
         """Those of the variables that the treatment may act on, in any model."""
         return tuple(dict.fromkeys(name for total in self.totals.items for name in total.span.reached))
 
+    @cached_property
+    def has_pairs(self) -> bool:
+        """Whether errors of a variable on the way may be correlated with those of another."""
+        return any(total.model.pair_key(name) is not None for total in self.totals.items for name in total.span.reached)
+
     @property
     def blocks(self) -> list[NodeBlock | OrderBlock]:
         """The blocks that it runs through, of all models."""

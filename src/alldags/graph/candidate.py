@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,7 +27,16 @@ from alldags.graph.edges import (
     reach,
     tier_edges,
 )
-from alldags.graph.hidden import checked_hidden
+from alldags.graph.hidden import (
+    Believed,
+    Valid,
+    checked_correlations,
+    checked_hidden,
+    checked_instruments,
+    checked_valid,
+    districts,
+    invalid_edges,
+)
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -56,6 +65,10 @@ class CandidateGraph:
         False, they become odds as they stand, and `realized_probabilities` tells what is left of them.
     hidden
         ``{(first, second): probability}`` of hidden common causes; see `with_hidden`.
+    correlations
+        ``{(first, second): shape or (low, high)}``: what is believed of the correlation that they make.
+    declared
+        ``{(instrument, treatment): valid}``; see `instrument`.
 
     Examples
     --------
@@ -73,6 +86,8 @@ class CandidateGraph:
     edges: Mapping[Edge, float]
     calibrate: bool = True
     hidden: Mapping[Edge, float] = field(default_factory=dict, kw_only=True)
+    correlations: Mapping[Edge, Believed] = field(default_factory=dict, kw_only=True)
+    declared: Mapping[Edge, Valid] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
@@ -80,6 +95,10 @@ class CandidateGraph:
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
         object.__setattr__(self, "hidden", MappingProxyType(checked_hidden(self.hidden, variables)))
+        believed = checked_correlations(self.correlations, self.hidden, variables)
+        object.__setattr__(self, "correlations", MappingProxyType(believed))
+        declared = checked_instruments(self.declared, self.edges)
+        object.__setattr__(self, "declared", MappingProxyType(declared))
         if not isinstance(self.calibrate, bool):
             raise GraphError(f"calibrate must be True or False, got {self.calibrate!r}")
         cycle = find_cycle(variables, {edge: p for edge, p in self.edges.items() if p == 1.0})
@@ -254,10 +273,24 @@ class CandidateGraph:
         check_directions((first, second), {edge: changed.edges[edge] for edge in both if edge in changed.edges})
         return changed
 
-    def with_hidden(self, first: str, second: str, probability: float = 0.5) -> CandidateGraph:
+    def with_hidden(
+        self, first: str, second: str, probability: float = 0.5, correlation: Believed | None = None
+    ) -> CandidateGraph:
         """Return a graph in which something unmeasured may act on two variables, with this probability (0: it cannot).
 
-        Data do not tell whether it does: an effect it would bias becomes a mixture of both cases.
+        Their errors are then correlated. Data tell by how much where the graph has an instrument or a front door; else
+        the correlation stays what is believed of it, and so does an effect that it biases.
+
+        Parameters
+        ----------
+        first, second
+            The variables.
+        probability
+            That there is such a cause.
+        correlation
+            What is believed of the correlation of the errors if there is: the shape of its prior, density
+            ``(1 - rho^2)^(shape - 1)`` (by default 2, standard deviation 0.45; 1 for all values alike), or a range
+            ``(low, high)`` in which all values are equally probable.
 
         Examples
         --------
@@ -269,7 +302,10 @@ class CandidateGraph:
         self._check_known(first, second)
         others = {pair: p for pair, p in self.hidden.items() if set(pair) != {first, second}}
         hidden = {**others, (first, second): probability}
-        return CandidateGraph(self.variables, self.edges, self.calibrate, hidden=hidden)
+        believed = {pair: one for pair, one in self.correlations.items() if pair in others}
+        if correlation is not None:
+            believed[first, second] = correlation
+        return self._with(hidden=hidden, correlations=believed)
 
     def without_edge(self, cause: str, effect: str) -> CandidateGraph:
         """Return a graph without this candidate edge."""
@@ -278,10 +314,12 @@ class CandidateGraph:
             raise GraphError(f"there is no candidate edge {cause!r} -> {effect!r} to remove")
         return self._with_edges({e: p for e, p in self.edges.items() if e != (cause, effect)})
 
-    def instrument(self, name: str, treatment: str) -> CandidateGraph:
+    def instrument(self, name: str, treatment: str, valid: float = 1.0) -> CandidateGraph:
         """Return a graph in which a variable acts on later variables only through the treatment.
 
-        Its edges to every variable the treatment may act on are removed; the one to the treatment must be a candidate.
+        Its edges to every variable the treatment may act on are removed, or have the rest of the probability that it is
+        valid; the one to the treatment must be a candidate. Where something hidden acts on the treatment and on what
+        comes after it, data tell by instruments how strong that is.
 
         Examples
         --------
@@ -289,18 +327,51 @@ class CandidateGraph:
         >>> graph = ad.CandidateGraph.from_order(["lottery", "service", "income"])
         >>> graph.instrument("lottery", treatment="service").parents("income")
         ('service',)
+        >>> round(graph.instrument("lottery", treatment="service", valid=0.9).probability("lottery", "income"), 2)
+        0.1
         """
-        self._check_known(name, treatment)
-        if (name, treatment) not in self.edges:
-            raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {name!r} -> {treatment!r}")
+        return self.instruments([name], treatment, valid)
+
+    def instruments(self, names: Iterable[str], treatment: str, valid: Valid = 1.0) -> CandidateGraph:
+        """Return a graph with several instruments of a treatment, of which some may be invalid.
+
+        Parameters
+        ----------
+        names
+            Variables with a candidate edge to the treatment.
+        treatment
+            What they act on.
+        valid
+            Probability that each acts on later variables only through the treatment; ``"some"``: the share of those
+            that do is unknown, and learned.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.from_tiers([["g1", "g2"], ["weight"], ["pressure"]])
+        >>> dict(graph.instruments(["g1", "g2"], treatment="weight", valid="some").declared)
+        {('g1', 'weight'): 'some', ('g2', 'weight'): 'some'}
+        """
+        chosen, valid = names_tuple(names, "instruments"), checked_valid(valid)
+        after = self._after_treatment(chosen, treatment)
+        edges = invalid_edges(self.edges, chosen, after, valid)
+        return self._with(edges=edges, declared={**self.declared, **{(name, treatment): valid for name in chosen}})
+
+    def _after_treatment(self, names: Sequence[str], treatment: str) -> tuple[str, ...]:
+        """Return what a treatment may act on, in the order of `variables`; refuse what is no instrument of it."""
+        self._check_known(*names, treatment)
         after = self.descendants(treatment)
-        if name in after:
-            raise GraphError(f"{name!r} cannot be an instrument: {treatment!r} may cause it; exclude that first")
-        return self._with_edges({(a, b): p for (a, b), p in self.edges.items() if a != name or b not in after})
+        for name in names:
+            arrow = f"{name!r} -> {treatment!r}"
+            if (name, treatment) not in self.edges:
+                raise GraphError(f"{name!r} cannot be an instrument: there is no candidate edge {arrow}")
+            if name in after:
+                raise GraphError(f"{name!r} cannot be an instrument: {treatment!r} may cause it; exclude that first")
+        return tuple(name for name in self.variables if name in after)
 
     def uncalibrated(self) -> CandidateGraph:
         """Return a graph whose stated probabilities become odds inside blocks as they stand; see `calibrate`."""
-        return CandidateGraph(self.variables, self.edges, calibrate=False, hidden=self.hidden)
+        return self._with(calibrate=False)
 
     def with_order(self, variables: Iterable[str]) -> CandidateGraph:
         """Return the same graph with its variables listed in another order; causes need not come first."""
@@ -310,7 +381,9 @@ class CandidateGraph:
         if len(names) != len(self.variables) or set(names) != set(self.variables):
             raise GraphError(f"a new order must have the same variables, got {list(names)}")
         graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
-        graph.__setstate__((names, dict(self.edges), self.calibrate, checked_hidden(self.hidden, names)))
+        hidden = checked_hidden(self.hidden, names)
+        believed = checked_correlations(self.correlations, hidden, names)
+        graph.__setstate__((names, dict(self.edges), self.calibrate, hidden, believed, dict(self.declared)))
         return graph
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -483,28 +556,49 @@ class CandidateGraph:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
         same = self.variables == other.variables and self.calibrate == other.calibrate
-        return same and dict(self.edges) == dict(other.edges) and dict(self.hidden) == dict(other.hidden)
+        return same and all(
+            dict(getattr(self, name)) == dict(getattr(other, name))
+            for name in ("edges", "hidden", "correlations", "declared")
+        )
 
     def __hash__(self) -> int:
         hidden = frozenset(self.hidden.items())
         return hash((self.variables, frozenset(self.edges.items()), self.calibrate, hidden))
 
-    def __getstate__(self) -> tuple[tuple[str, ...], dict[Edge, float], bool, dict[Edge, float]]:
+    def __getstate__(self) -> tuple[Any, ...]:
         # a mapping proxy cannot be pickled
-        return self.variables, dict(self.edges), self.calibrate, dict(self.hidden)
+        mappings = self.hidden, self.correlations, self.declared
+        return self.variables, dict(self.edges), self.calibrate, *map(dict, mappings)
 
-    def __setstate__(self, state: tuple[tuple[str, ...], dict[Edge, float], bool, dict[Edge, float]]) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         object.__setattr__(self, "variables", state[0])
-        object.__setattr__(self, "edges", MappingProxyType(state[1]))
         object.__setattr__(self, "calibrate", state[2])
-        object.__setattr__(self, "hidden", MappingProxyType(state[3]))
+        named = zip(("edges", "hidden", "correlations", "declared"), (state[1], *state[3:], {}, {}), strict=False)
+        for name, value in named:
+            object.__setattr__(self, name, MappingProxyType(value))
 
     @cached_property
     def _count(self) -> tuple[float, bool]:
         return blocks.log10_graphs(self.blocks, self.edges)
 
     def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
-        return CandidateGraph(self.variables, edges, self.calibrate, hidden=self.hidden)
+        return self._with(edges=edges)
+
+    def _with(self, **changes: Any) -> CandidateGraph:
+        """Return a graph that differs in some fields; what is said of edges that are gone is gone, too."""
+        return replace(self, **changes)
+
+    def districts(self) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of variables that hidden common causes join, causes first.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> ad.CandidateGraph.from_order(["z", "x", "y"]).with_hidden("y", "x").districts()
+        (('x', 'y'),)
+        """
+        place = {name: i for i, name in enumerate(self.order)}
+        return tuple(tuple(sorted(group, key=place.__getitem__)) for group in districts(self.hidden))
 
     @cached_property
     def _structure(self) -> Structure:

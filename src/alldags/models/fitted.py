@@ -15,6 +15,7 @@ from alldags.models.blocks import NodeBlock
 from alldags.models.link import JointLink, Link, joint_link
 from alldags.models.margins import BlockMargin, Margin, NodeMargin
 from alldags.models.order_block import OrderBlock
+from alldags.models.pair import PairKey, too_many
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
 from alldags.models.store import BlockKey, NodeKey, NodeStore
 from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
@@ -24,6 +25,7 @@ from alldags.nodes.presence import presences
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import About, Present, straight_columns
 from alldags.nodes.toward import toward
+from alldags.pairs.posterior import PairPosterior
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -81,6 +83,7 @@ class FittedGraph:
         self._blocks: dict[tuple[str, ...], OrderBlock] = {}
         self._margins: dict[str, Margin] = {}
         self._home = {name: block for block in graph.blocks for name in block}
+        self._pairs = {name: pair for pair in graph.districts() for name in pair} if graph.hidden else {}
 
     def about(self, *treatments: str, linked: bool = True) -> FittedGraph:
         """Return the model for questions about a treatment, or about several that are set at once.
@@ -188,7 +191,7 @@ class FittedGraph:
         Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
         left out where they could not be computed.
         """
-        if not self.data.may_bend(child, self.treatment_of(child)):
+        if child in self._pairs or not self.data.may_bend(child, self.treatment_of(child)):
             return False
         return not self.data.on_demand or self.data.model(child).family is None or self.could_bend(child)
 
@@ -237,9 +240,33 @@ class FittedGraph:
         if child in self._home:
             raise KeyError(f"{child!r} is in a block of unknown order: ask `blocks` or `margin`")
         if child not in self._nodes:
-            node = self._store.get(self._key(child))
+            node = self._member(child) if child in self._pairs else self._store.get(self._key(child))
             self._nodes[child] = node if self._way is None else toward(node, *self._way)
         return self._nodes[child]
+
+    def pair_key(self, child: str) -> PairKey | None:
+        """Return what defines the pair of correlated errors that a variable is in; None if it is in none."""
+        pair = self._pairs.get(child)
+        if pair is None:
+            return None
+        if len(pair) > 2:
+            raise too_many(pair)
+        return PairKey.of(self.graph, (pair[0], pair[1]), self.data.straight)
+
+    def joins(self, names: Iterable[str]) -> bool:
+        """Tell whether the errors of two of some variables are correlated, so that their coefficients go together."""
+        inside = [self._pairs[name] for name in names if name in self._pairs]
+        return len(set(inside)) < len(inside)
+
+    def pair(self, child: str) -> PairPosterior | None:
+        """Return the posterior of that pair."""
+        key = self.pair_key(child)
+        return None if key is None else self._store.pair(key)
+
+    def _member(self, child: str) -> NodePosterior:
+        key = self.pair_key(child)
+        assert key is not None
+        return key.member(self._store.pair(key), int(child == key.second), self.prior)
 
     def order_block(self, child: str) -> OrderBlock | None:
         """Return the block of unknown order that holds a variable; None if it has a regression of its own."""
@@ -267,11 +294,13 @@ class FittedGraph:
     def prepare(self, children: Iterable[str]) -> None:
         """Fit several nodes at once, in parallel; blocks one after the other."""
         wanted = [child for child in children if child not in self._nodes]
+        single = [child for child in wanted if child not in self._pairs]
         if self._link is not None:
-            self._link.prepare(wanted)
-        self._store.prepare(self._key(child) for child in wanted if child not in self._home)
+            self._link.prepare(single)
+        self._store.prepare(self._key(child) for child in single if child not in self._home)
         for child in wanted:
             self.order_block(child)
+            self.pair(child)
 
     def blocks(self, variables: Iterable[str]) -> Iterator[NodeBlock | OrderBlock]:
         """Yield the blocks that hold these variables, causes first."""
@@ -290,7 +319,7 @@ class FittedGraph:
     @property
     def node_keys(self) -> Iterable[NodeKey]:
         """What defines each node with a regression of its own."""
-        return (self._key(child) for child in self.graph.variables if child not in self._home)
+        return (self._key(child) for child in self.graph.variables if {child}.isdisjoint((*self._home, *self._pairs)))
 
     @property
     def log_evidence(self) -> float:

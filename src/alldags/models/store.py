@@ -12,6 +12,7 @@ import numpy as np
 from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.interrupts import checkpoint
+from alldags.models.pair import PairKey
 from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.posterior import BatchEngine, Engine, NodePosterior
@@ -19,6 +20,8 @@ from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import NOTHING, About, NodeSpec
 from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
+from alldags.pairs.fit import fit_pair
+from alldags.pairs.posterior import PairPosterior
 from alldags.parallel import map_cluster, map_threads, on_a_cluster
 from alldags.priors.prior import Prior
 from alldags.progress import Progress
@@ -142,6 +145,7 @@ class NodeStore:
         self._progress = progress
         self._nodes: dict[NodeKey, NodePosterior] = {}
         self._blocks: dict[BlockKey, BlockPosterior] = {}
+        self._pairs: dict[PairKey, PairPosterior] = {}
 
     def block(self, key: BlockKey) -> BlockPosterior:
         """Return the posterior of one block."""
@@ -151,6 +155,14 @@ class NodeStore:
             for sentence in found.diagnostics.troubles:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)
         return self._blocks[key]
+
+    def pair(self, key: PairKey) -> PairPosterior:
+        """Return the posterior of two variables with correlated errors."""
+        if key not in self._pairs:
+            self._pairs[key] = fit_pair(key.problem(), self.stream(key.first))
+            for sentence in self._pairs[key].diagnostics.troubles:
+                warnings.warn(sentence, AlldagsWarning, stacklevel=5)
+        return self._pairs[key]
 
     def fitted_blocks(self) -> Iterator[BlockPosterior]:
         """Yield the blocks fitted so far."""

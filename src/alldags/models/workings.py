@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -91,6 +92,12 @@ class Workings:
         if key not in self._straight:
             self._straight[key] = models.map(FittedGraph.straight)
         return self._straight[key]
+
+    @cached_property
+    def without_hidden(self) -> Workings:
+        """The same without hidden common causes, weights as they are."""
+        models = self.models.map(lambda model: model.changed(replace(model.graph, hidden={})))
+        return Workings(models, self.store, self.seed, self.notes, self.table, self.is_linked)
 
     def with_rows(self, data: WorkingData) -> WorkingData | None:
         """Return the data of one of the models with rows beside the moments; None if there are none."""

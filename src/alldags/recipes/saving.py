@@ -223,13 +223,17 @@ def _graph(graph: CandidateGraph) -> dict[str, Any]:
         "variables": list(graph.variables),
         "edges": [[cause, effect, p] for (cause, effect), p in graph.edges.items()],
         "hidden": [[first, second, p] for (first, second), p in graph.hidden.items()],
+        "correlations": [[first, second, believed] for (first, second), believed in graph.correlations.items()],
+        "declared": [[name, treatment, valid] for (name, treatment), valid in graph.declared.items()],
         "calibrate": graph.calibrate,
     }
 
 
 def _graph_of(item: Mapping[str, Any]) -> CandidateGraph:
-    edges, hidden = ({(a, b): p for a, b, p in item[name]} for name in ("edges", "hidden"))
-    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], hidden=hidden)
+    names = ("edges", "hidden", "correlations", "declared")
+    edges, hidden, believed, declared = ({(a, b): p for a, b, p in item.get(name, ())} for name in names)
+    known = {"hidden": hidden, "correlations": believed, "declared": declared}
+    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], **known)
 
 
 def _seed(seed: np.random.SeedSequence) -> list[Any]:

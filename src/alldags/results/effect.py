@@ -26,6 +26,7 @@ from alldags.answers.levels import is_category, is_open
 from alldags.answers.mediated import KINDS, Kind, Mediation
 from alldags.answers.mediation import along_path, mediate
 from alldags.answers.question import Question
+from alldags.answers.robust import stretched_sd
 from alldags.answers.rows_given import OtherRows
 from alldags.answers.settings import Set
 from alldags.answers.treatment_values import treatment_value, treatment_values
@@ -48,6 +49,7 @@ from alldags.results.doing import target_notes_of, with_minus
 from alldags.results.effect_checks import EffectChecks
 from alldags.results.exports import EffectExports
 from alldags.results.groups import effect_by_column
+from alldags.results.hidden import HiddenCauses
 from alldags.results.kept import told_apart
 from alldags.results.plots import EffectPlots
 from alldags.results.probability import Probability
@@ -129,7 +131,7 @@ class Effect:
     def workings(self) -> EffectWorkings:
         """What the answer is computed from, for the package's own rooms; its names may change."""
         behind = self.posterior.workings
-        models = models_for(behind, self._question)
+        models = models_for(behind.without_hidden if self._ignore_hidden else behind, self._question)
         return EffectWorkings(self.treatment, self.outcome, models, unit_of(behind, self._question))
 
     @property
@@ -189,8 +191,7 @@ class Effect:
 
     @cached_property
     def _mean(self) -> float:
-        hidden = self.uncertainty.hidden_cause
-        return self.answer.mean if hidden is None else hidden.mean
+        return self.answer.mean
 
     @cached_property
     def sd(self) -> float:
@@ -199,8 +200,7 @@ class Effect:
         As all that is said of the spread, it has what clusters, sampling weights and uneven noise add: see
         `Uncertainty.jackknife`.
         """
-        hidden = self.uncertainty.hidden_cause
-        return self.uncertainty.sd_without_hidden if hidden is None else hidden.sd
+        return stretched_sd(self, self.uncertainty.stretch)
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
@@ -229,13 +229,12 @@ class Effect:
         parents = sum(len(node.parents) for node in nodes)
         parents += sum(len(problem) * len(problem.causes) for problem in blocks)
         check_memory(float(size) * (2 * parents + 4), f"{size:,} draws", "ask for fewer at a time")
-        stretch, hidden = self.uncertainty.stretch, self.uncertainty.hidden_cause
-        if rng is None and size == self.answer.size and hidden is None:
+        stretch = self.uncertainty.stretch
+        if rng is None and size == self.answer.size:
             return self.answer.values if stretch is None else stretch(self.answer.values)
         generator = self.posterior.workings.stream() if rng is None else np.random.default_rng(rng)
         plain = self.answer.draws(size, generator)
-        plain = plain if stretch is None else stretch(plain)
-        return plain if hidden is None else hidden.draws(size, plain, generator)
+        return plain if stretch is None else stretch(plain)
 
     @after_notes
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -512,24 +511,6 @@ class Effect:
         checks.one_of("better", better, ("higher", "lower"))
         return all_contrasts(self, level, better)
 
-    def standardized(self) -> Effect:
-        """Return what one standard deviation of the treatment does, in standard deviations of the outcome.
-
-        On the log-odds of an outcome, which have no unit, it is in log-odds.
-
-        Examples
-        --------
-        >>> import alldags as ad
-        >>> study = ad.datasets.example()
-        >>> round(ad.fit(study.table, study.graph, terms=None, rng=0).effect("smoking", "risk").standardized().mean, 2)
-        0.44
-        """
-        self._require("standardized")
-        data = self.posterior.workings.data
-        unit = 1.0 if self._question.on_link else data.deviation(self.outcome)
-        factor = data.deviation(self.treatment) / unit
-        return self._asking(replace(self._question, comparison=STEP, factor=factor))
-
     @cached_property
     def direct(self) -> DirectEffect:
         """Direct effect, the treatment's coefficient in the outcome's regression; and the share that is mediated.
@@ -572,7 +553,9 @@ class Effect:
     @overload
     def on(self, scale: Literal["ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio"]) -> Quantity: ...
     @overload
-    def on(self, scale: Literal["difference", "log odds", "log rate", "log mean", "log hazard"]) -> Effect: ...
+    def on(
+        self, scale: Literal["difference", "standardized", "log odds", "log rate", "log mean", "log hazard"]
+    ) -> Effect: ...
     def on(self, scale: Scale) -> Effect | Quantity:
         """Return the effect on another scale: a `Quantity` for ratios, else an `Effect` with all that it has.
 
@@ -584,7 +567,8 @@ class Effect:
             exponential of a coefficient; ``"hazard ratio"`` of a survival time, given the covariates; ``"log odds"`` of
             a yes/no outcome or a grade, ``"log rate"`` of a count, ``"log mean"`` of an amount or ``"log hazard"`` of a
             survival time, on which moments are exact and paths add up, where all variables between treatment and
-            outcome are normal; ``"difference"``, the effect itself.
+            outcome are normal; ``"standardized"``, what one standard deviation of the treatment does, in standard
+            deviations of the outcome (or log-odds); ``"difference"``, the effect itself.
 
         Examples
         --------
@@ -716,6 +700,21 @@ class Effect:
         """The same question asked in other ways, such as under other priors or of a placebo."""
         return EffectChecks(self)
 
+    @cached_property
+    def hidden(self) -> HiddenCauses:
+        """What the graph's hidden common causes do to this effect, and what the data say of them.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> study = ad.datasets.example()
+        >>> graph = study.graph.with_hidden("smoking", "risk", 1.0)
+        >>> hidden = ad.fit(study.table, graph, terms=None, rng=0).effect("smoking", "risk").hidden
+        >>> hidden.identified, round(hidden.causes["smoking", "risk"].learned, 1)
+        (0.0, 0.0)
+        """
+        return HiddenCauses(self)
+
     def sensitivity(self, hits: Iterable[str] | None = None, draws: int = 20_000) -> Sensitivity:
         """Return what the effect would be if something unmeasured acted on treatment and outcome.
 
@@ -756,12 +755,8 @@ class Effect:
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)
         families = self.posterior.workings.data.families
         counts = any(getattr(families.get(name), "name", "") == "poisson" for name in self.workings.reached)
-        cause = self.uncertainty.hidden_cause
-        hidden = () if cause is None else (cause.note,)
-        return effect_notes(
-            self,
-            (*hidden, *outside, *self._target_notes, *noise_notes(self.uncertainty.jackknife_or_reason, counts=counts)),
-        )
+        noise = noise_notes(self.uncertainty.jackknife_or_reason, counts=counts)
+        return effect_notes(self, (*self.hidden.notes, *outside, *self._target_notes, *noise))
 
     # -- showing -------------------------------------------------------------------------------------------------------
 

@@ -59,25 +59,14 @@ class EffectPlots:
                 "effect.paths() lists them on the scales of the regressions"
             )
 
-        return self._told(plot_paths(self._plain.summary(), self._plain.paths(limit), ax))
+        return plot_paths(self.effect.summary(), self.effect.paths(limit), ax)
 
     def influence(self, limit: int = 10, ax: Axes | None = None) -> Axes:
         """Draw the effect without and with each uncertain edge, the most informative edge on top."""
         from alldags.show.plots.tornado import plot_influence
 
         limit = checks.whole("limit", limit, least=1)
-        return self._told(plot_influence(self._plain.summary(), self._plain.edge_influence(), limit, ax))
-
-    @property
-    def _plain(self) -> Effect:
-        """The effect without hidden common causes in the graph, which is what paths and edges account for."""
-        return self.effect._without_hidden
-
-    def _told(self, ax: Axes) -> Axes:
-        """Say that a picture leaves out the graph's hidden common causes, if it does."""
-        if self._plain is not self.effect:
-            ax.set_title("were there no hidden common cause", fontsize="small", loc="left")
-        return ax
+        return plot_influence(self.effect.summary(), self.effect.edge_influence(), limit, ax)
 
     def rows(self, covariate: str, rows: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the effect of some rows, by default those of the fit, against a covariate, with its interval."""

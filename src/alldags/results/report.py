@@ -261,7 +261,7 @@ def _risk_influences(effect: Effect) -> dict[Edge, EdgeFacts]:
 
 
 def _influential(effect: Effect, item: EdgeInfluence) -> EdgeFacts:
-    unit, sd, p = effect.workings.unit, effect.uncertainty.sd_without_hidden, item.posterior
+    unit, sd, p = effect.workings.unit, effect.sd, item.posterior
     present, absent = unit * item.mean_present, unit * item.mean_absent
     known = math.isfinite(sd) and sd > 0 and 0 < p < 1
     return EdgeFacts(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from alldags import checks
+from alldags.answers.comparison import STEP
 from alldags.answers.ratios import odds_ratio, ratio
 from alldags.assumptions.notes import changing_ratio
 from alldags.effects.quantity import Quantity
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
 Scale = Literal[
-    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio", "log odds", "log rate", "log mean",
-    "log hazard",
+    "difference", "ratio", "risk ratio", "rate ratio", "odds ratio", "hazard ratio", "log odds", "log rate",
+    "log mean", "log hazard", "standardized",
 ]  # fmt: skip
 
 
@@ -31,7 +33,18 @@ def on_scale(effect: Effect, scale: Scale) -> Effect | Quantity:
         return odds_ratio(effect)
     if scale == "hazard ratio":
         return hazard_ratio(effect)
+    if scale == "standardized":
+        return standardized(effect)
     return _difference(effect) if scale == "difference" else _on_link(effect, scale)
+
+
+def standardized(effect: Effect) -> Effect:
+    """Return what one standard deviation of the treatment does, in standard deviations of the outcome, or log-odds."""
+    effect._require("standardized")
+    data = effect.posterior.workings.data
+    unit = 1.0 if effect._question.on_link else data.deviation(effect.outcome)
+    factor = data.deviation(effect.treatment) / unit
+    return effect._asking(replace(effect._question, comparison=STEP, factor=factor))
 
 
 def hazard_ratio(effect: Effect) -> Quantity:

@@ -397,7 +397,8 @@ class Sensitivity:
             None: the data do not change what is believed about the cause. ``"instruments"``: they do, through
             covariates that drive the treatment and have no edge to the outcome; the bias factor then has a normal prior
             with the second moment that `strength` gives it. Where no covariate is such an instrument, the answer is
-            confidently wrong; a warning says so.
+            confidently wrong; a warning says so. Deprecated: declare instruments with `CandidateGraph.instrument`, and
+            what may be hidden with `CandidateGraph.with_hidden`.
 
         Examples
         --------
@@ -433,7 +434,8 @@ class Sensitivity:
             f"the data were asked whether a hidden cause acts on {names[0]!r} and {names[1]!r} (before: "
             f"{strength.probability:.0%}, after: {found.probability:.0%}): they answer only if some covariate drives "
             f"{names[0]!r} and has no edge to {names[1]!r}; if none is such an instrument, the answer is confidently "
-            "wrong",
+            "wrong. identify= is deprecated: declare what is an instrument, graph.instrument(...), and what may be "
+            "hidden, graph.with_hidden(...)",
             AlldagsWarning,
             stacklevel=3,
         )

@@ -23,6 +23,7 @@ from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.models.pair import as_averaged
 from alldags.nodes.data import ChildData, WorkingData
 from alldags.results.effect_checks import least_squares_on
 from alldags.results.hidden_line import has_sensitivity, hidden_line
@@ -95,7 +96,8 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         computed=computed_line(engine_names(effect).values()),
         heavy_tails=_heavy_tails(effect),
         sd_hidden=effect.uncertainty.hidden,
-        hidden=hidden_line(effect, level),
+        correlated=tuple(effect.hidden.causes.values()),
+        hidden=None if effect.hidden.causes else hidden_line(effect, level),
         missing=_missing(effect),
         clusters=_clusters(effect),
         noise=_noise(effect),
@@ -235,7 +237,7 @@ def _noise(effect: Effect) -> NoiseSpread | None:
     check = effect.uncertainty.jackknife
     if check is None or check.kind in ("clusters", "errors") or check.factor == 1.0:
         return None
-    return NoiseSpread(effect.answer.sd, effect.uncertainty.sd_without_hidden / effect.answer.sd)
+    return NoiseSpread(effect.answer.sd, effect.sd / effect.answer.sd)
 
 
 def _directions(effect: Effect) -> dict[str, Any]:
@@ -279,7 +281,8 @@ def _prior_no_effect(effect: Effect) -> float | None:
     models = effect.posterior.workings.models
     if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
-    return models.prior_average(lambda model: prior_no_effect(model.graph, effect.treatment, effect.outcome))
+    asked = effect.treatment, effect.outcome
+    return models.prior_average(lambda model: prior_no_effect(as_averaged(model.graph, model.data), *asked))
 
 
 def _explained(effect: Effect) -> tuple[Explained, ...]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.closed import ClosedAnswer
-from alldags.answers.robust import jackknife_of, stretch_of, stretched_sd
+from alldags.answers.hidden import hidden_sd
+from alldags.answers.robust import jackknife_of, stretch_of
 from alldags.effects.clusters import ClusterCheck
 from alldags.effects.direction import direction_variance
 from alldags.effects.jackknife import Jackknife, Stretch
@@ -21,7 +22,6 @@ from alldags.kinds import MEASURES
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
-    from alldags.results.bidirected import HiddenMixture
     from alldags.results.effect import Effect
 
 _PAIRS = 2000  # of graphs of one Markov class, behind `Uncertainty.direction`
@@ -64,16 +64,14 @@ class Uncertainty:
 
     @property
     def coefficients(self) -> float | None:
-        """The part of `Effect.sd` that would remain if the graph were known.
-
-        Where the graph has a hidden common cause that matters, `structure` and this are those of the effect without it.
-        """
+        """The part of `Effect.sd` that would remain if the graph, and correlations of errors in it, were known."""
         if self.structure is None:
             return None
-        if math.isinf(self.sd_without_hidden):
+        if math.isinf(self.effect.sd):
             return math.inf
-        whole, power = math.frexp(self.sd_without_hidden)
-        others = math.hypot(math.ldexp(self.structure, -power), math.ldexp(self.missing or 0.0, -power))
+        whole, power = math.frexp(self.effect.sd)
+        known = self.structure, self.missing or 0.0, self.hidden or 0.0
+        others = math.hypot(*(math.ldexp(part, -power) for part in known))
         return math.ldexp(math.sqrt(max(whole**2 - others**2, 0.0)), power)
 
     @cached_property
@@ -111,26 +109,13 @@ class Uncertainty:
         inside = effect.workings.totals.average(lambda total: direction_variance(total, _PAIRS, stream()))
         return min(abs(effect.workings.unit) * math.sqrt(inside), self.structure)
 
-    @property
+    @cached_property
     def hidden(self) -> float | None:
-        """The part of `Effect.sd` that comes from a hidden common cause in the graph; None if none matters here."""
-        if self.hidden_cause is None:
-            return None
-        return math.sqrt(max(self.effect.sd**2 - self.sd_without_hidden**2, 0.0))
+        """The part of `Effect.sd` that comes from not knowing the correlation that a hidden common cause makes.
 
-    @cached_property
-    def hidden_cause(self) -> HiddenMixture | None:
-        """What a hidden common cause in the graph makes of the effect; None if none matters here."""
-        if self.effect._without_hidden is self.effect:
-            return None
-        from alldags.results.bidirected import hidden_mixture
-
-        return hidden_mixture(self.effect._without_hidden)
-
-    @cached_property
-    def sd_without_hidden(self) -> float:
-        """Standard deviation, were there no hidden common cause; else `Effect.sd`."""
-        return stretched_sd(self.effect, self.stretch)
+        None if no such cause in the graph matters here.
+        """
+        return hidden_sd(self.effect)
 
     def expected_loss(self, estimate: float) -> float:
         """Return the posterior expected squared error of any estimate; least for `Effect.mean`.
@@ -223,9 +208,9 @@ class Uncertainty:
     @cached_property
     def sample(self) -> AtomicSample:
         """The draws behind intervals and probabilities."""
-        effect, hidden = self.effect, self.hidden_cause
+        effect = self.effect
         values = effect.draws(effect.answer.size)
-        exact = effect.workings.exact_no_effect if hidden is None else hidden.atom
+        exact = effect.workings.exact_no_effect
         atom = float(np.mean(values == 0.0)) if exact is None else exact
         return AtomicSample(values, atom, effect.workings.set_draws)
 

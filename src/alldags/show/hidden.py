@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alldags.show.correlated_words import correlated_short
 from alldags.show.sensitivity import SensitivitySummary, fold, whole_share
 from alldags.show.summary import EffectSummary
 from alldags.wording import either, in_python, on_command_line
@@ -28,8 +29,8 @@ HIDDEN = "Hidden causes:"  # of treatment and outcome
 def _said(summary: EffectSummary) -> str:
     if summary.is_randomized:
         return f"none, as {summary.treatment} was randomised"
-    if summary.sd_hidden is not None:
-        return "the one in the graph is counted in"
+    if summary.correlated:
+        return "; ".join(map(correlated_short, summary.correlated))
     if summary.hidden is not None:
         return _needed(summary.hidden, summary.treatment, summary.outcome)
     if summary.low <= 0.0 <= summary.high:

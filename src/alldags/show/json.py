@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from alldags.notes import Note
+from alldags.show.correlated_words import correlated_dict
 from alldags.show.sensitivity import SensitivitySummary
 from alldags.show.summary import EffectSummary
 
@@ -50,6 +51,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "open_pairs": [{**asdict(pair), "none": pair.none} for pair in summary.open_pairs],
         "sd_direction": summary.sd_direction,
         **_words(summary),
+        **({"correlated_errors": [correlated_dict(one) for one in summary.correlated]} if summary.correlated else {}),
         **({"heavy_tails": [asdict(item) for item in summary.heavy_tails]} if summary.heavy_tails else {}),
         **({"either_side": list(summary.either_side)} if summary.open_pairs else {}),
         **({} if summary.rows_outcome is None else {"n_outcome": summary.rows_outcome}),

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 from alldags.kinds import KINDS, MEASURES
+from alldags.show.correlated_words import correlated_sentence
 from alldags.show.measures import chance, measured, up_to
 from alldags.show.numbers import WORTH_SAYING, whole_percent
 from alldags.show.sensitivity import hidden_sentence
@@ -145,7 +146,9 @@ _MOST_EITHER = 5
 
 
 def _hidden_remark(summary: EffectSummary) -> str:
-    """Say how strong a hidden common cause would have to be."""
+    """Say what is known of hidden common causes, or how strong one would have to be."""
+    if summary.correlated:
+        return " ".join(map(correlated_sentence, summary.correlated))
     return "" if summary.hidden is None else hidden_sentence(summary.hidden)
 
 

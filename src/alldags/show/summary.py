@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from alldags.notes import Note
+from alldags.show.correlated import CorrelatedSummary
 from alldags.show.sensitivity import SensitivitySummary
 
 
@@ -300,6 +301,8 @@ class EffectSummary:
     sd_hidden
         The part of `sd` that comes from a hidden common cause that the graph holds; None if it holds none that matters.
         Squared, it adds to those of the other two parts.
+    correlated
+        What is known of hidden common causes that the graph has on the way.
     hidden
         How strong a hidden common cause would have to be to make the interval reach zero; None where that does not
         apply, or is not quick to say (`Effect.sensitivity` says it anyway).
@@ -395,6 +398,7 @@ class EffectSummary:
     explained: tuple[Explained, ...] = ()
     computed: str = ""
     sd_hidden: float | None = None
+    correlated: tuple[CorrelatedSummary, ...] = ()
     hidden: SensitivitySummary | None = None
     measure: str = ""
     contrast: tuple[float, float] | None = None

@@ -58,9 +58,17 @@ def _written_hidden(graph: CandidateGraph, names: dict[str, str], dialect: Diale
     """Write hidden common causes as edges with two heads."""
     arrow, both = ("->", "dir=both, ") if dialect.dot else ("<->", "")
     return "".join(
-        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"];\n'
+        f'  {names[first]} {arrow} {names[second]} [{both}probability="{probability!r}"'
+        f"{_believed(graph, first, second)}];\n"
         for (first, second), probability in graph.hidden.items()
     )
+
+
+def _believed(graph: CandidateGraph, first: str, second: str) -> str:
+    """Write what is believed of a correlation as an attribute."""
+    given = graph.correlations.get((first, second))
+    numbers = given if isinstance(given, tuple) else (given,)
+    return "" if given is None else f', correlation="{" ".join(map(repr, numbers))}"'
 
 
 def _written_edges(graph: CandidateGraph, *, undirected: bool) -> Iterator[tuple[str, str, str, str]]:
@@ -68,7 +76,9 @@ def _written_edges(graph: CandidateGraph, *, undirected: bool) -> Iterator[tuple
     for (cause, effect), probability in graph.edges.items():
         reverse = graph.edges.get((effect, cause))
         if reverse is None or not undirected:
-            yield cause, effect, "->", f'probability="{probability!r}"'
+            valid = graph.declared.get((cause, effect))
+            declared = "" if valid is None else f', instrument="{valid}"'
+            yield cause, effect, "->", f'probability="{probability!r}"{declared}'
         elif graph.variables.index(cause) < graph.variables.index(effect):
             yield cause, effect, "--", _pair_attributes(probability, reverse)
 
@@ -237,10 +247,13 @@ class _Parser:
                 for effect in effects:
                     if self.is_hidden(arrow, attributes):
                         self.found.hidden_cause(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+                        self.found.correlation(cause, effect, attributes.get("correlation"))
                     elif is_open:
                         self.found.pair(cause, effect, attributes, f"line {arrow.line}")
                     else:
                         self.found.edge(cause, effect, attributes.get("probability"), f"line {arrow.line}")
+                        if "instrument" in attributes:
+                            self.found.instrument(cause, effect, attributes["instrument"])
 
     def is_hidden(self, arrow: Token, attributes: dict[str, str]) -> bool:
         """Whether an edge has two heads, and so stands for a hidden common cause."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from alldags.errors import GraphError
@@ -28,6 +29,8 @@ class Collector:
         self.variables: dict[str, None] = {}
         self.edges: dict[Edge, float | None] = {}
         self.hidden: dict[Edge, float] = {}
+        self.correlations: dict[Edge, Any] = {}
+        self.declared: dict[Edge, Any] = {}
         self.calibrate = True
 
     def variable(self, name: str, where: str) -> None:
@@ -75,13 +78,46 @@ class Collector:
         value = self.probability if probability is None else probability
         self.hidden[first, second] = checked_probability(value, f"{where}: {first!r} <-> {second!r}")
 
+    def correlation(self, first: str, second: str, given: Any) -> None:
+        """Note what is believed of the correlation that a hidden common cause makes: numbers, or their text."""
+        if given is not None:
+            self.correlations[first, second] = believed(given)
+
+    def instrument(self, name: str, treatment: str, valid: Any) -> None:
+        """Note an instrument; `valid` may be a number, its text, or a word."""
+        self.declared[name, treatment] = 1.0 if valid is None else _numbers(valid, valid)
+
     def graph(self) -> CandidateGraph:
         """Return the finished graph."""
-        return CandidateGraph(tuple(self.variables), self.complete_edges(), self.calibrate, hidden=self.hidden)
+        return self.completed(tuple(self.variables), {}, self.calibrate)
+
+    def completed(self, variables: tuple[str, ...], base: Mapping[Edge, float], calibrate: bool) -> CandidateGraph:
+        """Return the graph with these edges besides those given one by one, which override what instruments say."""
+        edges = self.complete_edges()
+        every = {**base, **edges} if base else edges  # which know what was not stated
+        graph = CandidateGraph(variables, every, calibrate, hidden=self.hidden, correlations=self.correlations)
+        for (name, treatment), valid in self.declared.items():
+            graph = graph.instruments([name], treatment, valid)
+        return replace(graph, edges={**graph.edges, **edges}) if self.declared else graph
 
     def complete_edges(self) -> dict[Edge, float]:
         """Return the edges, those without a probability with the default one; opposite ones share it."""
         return with_default(self.edges, self.probability)
+
+
+def believed(given: Any) -> Any:
+    """Return a shape or a range of a correlation, given as numbers or as their text."""
+    if isinstance(given, str):
+        parts = [_numbers(part, part) for part in given.replace(",", " ").split()]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _numbers(text: Any, otherwise: Any) -> Any:
+    try:
+        return float(text) if isinstance(text, str) else text
+    except ValueError:
+        return otherwise
 
 
 def checked_probability(value: Any, where: str) -> float:
@@ -124,4 +160,8 @@ def check_no_hidden(graph: CandidateGraph, format: str) -> None:
     for first, second in graph.hidden:
         raise GraphError(
             f"{format} has no place for the hidden common cause {first!r} <-> {second!r}; use TOML, JSON, dagitty, DOT"
+        )
+    for name, treatment in graph.declared:
+        raise GraphError(
+            f"{format} has no place for the instrument {name!r} of {treatment!r}; use TOML, JSON, dagitty, DOT"
         )

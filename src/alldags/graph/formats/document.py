@@ -9,7 +9,9 @@ each tier), ``pairs`` (list of ``{first, second, probability}``, ``{first, secon
 ``[first, second, probability]`` or ``[first, second, forward, backward]``; they override, too), ``calibrate`` (true or
 false).
 
-Hidden common causes: ``hidden`` (list of ``{first, second, probability}`` or ``[first, second, probability]``).
+Hidden common causes: ``hidden`` (list of ``{first, second, probability, correlation}`` or ``[first, second,
+probability]``; the correlation is the shape of its prior, or a list of two limits). Instruments: ``instruments`` (list
+of ``{instrument, treatment, valid}`` or ``[instrument, treatment, valid]``, valid a probability or "some").
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
 from alldags.graph.formats.collect import Collector, checked_flag, checked_probability
 
-_KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate", "hidden")
+_KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate", "hidden",
+         "instruments")  # fmt: skip
 _EDGE_KEYS = ("cause", "effect", "probability")
 _HIDDEN_KEYS = ("first", "second", "probability")
+_INSTRUMENT_KEYS = ("instrument", "treatment", "valid")
 _PAIR_KEYS = ("first", "second", "probability", "forward", "backward")
 _PAIR_LISTS = {2: _PAIR_KEYS[:2], 3: _PAIR_KEYS[:3], 4: ("first", "second", "forward", "backward")}
 
@@ -41,10 +45,21 @@ def graph_from_document(document: Any, probability: float) -> CandidateGraph:
     for number, pair in enumerate(_list(content.get("pairs", []), "pairs"), 1):
         found.pair(*_pair(pair, f"pair {number}"), f"pair {number}")
     for number, pair in enumerate(_list(content.get("hidden", []), "hidden"), 1):
-        found.hidden_cause(*_edge(pair, f"hidden {number}", _HIDDEN_KEYS), f"hidden {number}")
+        _add_hidden(found, pair, f"hidden {number}")
+    for number, item in enumerate(_list(content.get("instruments", []), "instruments"), 1):
+        found.instrument(*_edge(item, f"instrument {number}", _INSTRUMENT_KEYS))
     variables = _variables(content, found)
     calibrate = checked_flag(content.get("calibrate", True), "the document")
-    return CandidateGraph(variables, {**base, **found.complete_edges()}, calibrate, hidden=found.hidden)
+    return found.completed(variables, base, calibrate)
+
+
+def _add_hidden(found: Collector, pair: Any, where: str) -> None:
+    """Note a hidden common cause, with what is said of the correlation that it makes."""
+    correlation = pair.get("correlation") if isinstance(pair, dict) else None
+    plain = {key: value for key, value in pair.items() if key != "correlation"} if isinstance(pair, dict) else pair
+    first, second, probability = _edge(plain, where, _HIDDEN_KEYS)
+    found.hidden_cause(first, second, probability, where)
+    found.correlation(first, second, correlation)
 
 
 def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:

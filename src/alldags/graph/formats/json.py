@@ -51,9 +51,20 @@ def write(graph: CandidateGraph) -> str:
     )
     names = json.dumps(graph.variables, ensure_ascii=False)
     pairs = ",".join(
-        "\n    " + json.dumps({"first": first, "second": second, "probability": probability}, ensure_ascii=False)
+        "\n    " + json.dumps(_hidden(graph, first, second, probability), ensure_ascii=False)
         for (first, second), probability in graph.hidden.items()
     )
     hidden = f',\n  "hidden": [{pairs}\n  ]' if pairs else ""
+    declared = ",".join(
+        "\n    " + json.dumps({"instrument": name, "treatment": treatment, "valid": valid}, ensure_ascii=False)
+        for (name, treatment), valid in graph.declared.items()
+    )
+    hidden += f',\n  "instruments": [{declared}\n  ]' if declared else ""
     fitted = "" if graph.calibrate else '  "calibrate": false,\n'
     return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]{hidden}\n}}\n'
+
+
+def _hidden(graph: CandidateGraph, first: str, second: str, probability: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"first": first, "second": second, "probability": probability}
+    believed = graph.correlations.get((first, second))
+    return found if believed is None else {**found, "correlation": believed}

@@ -7,6 +7,7 @@ import tomllib
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import Edge
 from alldags.graph.formats.document import graph_from_document
 
 
@@ -29,12 +30,23 @@ def write(graph: CandidateGraph) -> str:
         for (cause, effect), probability in graph.edges.items()
     )
     pairs = "".join(
-        f"    {{ first = {_quoted(first)}, second = {_quoted(second)}, probability = {probability!r} }},\n"
+        f"    {{ first = {_quoted(first)}, second = {_quoted(second)}, probability = {probability!r}"
+        f"{_correlation(graph, (first, second))} }},\n"
         for (first, second), probability in graph.hidden.items()
     )
     hidden = f"hidden = [\n{pairs}]\n" if pairs else ""
+    declared = "".join(
+        f"    {{ instrument = {_quoted(name)}, treatment = {_quoted(treatment)}, valid = {json.dumps(valid)} }},\n"
+        for (name, treatment), valid in graph.declared.items()
+    )
+    hidden += f"instruments = [\n{declared}]\n" if declared else ""
     fitted = "" if graph.calibrate else "calibrate = false\n"
     return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n{hidden}"
+
+
+def _correlation(graph: CandidateGraph, pair: Edge) -> str:
+    believed = graph.correlations.get(pair)
+    return "" if believed is None else f", correlation = {json.dumps(believed)}"
 
 
 def _quoted(name: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from alldags.errors import GraphError, did_you_mean, require
 from alldags.show.plots import style
-from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out, text_size
+from alldags.show.plots.layout import Curve, DrawnGraph, Edge, Layout, lay_out, sampled, text_size
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -61,12 +61,15 @@ def plot_graph(
     roles = _roles(graph, treatment, outcome)
     layout = lay_out(graph)
     entries = list(roles.values()) + [label for _, label in _legend_values(list(shown.values()))]
-    low, high = _with_legend(layout.extent(), entries)
+    hidden: Mapping[Edge, float] = getattr(graph, "hidden", {})
+    arcs = [_arc(layout, graph.variables, pair) for pair in hidden]
+    low, high = _with_legend(_around(layout.extent(), arcs), entries)
     ax = _new_axes(high - low) if ax is None else ax
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.set_axis_off()
     em = _em(ax, high - low)
     _draw_edges(ax, layout, shown, em)
+    _draw_hidden(ax, arcs, list(hidden.values()), em)
     pale = dict.fromkeys(folded, "folded")
     _draw_boxes(ax, layout, [roles.get(name, pale.get(name, "")) for name in graph.variables], em)
     _draw_legend(ax, list(shown.values()), list(roles.values()), em)
@@ -155,6 +158,37 @@ def _arrow_head(curve: Curve, length: float) -> FloatArray:
     across = np.array([-direction[1], direction[0]]) * 0.42 * length
     base = curve[-1] - direction * length
     return np.array([curve[-1], base + across, base - across])
+
+
+def _arc(layout: Layout, variables: tuple[str, ...], pair: Edge) -> Curve:
+    """Return a curve from the top of one box to that of another, above all between, shape (4, 2)."""
+    boxes = [variables.index(name) for name in pair]
+    ends = [layout.centre[i] + np.array([0.0, layout.size[i, 1] / 2]) for i in boxes]
+    top = max(ends[0][1], ends[1][1]) + 1.5 + 0.18 * float(np.linalg.norm(ends[1] - ends[0]))
+    return np.array([ends[0], (ends[0][0], top), (ends[1][0], top), ends[1]])
+
+
+def _around(extent: FloatArray, arcs: list[Curve]) -> FloatArray:
+    """Return an extent that holds arcs, too."""
+    points = np.concatenate([extent, *map(sampled, arcs)])
+    return np.array([points.min(axis=0), points.max(axis=0)])
+
+
+def _draw_hidden(ax: Axes, arcs: list[Curve], probabilities: list[float], em: float) -> None:
+    """Draw hidden common causes: dashed, with two heads."""
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    for arc, probability in zip(arcs, probabilities, strict=True):
+        width, colour = line_style(min(probability, 0.99), em)
+        path = Path(arc, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+        wide = max(0.5 * width, 0.1 * em)
+        ax.add_patch(
+            FancyArrowPatch(
+                path=path, arrowstyle="<|-|>", linestyle=(0, (4, 2)), linewidth=wide, color=colour,
+                mutation_scale=1.1 * em, zorder=1.2,
+            )
+        )  # fmt: skip
 
 
 def _draw_boxes(ax: Axes, layout: Layout, roles: list[str], em: float) -> None:

@@ -1,0 +1,52 @@
+"""Both regressions of a pair with correlated errors, as their rows see them: one, and the other given it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alldags.answers.regressed import Regressed, straight_regression
+from alldags.models.fitted import FittedGraph
+from alldags.nodes.spec import straight_columns
+from alldags.pairs.member import MemberPosterior
+from alldags.pairs.posterior import PairDraws
+from alldags.typing import FloatArray
+
+
+def paired_regressions(model: FittedGraph, child: str, size: int, rng: np.random.Generator) -> list[Regressed]:
+    """Return draws of both regressions: of the first variable, and of the second given all that the first depends on.
+
+    The second's error is ``gamma`` times the first's and a rest that is independent of it, so that given the first and
+    its causes the second has ordinary rows: the product of both is the likelihood of a row.
+    """
+    key, pair = model.pair_key(child), model.pair(child)
+    assert key is not None
+    assert pair is not None
+    drawn = pair.draw(size, rng)
+    causes, flat = key.instruments, model.data.columns(key.flat)
+    others = tuple(name for name in key.later if name != key.first)
+    first = key.over(pair, 0, (*causes, *flat), model.prior)
+    second = key.over(pair, 1, (key.first, *causes, *others, *flat), model.prior)
+    pi, beta = first.coefficients(drawn), second.coefficients(drawn)
+    gamma = _slope(drawn) * pair.problem.scale[1] / pair.problem.scale[0]
+    beta[:, 0] += gamma
+    places = [1 + i for i in range(len(causes))] + [1 + len(causes) + len(others) + i for i in range(len(flat))]
+    beta[:, places] -= gamma[:, None] * pi
+    left = drawn.noise[:, 1] * np.sqrt(1.0 - drawn.correlation**2)
+    pieces = ((first, pi, drawn.noise[:, 0]), (second, beta, left))
+    return [_regressed(model, place, node, found, noise) for place, (node, found, noise) in enumerate(pieces)]
+
+
+def _slope(drawn: PairDraws) -> FloatArray:
+    """Return the slope of the second error on the first, in the pair's units, shape (size,)."""
+    return np.asarray(drawn.correlation * drawn.noise[:, 1] / drawn.noise[:, 0])
+
+
+def _regressed(
+    model: FittedGraph, place: int, node: MemberPosterior, coefficients: FloatArray, noise: FloatArray
+) -> Regressed:
+    problem, data = node.problem, model.data
+    columns = straight_columns(problem.terms, data)
+    variance = (node.pair.problem.scale[place] * noise) ** 2
+    share = 1.0 / problem.rows if problem.rows > problem.n else 0.0
+    origin = node.origin
+    return straight_regression(problem.child, columns, coefficients, variance, origin, share, data)

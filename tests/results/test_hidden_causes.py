@@ -1,0 +1,300 @@
+"""Hidden common causes in the graph: instruments, front doors, what is said, what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import alldags as ad
+from lines import fit
+from show.everything import everything
+
+STUDY = ad.datasets.example()
+
+
+def made(seed=0, n=400, invalid=0.0, rho=0.6, strength=0.6):
+    """A table with two covariates, two instruments and an effect of 0.5."""
+    rng = np.random.default_rng(seed)
+    c, z, u = rng.standard_normal((n, 2)), rng.standard_normal((n, 2)), rng.standard_normal(n)
+    v = rho * u + math.sqrt(1 - rho**2) * rng.standard_normal(n)
+    x = 2.0 + c @ [0.5, -0.3] + z @ [strength, strength] + u
+    y = 0.5 * x + c @ [0.4, 0.4] + invalid * z[:, 0] + v
+    return {"c0": c[:, 0], "c1": c[:, 1], "z0": z[:, 0], "z1": z[:, 1], "x": x, "y": y}
+
+
+GRAPH = ad.CandidateGraph.from_tiers([["c0", "c1", "z0", "z1"], ["x"], ["y"]])
+TWO = GRAPH.instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+
+
+def two_stage(table, instruments=("z0", "z1")):
+    """Return two-stage least squares with its standard error."""
+    x, y = np.array(table["x"]), np.array(table["y"])
+    flat = np.column_stack([np.ones(len(x)), table["c0"], table["c1"]])
+    seen = np.column_stack([flat, *(table[name] for name in instruments)])
+    fitted = np.column_stack([seen @ np.linalg.lstsq(seen, x, rcond=None)[0], flat])
+    slopes = np.linalg.lstsq(fitted, y, rcond=None)[0]
+    left = y - np.column_stack([x, flat]) @ slopes
+    spread = left @ left / (len(x) - 4) * np.linalg.inv(fitted.T @ fitted)
+    return slopes[0], math.sqrt(spread[0, 0])
+
+
+@pytest.fixture(scope="module")
+def strong():
+    return fit(made(), TWO, rng=0).effect("x", "y")
+
+
+def test_strong_valid_instruments_give_two_stage_least_squares(strong):
+    value, error = two_stage(made())
+    assert strong.mean == pytest.approx(value, abs=0.3 * error)
+    assert strong.sd == pytest.approx(error, rel=0.15)
+    assert strong.hidden.identified == 1.0
+    cause = strong.hidden.causes["x", "y"]
+    assert cause.low < 0.6 < cause.high
+    assert cause.learned > 0.5
+    assert strong.hidden.instruments["instrument"] == ["z0", "z1"]
+
+
+def test_parts_of_the_variance_add_up(strong):
+    parts = strong.uncertainty
+    whole = parts.hidden**2 + parts.structure**2 + parts.coefficients**2
+    assert whole == pytest.approx(strong.sd**2)
+    assert parts.hidden > parts.coefficients
+    assert strong.to.dict()["sd_hidden"] == parts.hidden
+    assert fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk").uncertainty.hidden is None
+
+
+def test_draws_have_the_moments(strong):
+    drawn = strong.draws(40_000, rng=1)
+    assert drawn.mean() == pytest.approx(strong.mean, abs=0.02 * strong.sd)
+    assert drawn.std() == pytest.approx(strong.sd, rel=0.03)
+
+
+def test_one_of_two_instruments_may_be_invalid():
+    graph = GRAPH.instruments(["z0", "z1"], treatment="x", valid=0.5).with_hidden("x", "y", 1.0)
+    effect = fit(made(n=1500, invalid=0.0), graph, rng=0).effect("x", "y")
+    low, high = effect.interval()
+    assert low < 0.5 < high
+    assert 0.5 < effect.hidden.identified < 1.0
+    table = effect.hidden.instruments
+    assert table["valid_before"] == [0.5, 0.5]
+    assert all(0.0 < p < 1.0 for p in table["valid"])
+
+
+def test_without_an_instrument_nothing_identifies_the_effect():
+    effect = fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
+    assert effect.hidden.identified == 0.0
+    assert effect.hidden.causes["x", "y"].learned < 0.05
+    said = next(note for note in effect.notes if "nothing identifies" in note.text)
+    assert said.severity == "changes the answer"
+    assert "! nothing identifies this effect" in str(effect)
+    assert len(str(effect).splitlines()) <= 14
+    assert max(map(len, str(effect).splitlines())) <= 80
+    assert effect.sd > 4 * fit(made(), GRAPH, rng=0).effect("x", "y").sd
+
+
+def test_covariates_with_doubtful_edges_are_no_instruments():
+    """Effects in one ratio look like an instrument's; nobody said that there is one."""
+    rng = np.random.default_rng(3)
+    c, u = rng.standard_normal((300, 4)), rng.standard_normal(300)
+    x = c.sum(axis=1) * 0.4 + u
+    table = {
+        **{f"c{i}": c[:, i] for i in range(4)},
+        "x": x,
+        "y": 0.4 * x + c.sum(axis=1) * 0.32 + rng.standard_normal(300),
+    }
+    graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(4)], ["x"], ["y"]]).with_hidden("x", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    assert effect.hidden.identified == 0.0
+    assert effect.mean == pytest.approx(0.4, abs=0.2)
+    low, high = effect.interval()
+    assert low < 0.4 < high
+
+
+def test_what_is_believed_of_the_correlation_moves_the_effect():
+    wide, narrow, shifted = (
+        fit(made(), GRAPH.with_hidden("x", "y", 1.0, correlation=believed), rng=0).effect("x", "y")
+        for believed in (None, 50.0, (0.5, 0.7))
+    )
+    assert narrow.sd < 0.35 * wide.sd
+    assert shifted.mean < wide.mean - 0.3
+    assert shifted.interval()[0] < 0.5 < shifted.interval()[1]
+
+
+def test_a_hidden_cause_that_is_not_there_is_found_not_to_be():
+    graph = GRAPH.instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 0.5)
+    absent, there = (fit(made(seed=4, rho=rho, n=800), graph, rng=0).effect("x", "y") for rho in (0.0, 0.6))
+    assert absent.hidden.causes["x", "y"].probability < 0.3
+    assert there.hidden.causes["x", "y"].probability > 0.95
+
+
+def front(n=500, seed=1):
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal(n)
+    m = 0.8 * u + rng.standard_normal(n)
+    return {"x": u, "m": m, "y": 0.5 * m + 0.6 * u + 0.8 * rng.standard_normal(n)}
+
+
+def test_a_front_door_is_the_front_door_formula():
+    table = front()
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("x", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    x, m, y = (table[name] - table[name].mean() for name in "xmy")
+    first = x @ m / (x @ x)
+    second = np.linalg.lstsq(np.column_stack([m, x]), y, rcond=None)[0][0]
+    assert effect.mean == pytest.approx(first * second, abs=0.15 * effect.sd)
+    assert effect.hidden.identified == 1.0
+    assert "without an instrument" in everything(effect)
+
+
+def test_two_regressions_with_correlated_errors_on_the_way_are_drawn_together():
+    """X -> M -> Y with M <-> Y: the total effect is that of the reduced form, however strong the hidden cause is."""
+    rng = np.random.default_rng(2)
+    n = 600
+    x, u = rng.standard_normal((2, n))
+    m = 0.8 * x + u
+    table = {"x": x, "m": m, "y": 0.5 * m + 0.7 * u + rng.standard_normal(n)}
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("m", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    xc, y = x - x.mean(), table["y"] - table["y"].mean()
+    slope = xc @ y / (xc @ xc)
+    error = math.sqrt((y - slope * xc) @ (y - slope * xc) / (n - 2) / (xc @ xc))
+    assert effect.mean == pytest.approx(slope, abs=0.4 * error)
+    assert effect.sd == pytest.approx(error, rel=0.2)
+    assert sum(effect.paths()["mean"]) == pytest.approx(effect.mean, abs=0.05 * effect.sd)
+
+
+def test_sensitivity_is_that_without_the_hidden_cause():
+    hidden = fit(STUDY.table, STUDY.graph.with_hidden("smoking", "risk", 0.3), rng=0).effect("smoking", "risk")
+    plain = fit(STUDY.table, STUDY.graph, rng=0).effect("smoking", "risk")
+    assert hidden.sensitivity().at(0.1, 0.1) == plain.sensitivity().at(0.1, 0.1)
+    assert plain.hidden.causes == {}
+    assert plain.hidden.identified == 1.0
+
+
+def test_the_front_door_of_the_package_takes_instruments():
+    table = made()
+    asked = {"treatment": "x", "outcome": "y", "confounders": ["c0", "c1"], "terms": None, "rng": 0}
+    effect = ad.effect(table, instruments=["z0", "z1"], **asked)
+    assert effect.mean == pytest.approx(two_stage(table)[0], abs=0.02)
+    some = ad.effect(table, instruments=["z0", "z1"], valid="some", **asked)
+    assert some.sd > effect.sd
+    with pytest.raises(ad.AlldagsError, match="'c0' stands twice, in confounders and instruments"):
+        ad.effect(table, instruments=["c0"], **asked)
+
+
+def test_clusters_widen_the_effect():
+    rng = np.random.default_rng(5)
+    table = made(n=400)
+    site = np.repeat(np.arange(40), 10)
+    shock = rng.standard_normal(40)[site]
+    lot = rng.standard_normal(40)[site]
+    x = table["x"] + lot
+    clustered = table | {"z0": table["z0"] + lot, "x": x, "y": table["y"] + 0.5 * lot + shock, "site": site}
+    plain = fit(clustered, TWO, rng=0, robust=False).effect("x", "y")
+    wide = fit(clustered, TWO, rng=0, cluster="site").effect("x", "y")
+    assert wide.sd > 1.1 * plain.sd
+
+
+def test_even_noise_is_not_widened():
+    found = [fit(made(seed=seed), TWO, rng=0).effect("x", "y").uncertainty.jackknife for seed in range(4)]
+    for check in found:
+        assert check.sd_expected == pytest.approx(check.sd, rel=0.15)
+        assert check.sd_pieces == pytest.approx(check.sd, rel=0.35)
+
+
+def test_missing_values_are_averaged_over():
+    table = made()
+    table["c0"] = np.where(np.arange(400) % 10 == 0, np.nan, table["c0"])
+    effect = fit(table, TWO, rng=0, missing="impute", imputations=3).effect("x", "y")
+    assert effect.mean == pytest.approx(fit(made(), TWO, rng=0).effect("x", "y").mean, abs=0.1)
+
+
+def test_graphs_that_agree_at_the_pair_are_weighed():
+    table = made() | {"w": np.random.default_rng(9).standard_normal(400)}
+    tiers = [["w"], ["c0", "c1", "z0", "z1"], ["x"], ["y"]]
+    graph = ad.CandidateGraph.from_tiers(tiers).without_edge("w", "y").without_edge("w", "x")
+    one = graph.instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+    other = one.without_edge("w", "c0")
+    found = fit(table, [one, other], rng=0)
+    assert found.effect("x", "y").mean == pytest.approx(fit(table, one, rng=0).effect("x", "y").mean, abs=1e-6)
+    with pytest.raises(ad.AlldagsError, match="graphs that differ in what acts on 'x', 'y' do not go together"):
+        fit(table, [one, one.with_hidden("x", "y", 0.0)], rng=0)
+
+
+@pytest.mark.parametrize(
+    ("graph", "options", "match"),
+    [
+        (
+            TWO.with_hidden("c0", "x", 0.5),
+            {},
+            "hidden common causes join 'c0', 'x', 'y': correlated errors of more than",
+        ),
+        (TWO, {"prior": ad.Prior(slab=ad.priors.GPrior())}, r"GPrior.* do not go together: a g-prior needs to know"),
+        (TWO, {"prior": ad.Prior.paper()}, "do not go together: they have intercepts"),
+        (TWO, {"engine": "k2"}, "engine='k2' do not go together: correlated errors leave open"),
+        (TWO.with_pair("x", "y", 0.4, 0.2), {}, "it has to be known which of the two comes first"),
+        (TWO, {"terms": {"y": ["x^2"]}}, "correlated errors are modelled for straight lines"),
+        (TWO, {"families": {"y": "student"}}, "correlated errors are modelled for straight lines with normal noise"),
+    ],
+)
+def test_what_does_not_go_with_correlated_errors_is_refused_by_name(graph, options, match):
+    with pytest.raises(ad.AlldagsError, match=match):
+        fit(made(), graph, rng=0, **options)
+
+
+def test_too_many_covariates_are_refused():
+    rng = np.random.default_rng(0)
+    table = {f"c{i}": rng.standard_normal(30) for i in range(10)} | {"x": rng.standard_normal(30)}
+    table["y"] = table["x"] + rng.standard_normal(30)
+    graph = ad.CandidateGraph.from_tiers([[f"c{i}" for i in range(10)], ["x"], ["y"]]).with_hidden("x", "y")
+    with pytest.raises(ad.AlldagsError, match=r"10 covariates of 'x' and 'y'.* are too many for 30 rows"):
+        fit(table, graph, rng=0).effect("x", "y")
+
+
+def test_many_doubtful_instruments_are_sampled():
+    rng = np.random.default_rng(7)
+    z, u = rng.standard_normal((400, 14)), rng.standard_normal(400)
+    x = z @ np.full(14, 0.3) + u
+    y = 0.5 * x + 0.7 * z[:, 0] + u + rng.standard_normal(400)
+    table = {**{f"z{i}": z[:, i] for i in range(14)}, "x": x, "y": y}
+    names = [f"z{i}" for i in range(14)]
+    graph = (
+        ad.CandidateGraph.from_tiers([names, ["x"], ["y"]]).instruments(names, "x", "some").with_hidden("x", "y", 1.0)
+    )
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    low, high = effect.interval()
+    assert low < 0.5 < high
+    valid = effect.hidden.instruments["valid"]
+    assert valid[0] < 0.05 < 0.7 < np.mean(valid[1:])
+    assert effect.uncertainty.engines == {"y": "pairs, sampled"}
+
+
+def test_answers_are_saved(tmp_path):
+    posterior = fit(made(), TWO, rng=0)
+    posterior.save(tmp_path / "study.npz")
+    assert ad.load(tmp_path / "study.npz").effect("x", "y").interval() == posterior.effect("x", "y").interval()
+
+
+def test_a_single_doubtful_instrument_cannot_vouch_for_itself():
+    graph = GRAPH.instrument("z0", treatment="x", valid=0.5).with_hidden("x", "y", 1.0)
+    effect = fit(made(), graph, rng=0).effect("x", "y")
+    assert any("with a single instrument data cannot tell whether it is valid" in note.text for note in effect.notes)
+
+
+def test_weak_instruments_are_called_that():
+    graph = GRAPH.instrument("z0", treatment="x").with_hidden("x", "y", 1.0)
+    effect = fit(made(strength=0.03), graph, rng=0).effect("x", "y")
+    assert any("z0 is weak (F = " in note.text for note in effect.notes if note.severity == "check")
+
+
+def test_a_category_may_be_a_covariate_but_not_a_member():
+    rng = np.random.default_rng(0)
+    table = made() | {"region": np.array(list("abc"))[rng.integers(0, 3, 400)]}
+    graph = ad.CandidateGraph.from_tiers([["c0", "c1", "z0", "z1", "region"], ["x"], ["y"]])
+    graph = graph.instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    assert effect.mean == pytest.approx(fit(made(), TWO, rng=0).effect("x", "y").mean, abs=0.05)
+    with pytest.raises(ad.AlldagsError, match=r"'region', .*both, and instruments, have to be numbers"):
+        fit(table, graph.instrument("region", treatment="x"), rng=0)
