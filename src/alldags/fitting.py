@@ -38,6 +38,7 @@ from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
+from alldags.models.timed import Intercepts, Timing, timed
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
@@ -77,6 +78,11 @@ def fit(
     cluster: Any = None,
     robust: bool = True,
     fixed_effects: str | Sequence[str] = (),
+    time: str | None = None,
+    unit: str | None = None,
+    lags: int | None = None,
+    intercepts: Intercepts | None = None,
+    always: Sequence[str] = (),
     progress: bool = False,
 ) -> Posterior:
     """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
@@ -148,6 +154,22 @@ def fit(
     fixed_effects
         One or two columns, such as ``["state", "year"]``, each level of which has an intercept of its own in every
         regression, always and without a prior: effects are then those within levels. The columns are not in the graph.
+    time
+        The column that says when each row was seen, whole numbers or dates, for a graph with variables of earlier steps
+        (`CandidateGraph.over_time`): these are looked up in the table, of the same unit, and rows without them left
+        out. `Posterior.effect` then takes ``after=``.
+    unit
+        With `time`: the column that says whose row it is, such as a shop or a person.
+    lags
+        With `time`: how many steps back the graph looks. It needs to be said only if that is 0.
+    intercepts
+        With `unit`: what is lasting about units. None: nothing. ``"fixed"``: an intercept of each, taken out, as
+        ``fixed_effects=[unit]``. ``"random"``: intercepts that vary at random, whatever the causes are. ``"joint"``:
+        traits of all variables at once, which have to do with each other and with first rows, for panels of few rows a
+        unit.
+    always
+        With `time`: columns that act on every variable for certain; ``"trend"`` and ``"season"`` (or ``"season:12"``)
+        are made from the time.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -167,6 +189,7 @@ def fit(
             "interventions": interventions, "randomized": randomized, "missing": missing, "imputations": imputations,
             "auxiliary": auxiliary, "weights": weights, "weight_kind": weight_kind, "cluster": cluster,
             "robust": robust, "fixed_effects": fixed_effects, "graph_weights": graph_weights,
+            "time": time, "unit": unit, "lags": lags, "intercepts": intercepts, "always": always,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -177,13 +200,16 @@ def fit(
     options = RowOptions(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
+    timing = Timing(time, unit, lags, intercepts, always)
+    options = timing.rows(options)
+    table, names, graphs, beside, time_notes = timed(table, names, graphs, timing, options)
     lots = randomized_names(randomized, graphs[0])
     lots_note = randomized_note(lots, graphs)
     graphs = [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
     made = _engine(engine, prior, graphs)
     met = model_asks(graphs, prior, made)
-    variables = graphs[0].variables
+    variables = (*graphs[0].variables, *beside)
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
     wanted = wanted_terms(terms, {**met, **options.asked}, table)
     completer = GraphCompleter(graphs, families, wanted.terms, tails)
@@ -211,11 +237,12 @@ def fit(
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
-    notes = (*tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
+    notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
     notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
+    robust = robust and not options.units  # intercepts that are integrated out say how rows of a unit go together
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
     recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
+from alldags.nodes.intercepts import Variant, variants
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -42,6 +44,8 @@ class ChildData:
         Number of rows, less one if there is an intercept, or what fixed effects take.
     rows
         Number of rows.
+    variants
+        The same where units have intercepts that vary at random: cross-products for each variance of them.
     """
 
     names: tuple[str, ...]
@@ -49,6 +53,7 @@ class ChildData:
     mean: FloatArray
     n: float
     rows: float
+    variants: tuple[Variant, ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -75,6 +80,20 @@ class ChildModel:
 
     family: Family | None = None
     terms: ChildTerms | None = None
+
+
+class TraitsOfUnits(Protocol):
+    """What is lasting about units, found for all variables at once."""
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        """The variables that it is found for."""
+
+    def node(self, spec: Any) -> Any:
+        """Return the posterior of one variable's regression."""
+
+    def on(self, data: ChildData, prior: Prior) -> TraitsOfUnits:
+        """Return the same in working units."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +126,8 @@ class WorkingData:
         The rows of the first of several completed tables, if this is another of them: its regressions are much alike.
     filled
         The columns in which several completed tables differ.
+    traits
+        What is lasting about units, found for all variables at once; None without it.
     """
 
     pooled: ChildData
@@ -121,6 +142,7 @@ class WorkingData:
     seen: Seen | None = field(default=None, repr=False)
     like: RowTable | None = field(default=None, repr=False)
     filled: frozenset[str] = frozenset()
+    traits: TraitsOfUnits | None = field(default=None, repr=False)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -348,12 +370,21 @@ def working_rows(
     plain = working_data(everything, prior, variables)
     if scale is not None:
         plain = replace(plain, pooled=_child_data(everything.select(variables), prior, scale), scale=scale)
+    if rows.intercepts == "random":
+        plain = _with_intercepts(plain, rows, variables)
     apart = rows.targets | rows.unseen
     if not apart:
         return plain
     unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
     own = {child: _regressed(unset({child}), child) for child in variables if child in apart}
     return replace(plain, own=own, unset=unset, was_set=rows.targets)
+
+
+def _with_intercepts(plain: WorkingData, rows: RowGroups, variables: Sequence[str]) -> WorkingData:
+    """Return the data with intercepts of units that vary at random."""
+    assert rows.cells is not None
+    places = [rows.as_read.index[name] for name in variables]
+    return replace(plain, pooled=replace(plain.pooled, variants=variants(rows.cells, places, plain.scale)))
 
 
 def common_scale(tables: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> FloatArray:
