@@ -237,9 +237,10 @@ _ROWS = (
         "intercepts of units are integrated out of straight lines with normal noise, of which every row counts alike",
     ),
     _Row("joint traits", ("dropped rows", "several graphs", "shared", "another engine"), "all variables are found at once, in one walk"),
-    _Row("later steps", _NOT_NORMAL, "rows would have to be pushed on step by step, which is not done"),
+    _Row("later steps", tuple(name for name in _NOT_NORMAL if name != "student"), "rows would have to be pushed on step by step, which is not done"),
     _Row("later steps", "scale mixtures", "draws are needed of edges that are present or absent"),
     _Row("later steps", "chosen rows", "it is the same for all rows"),
+    _Row("later steps", "categories", "a change of levels is no number that is carried on"),
 )
 
 
