@@ -25,10 +25,12 @@ from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
 from alldags.models.capabilities import family_asks
+from alldags.models.blocks import NodeBlock
 from alldags.models.fitted import FittedGraph
-from alldags.models.mixture import Mixture
+from alldags.models.mixture import Mixture, Slope
 from alldags.models.order_block import OrderBlock
 from alldags.nodes.data import WorkingData
+from alldags.steps import at
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 SIZE = 4000
@@ -135,7 +137,27 @@ class AfterSteps:
         """Posterior means and their Monte-Carlo errors, shape (steps + 1,) each: with what is linear taken out."""
         parts = [self._responses(one) - self._linear(one) for one in self.drawn]
         together = np.concatenate(parts, axis=1)
-        return together.mean(axis=1), together.std(axis=1) / math.sqrt(self._worth)
+        left = together.std(axis=1) / math.sqrt(self._worth)
+        sampled = np.array([self.models.error(lambda model, h=h: self._slopes(model, h)) for h in range(self.steps + 1)])  # type: ignore[misc]
+        return together.mean(axis=1), np.hypot(left, sampled)
+
+    def _slopes(self, model: FittedGraph, step: int) -> Iterator[Slope]:
+        """Yield how the mean after some steps answers to the mean coefficients of each regression."""
+        way = self._way(model)
+        if not way.variables:
+            return
+        mean = way.matrices(_mean_edges(model, way), 1, self._data)[0]
+        slope = linear_part(mean, 0, way.place[self.outcome], step, lasting=self.lasting)
+        for block in model.blocks(way.regressed):
+            if isinstance(block, NodeBlock):
+                own = [self._slope(way, slope, name, block.child) for name in block.node.parents]
+                yield Slope(block.child, block.node, np.array(own))
+
+    def _slope(self, way: Way, slope: FloatArray, cause: str, effect: str) -> float:
+        source = at(cause)
+        if source.name not in way.place:
+            return 0.0
+        return float(slope[source.lag, way.place[source.name], way.place[effect]]) * self._data.unit(cause, effect)
 
     @property
     def _worth(self) -> float:

@@ -92,9 +92,6 @@ class TraitsOfUnits(Protocol):
     def node(self, spec: Any) -> Any:
         """Return the posterior of one variable's regression."""
 
-    def on(self, data: ChildData, prior: Prior) -> TraitsOfUnits:
-        """Return the same in working units."""
-
 
 @dataclass(frozen=True, eq=False)
 class WorkingData:
