@@ -2,7 +2,7 @@
 
 Run with ``python -m calibration.time [--sets 200] [--only panel]``. *Series*: six variables, two lags, a known order inside a
 step; 30% of edges inside a step, 25% of those from the last step and 10% of those from the one before are there. Responses
-of two treatments on all others after 0 to 8 steps are compared with those of the same regressions with all edges certain, a
+of one treatment on all others after 0 to 8 steps are compared with those of the same regressions with all edges certain, a
 Bayesian ridge. *Panels*: 300 units, five waves, two variables with traits of their own. *Walks*: two random walks that have
 nothing to do with each other.
 """
@@ -83,12 +83,12 @@ def simulated(matrices: Any, rows: int, rng: np.random.Generator) -> Any:
 
 
 def series(rows: int, m: int, design: str, seed: int) -> list[Outcome]:
-    """Responses of two treatments on all others, averaged over graphs and with all edges certain."""
+    """Responses of one treatment on all others, averaged over graphs and with all edges certain."""
     rng = np.random.default_rng([31, m, rows, seed])
     matrices = truth_of_series(m, rng)
     names = [f"v{i}" for i in range(m)]
     table = {"t": np.arange(rows), **dict(zip(names, simulated(matrices, rows, rng).T, strict=True))}
-    treatments = rng.choice(m, 2, replace=False)
+    treatments = rng.choice(m, 1)
     found = []
     for kind, probability, own in (("average", 0.5, 0.9), ("ridge", 1.0, 1.0)):
         graph = ad.CandidateGraph.over_time(names, LAGS, probability, own=own, order=names)

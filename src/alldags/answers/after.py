@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ class AfterSteps:
         found = behind.straight(self.treatment)
         for model in found.items:
             way = Way.between(model.graph, self.treatment, self.outcome)
-            _check_way(way, model)
+            _check_way(way, model, behind.data)
             model.prepare(way.regressed)
         return found
 
@@ -124,7 +124,11 @@ class AfterSteps:
     @cached_property
     def plain(self) -> FloatArray:
         """Draws of the effect after 0, 1, ... steps, shape (steps + 1, draws), as the model has them."""
-        return np.concatenate([self._responses(one) for one in self.drawn], axis=1)
+        return np.concatenate(self._parts, axis=1)
+
+    @cached_property
+    def _parts(self) -> list[FloatArray]:
+        return [self._responses(one) for one in self.drawn]
 
     def _responses(self, one: Drawn) -> FloatArray:
         if not one.way.variables:
@@ -135,10 +139,12 @@ class AfterSteps:
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Posterior means and their Monte-Carlo errors, shape (steps + 1,) each: with what is linear taken out."""
-        parts = [self._responses(one) - self._linear(one) for one in self.drawn]
-        together = np.concatenate(parts, axis=1)
+        pairs = zip(self._parts, self.drawn, strict=True)
+        together = np.concatenate([part - self._linear(one) for part, one in pairs], axis=1)
         left = together.std(axis=1) / math.sqrt(self._worth)
-        sampled = np.array([self.models.error(lambda model, h=h: self._slopes(model, h)) for h in range(self.steps + 1)])  # type: ignore[misc]
+        if self._worth == self.size:
+            return together.mean(axis=1), left
+        sampled = [self.models.error(partial(self._slopes, step=step)) for step in range(self.steps + 1)]
         return together.mean(axis=1), np.hypot(left, sampled)
 
     def _slopes(self, model: FittedGraph, step: int) -> Iterator[Slope]:
@@ -184,14 +190,11 @@ class AfterSteps:
     @cached_property
     def stretches(self) -> tuple[Stretch | None, ...]:
         """What makes the draws after each number of steps as wide as rows or clusters say."""
-        effects = [self._responses(one) for one in self.drawn]
-        return tuple(
-            stretch_of_joints(
-                self.posterior,
-                [Joint(effect[h], one.regressed, 0, one.place) for effect, one in zip(effects, self.drawn, strict=True)],
-            )
-            for h in range(self.steps + 1)
-        )
+        return tuple(stretch_of_joints(self.posterior, self._joints(step)) for step in range(self.steps + 1))
+
+    def _joints(self, step: int) -> list[Joint]:
+        pairs = zip(self._parts, self.drawn, strict=True)
+        return [Joint(effect[step], one.regressed, 0, one.place) for effect, one in pairs]
 
     @cached_property
     def draws(self) -> FloatArray:
@@ -274,9 +277,8 @@ class AfterSteps:
         return np.concatenate(parts), 1.0 - share
 
 
-def _check_way(way: Way, model: FittedGraph) -> None:
-    """Refuse what draws of coefficients cannot carry on."""
-    data = model.data
+def _check_way(way: Way, model: FittedGraph, data: WorkingData) -> None:
+    """Refuse what draws of coefficients cannot carry on; `data` has the families of all children."""
     asked = family_asks({name: family for name, family in data.families.items() if name in way.variables})
     words = tuple(name for name in way.variables if name in data.categories)
     meetings.check({"later steps": (), **asked, **({"categories": words} if words else {})})

@@ -137,7 +137,7 @@ def timed(
     _check_past(opened.windows, options, graphs, timing)
     shared = set(variables) - set(always)
     beside = first_columns([name for name in variables if name in shared], lags) if timing.intercepts == "joint" else ()
-    return Timed(opened, None, graphs, beside, tuple(_notes(opened, timing)))
+    return Timed(opened, None, graphs, beside, tuple(_notes(opened, timing, graphs)))
 
 
 def _lags(graphs: Sequence[CandidateGraph], timing: Timing) -> int:
@@ -262,13 +262,28 @@ def _period(word: str, clock: Clock) -> int:
     return period
 
 
-def _notes(opened: LaggedSource, timing: Timing) -> list[Note]:
-    """Say how many rows have their past."""
+def _few_and_fed(opened: LaggedSource, graphs: Sequence[CandidateGraph]) -> bool:
+    """Tell whether units have few rows, and the past of a variable acts on itself."""
+    few = len(opened.windows.per_unit) > 1 and float(opened.windows.per_unit.mean()) < FEWEST
+    return few and any(feeds_back(graph.edges) for graph in graphs)
+
+
+def _notes(opened: LaggedSource, timing: Timing, graphs: Sequence[CandidateGraph]) -> list[Note]:
+    """Say how many rows have their past, and what is taken for granted of units."""
     rows, used = len(opened.clock.step), opened.rows
     found = []
     if used < rows:
         units = f" of {len(opened.windows.per_unit):,} units" if timing.unit is not None else ""
         found.append(Note(f"{used:,} of {rows:,} rows{units} have their last {opened.lags} steps before them, and are used"))
+    if timing.unit is not None and timing.intercepts is None and _few_and_fed(opened, graphs):
+        found.append(
+            Note(
+                f"units have {opened.windows.per_unit.mean():.3g} rows with a past each, and none has an intercept: what "
+                f"lasts about units then seems to act by way of the past; {option('intercepts', 'joint')} tells the two "
+                "apart",
+                "check",
+            )
+        )
     if not opened.lags:
         found.append(
             Note(
