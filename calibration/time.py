@@ -1,10 +1,10 @@
 """Series and panels: are responses after some steps, and effects in panels of few waves, where their intervals say?
 
-Run with ``python -m calibration.time [--sets 200] [--only panel]``. *Series*: six variables, two lags, a known order inside a
-step; 30% of edges inside a step, 25% of those from the last step and 10% of those from the one before are there. Responses
-of one treatment on all others after 0 to 8 steps are compared with those of the same regressions with all edges certain, a
-Bayesian ridge. *Panels*: 300 units, five waves, two variables with traits of their own. *Walks*: two random walks that have
-nothing to do with each other.
+Run with ``python -m calibration.time [--sets 200] [--only panel]``. *Series*: six variables, two lags, a known order
+inside a step; 30% of edges inside a step, 25% of those from the last step and 10% of those from the one before are
+there. Responses of one treatment on all others after 0 to 8 steps are compared with those of the same regressions with
+all edges certain, a Bayesian ridge. *Panels*: 300 units, five waves, two variables with traits of their own. *Walks*:
+two random walks that have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -118,9 +118,10 @@ def panel_rows(name: str, rng: np.random.Generator, units: int = 300, waves: int
     """Return a panel, shape (units, waves, 2): traits, and deviations from them that follow each other."""
     effect, own, back, variance, correlation = PANELS[name]
     phi = np.array([[own, effect], [back, own]])  # row = cause
-    traits = rng.standard_normal((units, 2)) @ np.linalg.cholesky(
-        variance * np.array([[1.0, correlation], [correlation, 1.0]])
-    ).T
+    traits = (
+        rng.standard_normal((units, 2))
+        @ np.linalg.cholesky(variance * np.array([[1.0, correlation], [correlation, 1.0]])).T
+    )
     spread = np.eye(2)
     for _ in range(200):
         spread = phi.T @ spread @ phi + np.eye(2)
@@ -201,7 +202,10 @@ def main() -> None:
 
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return the results in Markdown."""
-    lines = ["| design | what | sets | bias | error | said / seen spread | covered |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| design | what | sets | bias | error | said / seen spread | covered |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for design, what in dict.fromkeys((one.design, _kind(one)) for one in outcomes):
         items = [one for one in outcomes if one.design == design and _kind(one) == what]
         gap = np.array([one.mean - one.truth for one in items])
@@ -209,9 +213,9 @@ def table(outcomes: Sequence[Outcome]) -> str:
         sets, covered = len({one.seed for one in items}), np.mean([one.covered for one in items])
         numbers = f"{gap.mean():+.4f} | {np.sqrt(np.mean(gap**2)):.4f} | {said:.2f} | {covered:.3f}"
         lines.append(f"| {design} | {what} | {sets} | {numbers} |")
-    for design in dict.fromkeys(one.design for one in outcomes if one.design.startswith("series")):
-        lines.append(_series_row(design, [one for one in outcomes if one.design == design]))
-    return "\n".join(lines)
+    kinds = dict.fromkeys(one.design for one in outcomes if one.design.startswith("series"))
+    rows = (_series_row(design, [one for one in outcomes if one.design == design]) for design in kinds)
+    return "\n".join([*lines, *rows])
 
 
 def _kind(one: Outcome) -> str:
@@ -231,7 +235,9 @@ def _series_row(design: str, items: Sequence[Outcome]) -> str:
     ratio = np.array([np.sqrt(np.mean(errors[s, "average"]) / np.mean(errors[s, "ridge"])) for s in seeds])
     all_in = np.mean([one.covered for one in items if one.what.startswith("average")])
     spread = ratio.std() / np.sqrt(len(ratio))
-    return f"| {design} | error over the ridge's | {len(seeds)} | | {ratio.mean():.3f} ± {spread:.3f} | | {all_in:.3f} |"
+    return (
+        f"| {design} | error over the ridge's | {len(seeds)} | | {ratio.mean():.3f} ± {spread:.3f} | | {all_in:.3f} |"
+    )
 
 
 if __name__ == "__main__":

@@ -201,11 +201,9 @@ def fit(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
     timing = Timing(time, unit, lags, intercepts, always)
-    options = timing.rows(options)
-    table, names, graphs, beside, time_notes = timed(table, names, graphs, timing, options)
+    table, names, graphs, options, beside, time_notes = timed(table, names, graphs, timing, options)
     lots = randomized_names(randomized, graphs[0])
-    lots_note = randomized_note(lots, graphs)
-    graphs = [without_causes(graph, lots) for graph in graphs]
+    lots_note, graphs = randomized_note(lots, graphs), [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
     made = _engine(engine, prior, graphs)
     met = model_asks(graphs, prior, made)
@@ -237,14 +235,21 @@ def fit(
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
-    notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
+    notes = (
+        *time_notes,
+        *tables.notes,
+        *wanted.notes,
+        *suspicions,
+        *lots_note,
+        *family_notes,
+        *_direction_notes(graphs, prior),
+    )
     notes += clusters_note(None if cluster is None else Clusters(parts))
     if tails is not None:  # the prior that is kept has normal noise: say which children have not
         named = dict(families) if isinstance(families, Mapping) else {}
         asked = asked.also("families", named | data[0].heavy)
-    robust = robust and not options.units  # intercepts that are integrated out say how rows of a unit go together
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked), data, wanted.terms)
+    recipe = with_rows(replace(recipe, seen=seen, robust=robust and not options.units, asked=asked), data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 

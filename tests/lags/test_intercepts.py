@@ -73,7 +73,11 @@ def test_random_intercepts_are_averaged_over_by_their_evidence():
 def test_a_mixture_over_intercepts_gives_the_mean_given_an_edge():
     table = {**SCRIPT.uneven(), "t": np.concatenate([np.arange(n) for n in np.bincount(SCRIPT.uneven()["unit"])])}
     graph = ad.CandidateGraph.from_tiers([["z"], ["x"], ["y"]], probability=0.5)
-    node = ad.fit(table, graph, time="t", unit="unit", lags=0, intercepts="random", rng=0).workings.models.items[0].node("y")
+    node = (
+        ad.fit(table, graph, time="t", unit="unit", lags=0, intercepts="random", rng=0)
+        .workings.models.items[0]
+        .node("y")
+    )
     for place in range(2):
         p = node.inclusion[place]
         both = p * node.mean_given(place, True) + (1 - p) * node.mean_given(place, False)
@@ -114,7 +118,9 @@ def test_a_lagged_outcome_with_few_rows_a_unit_is_refused_with_the_reason(interc
     no_feedback = ad.CandidateGraph.over_time(["x", "y"], lags=1, own=0.0)
     for edge in (("y[-1]", "x"),):
         no_feedback = no_feedback.without_edge(*edge)
-    assert ad.fit(table, no_feedback, time="wave", unit="unit", intercepts=intercepts).effect("x", "y", after=1).sd[1] > 0
+    assert (
+        ad.fit(table, no_feedback, time="wave", unit="unit", intercepts=intercepts).effect("x", "y", after=1).sd[1] > 0
+    )
 
 
 # -- joint traits ------------------------------------------------------------------------------------------------------

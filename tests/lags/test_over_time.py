@@ -90,7 +90,9 @@ def test_windows_are_those_that_looking_finds(seed):
 def test_dates_are_numbered_by_the_calendar():
     ends = np.array(["2020-01-31", "2020-02-29", "2020-04-30"], dtype="datetime64[D]")
     assert read_clock(ends, "t").step.tolist() == [0, 1, 3]
-    quarters = read_clock(np.array([datetime.date(2020, 1, 1), datetime.date(2020, 7, 1), datetime.date(2020, 4, 1)]), "t")
+    quarters = read_clock(
+        np.array([datetime.date(2020, 1, 1), datetime.date(2020, 7, 1), datetime.date(2020, 4, 1)]), "t"
+    )
     assert (quarters.step.tolist(), quarters.word, quarters.period) == ([0, 2, 1], "quarter", 4)
     weeks = read_clock(np.array(["2024-01-05", "2024-01-12", "2024-01-26"]), "t")
     assert (weeks.step.tolist(), weeks.word) == ([0, 1, 3], "week")

@@ -10,8 +10,8 @@ import pytest
 import alldags as ad
 from alldags.answers.after import AfterSteps
 from alldags.effects.steps.recursion import linear_part, long_run, radius, responses
-from naive.over_time import none_by_summing, response_by_unrolling
 from alldags.steps import at
+from naive.over_time import none_by_summing, response_by_unrolling
 
 
 def coefficients(seed: int, lags: int = 2, m: int = 4, inside: bool = True) -> np.ndarray:

@@ -24,8 +24,8 @@ from alldags.effects.total import variable_streams
 from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.edges import Edge
-from alldags.models.capabilities import family_asks
 from alldags.models.blocks import NodeBlock
+from alldags.models.capabilities import family_asks
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture, Slope
 from alldags.models.order_block import OrderBlock
@@ -307,7 +307,7 @@ def _prior_never(graph: CandidateGraph, way: Way) -> float | None:
     columns = {name: graph.parents(name) for name in way.regressed}
     absent = {name: np.array([1.0 - graph.edges[cause, name] for cause in causes]) for name, causes in columns.items()}
     free = {name: lambda masks, absent=absent[name]: _all_absent(masks, absent) for name in columns}
-    return never(Nodes(way, columns, free))  # type: ignore[arg-type]
+    return never(Nodes(way, columns, free))
 
 
 def _all_absent(masks: BoolArray, absent: FloatArray) -> FloatArray:
@@ -315,7 +315,7 @@ def _all_absent(masks: BoolArray, absent: FloatArray) -> FloatArray:
 
 
 def _spared_by(present: BoolArray, arrived: IntArray, step: int) -> FloatArray:
-    """Return in which draws no present edge leads to the outcome by a step; `present` has shape (draws, lags + 1, m)."""
+    """Return in which draws no present edge leads to the outcome by a step; `present` is (draws, lags + 1, m)."""
     lags = np.arange(present.shape[1])[None, :, None]
     return np.asarray(~((arrived[:, None, :] + lags <= step) & present).any(axis=(1, 2)), dtype=np.float64)
 

@@ -12,11 +12,10 @@ from alldags.answers.after import AfterSteps
 from alldags.data.clock import windows
 from alldags.data.lagged import TREND, LaggedSource
 from alldags.effects.steps.recursion import radius
-from alldags.effects.steps.way import Way
 from alldags.models.fitted import FittedGraph
 from alldags.notes import Note
 from alldags.steps import at, current, lags_of, past
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
 from alldags.wording import option
 
 _SIGNIFICANT = 2.6  # standard errors of a correlation
@@ -82,7 +81,7 @@ class Deep(NamedTuple):
     rows: float
 
     @property
-    def index(self) -> dict[str, int]:
+    def place(self) -> dict[str, int]:
         """Position of each column."""
         return {name: i for i, name in enumerate(self.names)}
 
@@ -109,18 +108,17 @@ def _deep(model: FittedGraph, source: LaggedSource) -> Deep | None:
         return None
     lags = lags_of(model.graph.variables) + 1
     names = [name for name in current(model.graph.variables) if name not in source.made]
-    units = np.empty(len(source.clock.step), dtype=np.int64)
-    units[:] = _all_units(source)
-    further = LaggedSource(source.base, source.clock, windows(source.clock, units, lags), lags, source.period)
+    found = windows(source.clock, _all_units(source), lags)
+    further = LaggedSource(source.base, source.clock, found, lags, source.period)
     if further.rows < 20:
         return None
     own = [past(name, lag) for lag in range(lags + 1) for name in names]
     made = [name for name in source.made if name == TREND or name in model.graph.variables]
-    found = further.moments([*own, *made], drop_missing=True)
-    return Deep(found.names, found.scatter, found.n)
+    moments = further.moments([*own, *made], drop_missing=True)
+    return Deep(moments.names, moments.scatter, moments.n)
 
 
-def _all_units(source: LaggedSource) -> FloatArray:
+def _all_units(source: LaggedSource) -> IntArray:
     """Return a number for each unbroken run of rows of one unit: no window crosses its ends."""
     order = source.windows.order
     count = len(source.clock.step)
@@ -140,13 +138,15 @@ def _all_units(source: LaggedSource) -> FloatArray:
 def _residual(model: FittedGraph, child: str, deep: Deep, back: int) -> FloatArray:
     """Return a child's residual, some steps back, as weights of the columns, shape (p,)."""
     found = np.zeros(len(deep.names))
-    found[deep.index[past(child, back)]] = 1.0
+    found[deep.place[past(child, back)]] = 1.0
     node = model.node(child)
     for name, value in zip(node.parents, node.mean.tolist(), strict=True):
         cause = at(name)
-        column = name if cause.name not in current(deep.names) or name in (TREND,) else past(cause.name, cause.lag + back)
-        if column in deep.index:
-            found[deep.index[column]] -= value * model.data.unit(name, child)
+        column = (
+            name if cause.name not in current(deep.names) or name in (TREND,) else past(cause.name, cause.lag + back)
+        )
+        if column in deep.place:
+            found[deep.place[column]] -= value * model.data.unit(name, child)
     return found
 
 
@@ -166,7 +166,7 @@ def _serial_note(slopes: Mapping[str, FloatArray], earlier: Mapping[str, FloatAr
 
 def _trend_note(slopes: Mapping[str, FloatArray], deep: Deep) -> Iterator[Note]:
     time = np.zeros(len(deep.names))
-    time[deep.index[TREND]] = 1.0
+    time[deep.place[TREND]] = 1.0
     strong = [name for name, slope in slopes.items()
               if abs(_correlation(slope, time, deep)) > _SIGNIFICANT / math.sqrt(deep.rows)]  # fmt: skip
     if strong:
@@ -179,22 +179,24 @@ def _order_note(model: FittedGraph, children: list[str], deep: Deep) -> Iterator
     lags = lags_of(model.graph.variables)
     gain = sum(_gain(model, name, lags, deep) for name in children)
     if gain > _NATS:
-        yield Note(f"one lag more is better by {gain:.0f} nats of evidence: make the graph with lags={lags + 1}", "check")
+        yield Note(
+            f"one lag more is better by {gain:.0f} nats of evidence: make the graph with lags={lags + 1}", "check"
+        )
 
 
 def _gain(model: FittedGraph, child: str, lags: int, deep: Deep) -> float:
-    same = [name for name in model.graph.parents(child) if name in deep.index]
-    names = [name for name in current(deep.names) if past(name, 1) in deep.index]
+    same = [name for name in model.graph.parents(child) if name in deep.place]
+    names = [name for name in current(deep.names) if past(name, 1) in deep.place]
     further = [past(name, lags + 1) for name in names]
     return _evidence(child, [*same, *further], deep) - _evidence(child, same, deep)
 
 
 def _evidence(child: str, columns: list[str], deep: Deep) -> float:
     """Return the log evidence of a regression on standardised columns with slabs of variance 1/4 of the noise's."""
-    places = [deep.index[name] for name in columns]
+    places = [deep.place[name] for name in columns]
     scale = np.sqrt(np.diag(deep.scatter) / deep.rows)
     scaled = deep.scatter / np.outer(scale, scale)
-    own = deep.index[child]
+    own = deep.place[child]
     matrix = scaled[np.ix_(places, places)] + 4.0 * np.eye(len(places))
     cross = scaled[places, own]
     left = float(scaled[own, own] - cross @ np.linalg.solve(matrix, cross))
@@ -213,7 +215,9 @@ def _units_note(model: FittedGraph, source: LaggedSource, children: list[str]) -
     if strong:
         shown = ", ".join(f"{name} ({share:.0%})" for name, share in list(strong.items())[:_MOST_NAMED])
         way = option("intercepts", "joint" if len(units) / count < 20 else "fixed")
-        yield Note(f"units differ in what is left of {shown} of its variance between them: add {way}", "changes the answer")
+        yield Note(
+            f"units differ in what is left of {shown} of its variance between them: add {way}", "changes the answer"
+        )
 
 
 def _between(model: FittedGraph, child: str, source: LaggedSource) -> float:
@@ -231,4 +235,4 @@ def _between(model: FittedGraph, child: str, source: LaggedSource) -> float:
     typical = (len(left) - (rows**2).sum() / len(left)) / max(len(rows) - 1, 1)
     outside = float((rows * means**2).sum() / max(len(rows) - 1, 1))
     between = max((outside - inside) / typical, 0.0)
-    return between / (between + inside)
+    return float(between / (between + inside))

@@ -1,8 +1,8 @@
 """A table with the past of its columns beside them, as a source: ``y[-1]`` is ``y`` one step earlier, of the same unit.
 
-Nothing is copied: a row with its past is a place in the order of units and times, and what is read of it lies at most so
-many rows before. Rows after a gap, and first rows of a unit, are left out until their past is there; the border between
-two files is none. Rows of files must come in the order of units and times, those of a table in memory need not.
+Nothing is copied: a row with its past is a place in the order of units and times, and what is read of it lies at most
+so many rows before. Rows after a gap, and first rows of a unit, are left out until their past is there; the border
+between two files is none. Rows of files must come in the order of units and times, those of a table in memory need not.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from alldags.data.arrays import ArraySource, MappingSource
 from alldags.data.bad_values import Tally, tally_columns
 from alldags.data.columns import Column, Columns, NotNumbersError, Reader, dates, too_many_levels
 from alldags.data.frames import FrameSource
-from alldags.data.lagged import LaggedSource
 from alldags.data.labels import is_nothing
+from alldags.data.lagged import LaggedSource
 from alldags.data.record import MomentsRecord
 from alldags.data.source import Source
 from alldags.data.stream import StreamSource

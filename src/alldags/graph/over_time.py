@@ -98,8 +98,12 @@ def with_always(
     variables: tuple[str, ...], edges: Mapping[Edge, float], columns: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[Edge, float]]:
     """Return a graph's variables and edges with columns that act on every variable of the present, for certain."""
-    both = [name for name in columns if name in variables]
-    if both:
-        raise GraphError(f"always= names {both[0]!r}, which is a variable of the graph: make its edges certain instead")
-    certain = {(column, name): 1.0 for name in current(variables) for column in columns}
-    return (*variables, *columns), {**edges, **certain}
+    inner = [name for name in current(variables) if name not in columns]
+    certain = {(column, name): 1.0 for name in inner for column in columns}
+    for column, name in certain:
+        if column in variables and edges.get((column, name)) != 1.0:
+            raise GraphError(
+                f"always= names {column!r}, which is a variable of the graph: make its edges certain instead"
+            )
+    new = tuple(name for name in columns if name not in variables)
+    return (*variables, *new), {**edges, **certain}

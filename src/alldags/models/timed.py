@@ -95,11 +95,12 @@ def _check_named(options: RowOptions) -> None:
 
 
 class Timed(NamedTuple):
-    """A table with its past, the graphs for it, further columns that are read, and what to tell the user."""
+    """A table with its past, graphs for it, what is said of its rows, further columns, and what to tell the user."""
 
     table: Any
     names: Sequence[str] | None
     graphs: list[CandidateGraph]
+    options: RowOptions
     beside: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -120,8 +121,9 @@ def timed(
     options
         What is said of rows.
     """
+    options = timing.rows(options)
     if timing.time is None:
-        return Timed(table, names, graphs)
+        return Timed(table, names, graphs, options)
     lags = _lags(graphs, timing)
     if isinstance(table, Imputed):
         meetings.check({"time": (), "completed tables": ()})
@@ -137,7 +139,7 @@ def timed(
     _check_past(opened.windows, options, graphs, timing)
     shared = set(variables) - set(always)
     beside = first_columns([name for name in variables if name in shared], lags) if timing.intercepts == "joint" else ()
-    return Timed(opened, None, graphs, beside, tuple(_notes(opened, timing, graphs)))
+    return Timed(opened, None, graphs, options, beside, tuple(_notes(opened, timing, graphs)))
 
 
 def _lags(graphs: Sequence[CandidateGraph], timing: Timing) -> int:
@@ -185,9 +187,7 @@ def _count(base: Source, name: str) -> int:
     return int(rows) if rows is not None else base.numbers([name]).rows
 
 
-def _check_past(
-    found: Windows, options: RowOptions, graphs: Sequence[CandidateGraph], timing: Timing
-) -> None:
+def _check_past(found: Windows, options: RowOptions, graphs: Sequence[CandidateGraph], timing: Timing) -> None:
     lags = lags_of(graphs[0].variables)
     if len(found.at) < 2:
         raise DataError(
@@ -274,13 +274,15 @@ def _notes(opened: LaggedSource, timing: Timing, graphs: Sequence[CandidateGraph
     found = []
     if used < rows:
         units = f" of {len(opened.windows.per_unit):,} units" if timing.unit is not None else ""
-        found.append(Note(f"{used:,} of {rows:,} rows{units} have their last {opened.lags} steps before them, and are used"))
+        found.append(
+            Note(f"{used:,} of {rows:,} rows{units} have their last {opened.lags} steps before them, and are used")
+        )
     if timing.unit is not None and timing.intercepts is None and _few_and_fed(opened, graphs):
         found.append(
             Note(
-                f"units have {opened.windows.per_unit.mean():.3g} rows with a past each, and none has an intercept: what "
-                f"lasts about units then seems to act by way of the past; {option('intercepts', 'joint')} tells the two "
-                "apart",
+                f"units have {opened.windows.per_unit.mean():.3g} rows with a past each, and none has an intercept: "
+                "what lasts about units then seems to act by way of the past; "
+                f"{option('intercepts', 'joint')} tells the two apart",
                 "check",
             )
         )
@@ -295,9 +297,7 @@ def _notes(opened: LaggedSource, timing: Timing, graphs: Sequence[CandidateGraph
     return found
 
 
-def _queried(
-    table: Any, graphs: list[CandidateGraph], timing: Timing, options: RowOptions, lags: int
-) -> Timed:
+def _queried(table: Any, graphs: list[CandidateGraph], timing: Timing, options: RowOptions, lags: int) -> Timed:
     """Return a query with the past of its columns."""
     if timing.always or timing.intercepts == "joint":
         said = option("always") if timing.always else option("intercepts", "joint")
@@ -305,4 +305,4 @@ def _queried(
     if timing.unit in options.factors or timing.intercepts == "random":
         raise DataError(f"{option('intercepts')} needs rows at hand: collect the query first, or give a file")
     found = lagged_query(table, current(graphs[0].variables), str(timing.time), timing.unit, lags)
-    return Timed(found, None, graphs)
+    return Timed(found, None, graphs, options)

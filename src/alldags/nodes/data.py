@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from alldags.nodes.intercepts import Variant, variants
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import option
+
+if TYPE_CHECKING:
+    from alldags.nodes.posterior import NodePosterior
 
 _FEW_ROWS, _FEW_IN_ARM = 40, 20  # below, curves are not looked for unasked
 _NO_NOISE = 1e-9  # of a child's variance, left within arms
@@ -89,7 +92,7 @@ class TraitsOfUnits(Protocol):
     def children(self) -> tuple[str, ...]:
         """The variables that it is found for."""
 
-    def node(self, spec: Any) -> Any:
+    def node(self, spec: Any) -> NodePosterior:
         """Return the posterior of one variable's regression."""
 
 

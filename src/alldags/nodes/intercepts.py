@@ -1,12 +1,12 @@
-"""Units with intercepts of their own that vary at random: one regression for each ratio of their variance to the noise's.
+"""Units with intercepts that vary at random: one regression for each ratio of their variance to that of the noise.
 
-With ``omega`` that ratio, ``T_i`` the rows of unit i, ``z_i`` their means and ``W`` the cross-products inside units, the
-intercepts integrated out leave the conjugate regression with cross-products ::
+With ``omega`` that ratio, ``T_i`` the rows of unit i, ``z_i`` their means and ``W`` the cross-products inside units,
+the intercepts integrated out leave the conjugate regression with cross-products ::
 
     S = W + sum_i f_i (z_i - m)(z_i - m)',    f_i = T_i / (1 + omega T_i),    m = sum_i f_i z_i / sum_i f_i
 
-and log evidence ``- 1/2 sum_i log(1 + omega T_i) - 1/2 log(sum_i f_i / rows)`` beside its own. The ratio is averaged over:
-uniform in the share of variance between units, ``omega / (1 + omega)``.
+and log evidence ``- 1/2 sum_i log(1 + omega T_i) - 1/2 log(sum_i f_i / rows)`` beside its own. The ratio is averaged
+over: uniform in the share of variance between units, ``omega / (1 + omega)``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -262,21 +261,31 @@ class Response:
         [0, 1, 2]
         """
         low, high = self.interval(level)
-        columns: dict[str, Sequence[Any]] = {"step": list(range(self.steps + 1))}
+        columns: dict[str, list[Any]] = {"step": list(range(self.steps + 1))}
         numbers = {"mean": self.mean, "sd": self.sd, "low": low, "high": high, "none_by": self.none_by}
         columns |= {name: values.tolist() for name, values in numbers.items()}
         return Table(columns)
 
     def summary(self, level: float = 0.95) -> ResponseSummary:
         """Return all that is shown, as a record of plain numbers."""
-        rows = [Step(**row) for row in self.table(level).rows()]
-        lasting_end = self.long_run
+        last = self.long_run
         return ResponseSummary(
-            self.treatment, self.outcome, self._step_word, self.lasting, level, tuple(rows), self.probability_never,
-            self.probability_never_error, self.prior_never,
-            None if lasting_end is None else (lasting_end.median, *lasting_end.interval(level)),
-            self._answer.long_run[1], self.long_run_reason, self.posterior.rows, self.posterior.log10_graphs, self.notes,
-        )  # fmt: skip
+            treatment=self.treatment,
+            outcome=self.outcome,
+            word=self._step_word,
+            lasting=self.lasting,
+            level=level,
+            steps=tuple(Step(**row) for row in self.table(level).rows()),
+            never=self.probability_never,
+            never_error=self.probability_never_error,
+            prior_never=self.prior_never,
+            long_run=None if last is None else (last.median, *last.interval(level)),
+            explosive=self._answer.long_run[1],
+            no_long_run=self.long_run_reason,
+            rows=self.posterior.rows,
+            log10_graphs=self.posterior.log10_graphs,
+            notes=self.notes,
+        )
 
     @property
     def _step_word(self) -> str:

@@ -76,7 +76,9 @@ def never(nodes: Nodes) -> float | None:
         return None
     others = [name for name in way.variables if name != way.treatment]
     sets = np.arange(1 << len(others))
-    inside = np.column_stack([np.ones(len(sets), dtype=bool), *((sets >> i & 1).astype(bool) for i in range(len(others)))])
+    inside = np.column_stack(
+        [np.ones(len(sets), dtype=bool), *((sets >> i & 1).astype(bool) for i in range(len(others)))]
+    )
     spared = []
     for name in others:
         home = nodes.home[name]
@@ -173,4 +175,4 @@ def arrivals(present: BoolArray, source: int, outcome: int, steps: int) -> IntAr
         if np.array_equal(sooner, found):
             break
         found = sooner
-    return np.minimum(found, long)
+    return np.asarray(np.minimum(found, long))

@@ -198,7 +198,7 @@ def _diagnosed(child: str, r_hats: FloatArray) -> TraitsDiagnostics:
     largest = float(np.nanmax(r_hats, initial=1.0))
     if largest <= _R_HAT:
         return TraitsDiagnostics("traits", (), True, largest)
-    text = f"{child}: the chains of the walk over traits do not agree (R-hat {largest:.2f}): few waves, or strong traits"
+    text = (
+        f"{child}: the chains of the walk over traits do not agree (R-hat {largest:.2f}): few waves, or strong traits"
+    )
     return TraitsDiagnostics("traits", (text,), False, largest)
-
-

@@ -2,9 +2,9 @@
 
 With ``r = w_t - (coefficients) . (causes) - (coefficients) . w_0`` the likelihood of a unit splits into deviations from
 its means, a product over variables, and its mean residuals ``r_i ~ N(0, Omega + Sigma / T)``, which tie variables
-together. As ``p(r) = p(r_others) p(r_j | r_others)``, and only the last factor depends on variable j, given the others it
-is the regression of `alldags.nodes.intercepts` with two more kinds of columns, which are always in: first waves, and mean
-residuals of the other variables. Both are constant in a unit, and linear in unit means, so that moments are enough.
+together. As ``p(r) = p(r_others) p(r_j | r_others)``, and only the last factor depends on variable j, given the others
+it is the regression of `alldags.nodes.intercepts` with two more kinds of columns, which are always in: first waves, and
+mean residuals of the other variables. Both are constant in a unit, and linear in unit means: moments are enough.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class Regression:
         rate = one.rate + 0.5 * np.maximum(total - (right * mean).sum(axis=-1), 1e-15 * total)
         spread = 0.5 * (np.where(keep, np.log(precision), 0.0).sum(axis=-1) - np.linalg.slogdet(matrix)[1])
         score = spread - (one.shape + 0.5 * self.n) * np.log(rate)
-        return score, Solved(matrix, mean, rate, keep.reshape(-1, keep.shape[-1]))
+        return score, Solved(matrix, np.asarray(mean, dtype=np.float64), rate, keep.reshape(-1, keep.shape[-1]))
 
 
 def _precision(one: Variable, count: int) -> FloatArray:
