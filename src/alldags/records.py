@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from alldags.results.exports import EffectExports
     from alldags.results.plots import EffectPlots, PosteriorPlots
     from alldags.results.probability import Probability
+    from alldags.results.response import LongRun, Response, StepEffect
     from alldags.results.sensitivity import Sensitivity
     from alldags.results.uncertainty import Uncertainty
     from alldags.show.checks import CheckLine, Checks
@@ -52,6 +53,7 @@ _HOME = {
     "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
+    "LongRun": "alldags.results.response",
     "Mediation": "alldags.answers.mediated",
     "OutcomeDistribution": "alldags.effects.outcome",
     "OutcomeDraws": "alldags.effects.new_unit",
@@ -64,9 +66,11 @@ _HOME = {
     "Probability": "alldags.results.probability",
     "Quantity": "alldags.effects.quantity",
     "Regression": "alldags.effects.regression",
+    "Response": "alldags.results.response",
     "Sensitivity": "alldags.results.sensitivity",
     "SiteRegression": "alldags.sites",
     "SquareTable": "alldags.show.table",
+    "StepEffect": "alldags.results.response",
     "Table": "alldags.show.table",
     "TopGraph": "alldags.effects.top",
     "Uncertainty": "alldags.results.uncertainty",
@@ -87,6 +91,7 @@ __all__ = [
     "Intervention",
     "Jackknife",
     "LinkCheck",
+    "LongRun",
     "Mediation",
     "Note",
     "OpenPair",
@@ -98,9 +103,11 @@ __all__ = [
     "Probability",
     "Quantity",
     "Regression",
+    "Response",
     "Sensitivity",
     "SiteRegression",
     "SquareTable",
+    "StepEffect",
     "Table",
     "TopGraph",
     "Uncertainty",

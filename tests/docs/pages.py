@@ -36,6 +36,7 @@ PAGES = (
     "docs/how-to/save.md",
     "docs/how-to/categories.md",
     "docs/how-to/fixed-effects.md",
+    "docs/how-to/over-time.md",
     "docs/how-to/mediation.md",
 )
 DATA_PAGES = (

@@ -1,6 +1,6 @@
-"""Numbers of other programs for panels: statsmodels' MixedLM and VAR; linearmodels and pyfixest with two-way fixed effects.
+"""Numbers of other programs for panels: MixedLM and VAR of statsmodels; two-way fixed effects of linearmodels, pyfixest.
 
-Run in an environment that has these: ``python tests/golden/panels.py``. It writes ``panels.json``, which the tests read.
+Run in an environment that has these: ``python tests/golden/panels.py``. It writes ``panels.json``, which tests read.
 """
 
 from __future__ import annotations

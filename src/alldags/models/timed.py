@@ -71,7 +71,7 @@ class Timing:
         apart = (self.time,) if self.unit is None else (self.time, self.unit)
         if self.intercepts is None or self.unit is None:
             return replace(options, apart=apart)
-        if factor_names(options.fixed_effects):
+        if self.intercepts == "fixed" and factor_names(options.fixed_effects):
             raise DataError(
                 f"{option('intercepts', self.intercepts)} and {option('fixed_effects')} both give units intercepts; "
                 f"for units and times write {option('fixed_effects', [self.unit, self.time])} alone"

@@ -121,7 +121,9 @@ def none_by(nodes: Nodes, step: int) -> float | None:
     others = [name for name in way.variables if name not in (way.treatment, way.outcome)]
     if (step + 2) ** len(others) > MOST_TIMES:
         return None
-    times = np.array(list(product(range(step + 2), repeat=len(others))), dtype=np.int64).reshape(-1, len(others))
+    times = np.array(list(product(range(step + 2), repeat=len(others))), dtype=np.int64).reshape(
+        -1 if others else 1, len(others)
+    )
     arrived = np.full((len(times), len(way.variables)), step + 1)
     arrived[:, way.place[way.treatment]] = 0
     arrived[:, [way.place[name] for name in others]] = times
