@@ -244,6 +244,7 @@ _ROWS = (
             "sensitivity",
             "hidden causes",
             "placebo",
+            "checks",
             "new unit",
             "population",
             "other rows",

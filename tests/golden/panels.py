@@ -1,4 +1,4 @@
-"""Numbers of other programs for panels: MixedLM and VAR of statsmodels; two-way fixed effects of linearmodels, pyfixest.
+"""Numbers of other programs for panels: MixedLM and VAR of statsmodels; fixed effects of linearmodels and pyfixest.
 
 Run in an environment that has these: ``python tests/golden/panels.py``. It writes ``panels.json``, which tests read.
 """

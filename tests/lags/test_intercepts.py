@@ -236,3 +236,31 @@ def test_too_many_candidate_causes_are_refused_for_joint_traits():
     posterior = ad.fit(table, graph, time="wave", unit="unit", intercepts="joint")
     with pytest.raises(ad.AlldagsError, match="12 uncertain candidate causes"):
         posterior.effect("v0", "v1", after=1).mean  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"cluster": "unit"}, "each says that rows of a unit belong together"),
+        ({"fixed_effects": ["unit"]}, "each says that rows of a unit belong together"),
+        ({"missing": "drop"}, "in one walk"),
+        ({"engine": "exact"}, "in one walk"),
+        ({"families": {"y": "student"}}, "integrated out of straight lines"),
+        ({"prior": ad.Prior.paper()}, "integrated out of straight lines"),
+    ],
+)
+def test_what_joint_traits_do_not_go_with_is_refused_with_the_reason_in_the_table(options, reason):
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1)
+    with pytest.raises(ad.AlldagsError, match=reason):
+        ad.fit(few_waves("A", 3, 40), graph, time="wave", unit="unit", intercepts="joint", **options)
+
+
+def test_what_is_asked_of_rows_is_refused_where_intercepts_are_integrated_out():
+    table = {**SCRIPT.uneven(), "t": np.concatenate([np.arange(n) for n in np.bincount(SCRIPT.uneven()["unit"])])}
+    graph = ad.CandidateGraph.from_tiers([["z"], ["x"], ["y"]])
+    posterior = ad.fit(table, graph, time="t", unit="unit", lags=0, intercepts="random", rng=0)
+    effect = posterior.effect("x", "y")
+    assert "Raising x" in str(effect)
+    for ask in (effect.sensitivity, posterior.checks, lambda: effect.checks.placebo(2, rng=0)):
+        with pytest.raises(ad.AlldagsError, match="integrated out of straight lines"):
+            ask()

@@ -44,8 +44,13 @@ def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) ->
 
 
 def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return whether a fit has fixed effects."""
-    return {"fixed effects": ()} if data.is_within else {}
+    """Return what intercepts units have in a fit: fixed effects, random ones, joint traits."""
+    found = {
+        "fixed effects": data.is_within,
+        "random intercepts": bool(data.pooled.variants),
+        "joint traits": data.traits is not None,
+    }
+    return {name: () for name, is_so in found.items() if is_so}
 
 
 def outcome_asks(data: WorkingData, outcome: str) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from alldags.notes import Note
+from alldags.show.json import notes_list
 from alldags.show.numbers import graph_count, number, percent, to_precision
 from alldags.text import line_width, printable
 
@@ -162,5 +163,5 @@ def response_dict(found: ResponseSummary) -> dict[str, Any]:
         "long_run": ends,
         "probability_explosive": found.explosive,
         "rows": found.rows,
-        "notes": [{"severity": note.severity, "text": note.text} for note in found.notes],
+        "notes": notes_list(found.notes),
     }  # fmt: skip
