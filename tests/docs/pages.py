@@ -52,7 +52,11 @@ DATA_PAGES = (
     "docs/tutorials/magic-niab.md",
     "docs/tutorials/twins.md",
 )  # public data; or sampled, so that another processor may print other last digits
-TEXTBOOK_PAGES = ("docs/tutorials/nhefs.md", "docs/tutorials/thornton.md")  # their data come with causaldata
+TEXTBOOK_PAGES = (
+    "docs/tutorials/macro.md",
+    "docs/tutorials/nhefs.md",
+    "docs/tutorials/thornton.md",
+)  # their data come with causaldata, and with statsmodels, which it brings
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 

@@ -264,3 +264,16 @@ def test_what_is_asked_of_rows_is_refused_where_intercepts_are_integrated_out():
     for ask in (effect.sensitivity, posterior.checks, lambda: effect.checks.placebo(2, rng=0)):
         with pytest.raises(ad.AlldagsError, match="integrated out of straight lines"):
             ask()
+
+
+def test_within_adjusted_needs_no_traits_and_is_said_beside():
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, probability=1.0, own=1.0)
+    gaps = []
+    for seed in range(4):
+        posterior = ad.fit(few_waves("F", seed), graph, time="wave", unit="unit", intercepts="joint", rng=0)
+        mode, sd = posterior.workings.data.traits.without_traits["x[-1]", "y"]
+        gaps.append(mode / sd)
+        assert 0.02 < sd < 0.06
+    assert abs(np.mean(gaps)) < 1.5  # there is no effect
+    notes = posterior.effect("x", "y", after=1).notes
+    assert any("without assuming normal traits" in note for note in notes)

@@ -48,6 +48,7 @@ def response_notes(response: HasAnswer) -> Iterator[Note]:
     model = answer.models.heaviest
     yield from _root_note(answer, model)
     yield from _few_rows_note(model)
+    yield from _without_traits_note(answer, model)
     source = lagged_source(answer.posterior)
     if source is not None and model.data.traits is None and not model.data.families and not model.data.categories:
         yield from residual_notes(model, source)
@@ -62,6 +63,20 @@ def _root_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
             "check",
         )
     del model
+
+
+def _without_traits_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
+    """Say what one step does by the other way that is honest in panels of few waves, which assumes nothing of traits."""
+    if model.data.traits is None:
+        return
+    edge = past(answer.treatment, 1), answer.outcome
+    found = model.data.traits.without_traits
+    if found is None or edge not in found:
+        yield Note("without assuming normal traits there is no estimate that could be trusted", "check")
+        return
+    mode, sd = found[edge]
+    ends = f"{mode - 1.96 * sd:.3g} to {mode + 1.96 * sd:.3g}"
+    yield Note(f"without assuming normal traits, all edges being in, {edge[0]} does {mode:.3g} ({ends}) to {edge[1]}")
 
 
 def _few_rows_note(model: FittedGraph) -> Iterator[Note]:

@@ -92,6 +92,10 @@ class TraitsOfUnits(Protocol):
     def children(self) -> tuple[str, ...]:
         """The variables that it is found for."""
 
+    @property
+    def without_traits(self) -> dict[tuple[str, str], tuple[float, float]] | None:
+        """Mode and sd of each coefficient, in the user's units, without assuming anything of traits."""
+
     def node(self, spec: Any) -> NodePosterior:
         """Return the posterior of one variable's regression."""
 

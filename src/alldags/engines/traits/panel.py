@@ -25,6 +25,8 @@ class Panel:
         Those of the unit means, each unit once, shape (p, p).
     units, waves
         Their numbers.
+    scale
+        User's units per working unit of each column, shape (p,); None: the same.
     """
 
     names: tuple[str, ...]
@@ -32,11 +34,16 @@ class Panel:
     between: FloatArray
     units: int
     waves: int
+    scale: FloatArray | None = None
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of each column."""
         return {name: i for i, name in enumerate(self.names)}
+
+    def unit(self, cause: str, effect: str) -> float:
+        """Return what one working unit of a coefficient is in the user's units."""
+        return 1.0 if self.scale is None else float(self.scale[self.index[effect]] / self.scale[self.index[cause]])
 
     @property
     def n(self) -> float:
@@ -72,7 +79,7 @@ def panel_of(cells: Cells, names: tuple[str, ...], scale: FloatArray) -> Panel:
     means = _means(unit, values)
     gap = values - means[unit]
     count = len(np.unique(unit))
-    return Panel(names, gap.T @ gap, means.T @ means, count, len(unit) // count)
+    return Panel(names, gap.T @ gap, means.T @ means, count, len(unit) // count, scale)
 
 
 def _means(codes: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray) -> FloatArray:

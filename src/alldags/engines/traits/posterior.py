@@ -10,6 +10,7 @@ import numpy as np
 
 from alldags.data.lagged import FIRST
 from alldags.engines.sampling.diagnostics import mean_errors, split_r_hat
+from alldags.engines.traits.adjusted import Within, adjusted
 from alldags.engines.traits.panel import Panel
 from alldags.engines.traits.walk import CHAINS, Kept, Variable, Walk
 from alldags.errors import EngineError, PriorError
@@ -20,6 +21,7 @@ from alldags.nodes.posterior import Diagnostics, NodePosterior, ParentSet
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.spec import NodeSpec
 from alldags.priors.prior import Prior
+from alldags.steps import lags_of
 from alldags.typing import BoolArray, FloatArray
 
 MOST_FREE = 10
@@ -56,6 +58,12 @@ class Traits:
         """Return the posterior of one variable's regression."""
         place = self.children.index(spec.child)
         return TraitsPosterior(self._problems[place], self._variables[place].sets, self._found[place])
+
+    @cached_property
+    def without_traits(self) -> dict[tuple[str, str], tuple[float, float]] | None:
+        """Mode and sd of each coefficient, in the user's units, without assuming anything of traits; all edges are in."""
+        causes = {name: self._graph.parents(name) for name in self.children}
+        return adjusted(Within(self.panel, causes, lags_of(self._graph.variables)))
 
     @cached_property
     def _problems(self) -> list[NodeProblem]:
