@@ -49,7 +49,7 @@ def test_json_has_all_steps(file, capsys):
 
 def test_the_effect_in_the_same_step_needs_no_after(file, capsys):
     ask(file)
-    assert "Raising price by one unit" in capsys.readouterr().out
+    assert "raising price by one unit" in capsys.readouterr().out
 
 
 def test_what_is_of_one_step_is_refused_by_its_option(file):

@@ -79,9 +79,12 @@ class AfterSteps:
 
     @cached_property
     def models(self) -> Mixture[FittedGraph]:
-        """The models that it is asked of: those of the effect in the same step."""
+        """The models that it is asked of: as they are, without the link to what drives the treatment.
+
+        That is for confounders inside the step; along later steps it made errors no smaller.
+        """
         behind = self.posterior.workings
-        found = behind.straight(self.treatment)
+        found = behind.straight(self.treatment, linked=False)
         for model in found.items:
             way = Way.between(model.graph, self.treatment, self.outcome)
             _check_way(way, model, behind.data)

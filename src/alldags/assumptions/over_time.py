@@ -66,7 +66,7 @@ def _root_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
 
 
 def _without_traits_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
-    """Say what one step does by the other way that is honest in panels of few waves, which assumes nothing of traits."""
+    """Say what one step does by the other way that is honest with few waves, which assumes nothing of traits."""
     if model.data.traits is None:
         return
     edge = past(answer.treatment, 1), answer.outcome

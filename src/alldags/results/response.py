@@ -107,7 +107,8 @@ class Response:
     """What a change of a treatment does to an outcome after 0, 1, ... steps, averaged over all candidate graphs.
 
     Obtained from ``posterior.effect(treatment, outcome, after=8)``. In the same step mean, spread and probabilities are
-    exact, as in `Effect`; later ones come from joint draws of all regressions on the way.
+    exact, as in `Effect`, what drives the treatment being kept as a confounder (`Prior.link`); later steps come from
+    joint draws of all regressions on the way, each by itself.
 
     Examples
     --------

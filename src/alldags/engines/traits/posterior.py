@@ -61,7 +61,7 @@ class Traits:
 
     @cached_property
     def without_traits(self) -> dict[tuple[str, str], tuple[float, float]] | None:
-        """Mode and sd of each coefficient, in the user's units, without assuming anything of traits; all edges are in."""
+        """Mode and sd of each coefficient, in the user's units, nothing assumed of traits; all edges are in."""
         causes = {name: self._graph.parents(name) for name in self.children}
         return adjusted(Within(self.panel, causes, lags_of(self._graph.variables)))
 
