@@ -46,7 +46,7 @@ def between(cells: Cells, ratio: float) -> tuple[FloatArray, float]:
     >>> from alldags.nodes.intercepts import between
     >>> cells = cells_of(np.array([[1.0, 3.0, 4.0, 8.0]]), np.ones(4), np.array([[0], [0], [1], [1]]), (2,))
     >>> scatter, factor = between(cells, 0.0)
-    >>> scatter.tolist(), factor
+    >>> scatter.tolist(), factor + 0.0
     ([[26.0]], 0.0)
     """
     weight = cells.weight / (1.0 + ratio * cells.weight)

@@ -122,7 +122,7 @@ class Response:
     >>> graph = ad.CandidateGraph.over_time(["price", "sales"], lags=1)
     >>> response = ad.fit(table, graph, time="week", rng=0).effect("price", "sales", after=3)
     >>> response.mean.round(1).tolist()
-    [0.0, -0.7, -0.8, -0.6]
+    [0.0, -0.8, -0.9, -0.7]
     >>> response.probability_never < 1e-6, response.at(1).interval()[1] < 0
     (True, True)
     """
