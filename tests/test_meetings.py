@@ -163,6 +163,15 @@ OPTIONS = {
     ),
     "errors": Option(lambda s: s.saying(reliability={"dose": 0.9}), {"errors"}, lambda p: bool(p.workings.data.errors)),
     "not robust": Option(lambda s: s.saying(robust=False), {"not robust"}),
+    "time": Option(
+        lambda s: s.saying(time="wave", unit="site", lags=0), {"time"}, lambda p: "time" in p.workings.table.asked
+    ),
+    "random intercepts": Option(
+        lambda s: s.saying(time="wave", unit="site", lags=0, intercepts="random"),
+        {"time", "random intercepts"},
+        lambda p: bool(p.workings.data.pooled.variants),
+        keyword="time",
+    ),
     "experiments": Option(lambda s: s.saying(interventions="was_set"), {"experiments"}),
     "randomised": Option(lambda s: s.saying(randomized="dose"), {"randomised"}),
     "open": Option(lambda s: s.shaped("open"), {"open directions"}, lambda p: bool(p.graphs[0].blocks)),
@@ -258,7 +267,7 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     walked = set().union(*(option.brings for option in OPTIONS.values()))
     questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows", "other rows"}
     questions |= {"mediation", "products", "several mediators", "scenarios", "posterior.do", "counterfactuals"}
-    questions |= {"plan", "utility function", "sensitivity"}
+    questions |= {"plan", "utility function", "sensitivity", "later steps", "joint traits"}
     others = {"categories inside", "turned graphs", "uneven slabs", "differing pairs"}
     assert meetings.CAPABILITIES.keys() - walked - questions == others
 

@@ -65,6 +65,12 @@ def test_every_prior_can_be_made_without_settings_and_writes_itself(name):
     assert repr(made(*[1.0] * len(needed))).startswith(f"{name}(")
 
 
+def response_records() -> dict[str, object]:
+    table = {"t": np.arange(40), **dict(zip("xy", np.random.default_rng(0).normal(size=(2, 40)), strict=True))}
+    response = fit(table, ad.CandidateGraph.over_time(["x", "y"], 1), time="t", rng=0).effect("x", "y", after=1)
+    return {"Response": response, "StepEffect": response.at(1), "LongRun": response.long_run}
+
+
 def test_records_are_the_classes_that_methods_return():
     study = ad.datasets.example()
     posterior = fit(study.table, study.graph, rng=0)
@@ -80,6 +86,7 @@ def test_records_are_the_classes_that_methods_return():
         "HiddenCauses": effect.hidden,
         "EffectPlots": effect.plots, "PosteriorPlots": posterior.plots, "TopGraph": posterior.top_graphs(1)[0],
         "Placebo": effect.checks.placebo(2, rng=0), "Decision": posterior.decide({"smoking": [0, 10]}, "risk"),
+        **response_records(),
         "Plan": posterior.decide({"smoking": [0, 10]}, "risk", by="sex").plan,
     }  # fmt: skip
     assert {name: type(value) for name, value in returned.items()} == {

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.data.lagged import FIRST
 from alldags.data.levels import Levels, categories_of, coded_columns
 from alldags.data.rows import RowGroups
 from alldags.effects.clusters import Clusters
 from alldags.engines.auto import Auto
+from alldags.engines.traits.panel import panel_of
+from alldags.engines.traits.posterior import Traits
 from alldags.graph.candidate import CandidateGraph
 from alldags.models.capabilities import model_asks
 from alldags.models.components import fitted_mixture, turned
@@ -74,19 +77,33 @@ def assemble(
     """
     graphs = recipe.graphs
     tables = _data(recipe) if data is None else list(data)
-    tables = told_apart(tables)
+    tables = [_with_traits(recipe, one) for one in told_apart(tables)]
     nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))
     store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress)
     models = fitted_mixture(graphs, recipe.shares, recipe.prior, tables, store, turned(graphs, recipe.prior))
     clusters = Clusters(recipe.parts) if recipe.clustered else None
-    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe, is_robust=recipe.robust)
+    linked = tables[0].traits is None  # a walk is over all regressions at once, whatever is asked
+    return Posterior(models, store, draws, recipe.notes, clusters, table, recipe, linked, recipe.robust)
+
+
+def _with_traits(recipe: Recipe, data: WorkingData) -> WorkingData:
+    """Return the data with what is lasting about units, if that was asked for."""
+    part = recipe.parts[0]
+    if part.intercepts != "joint" or part.cells is None:
+        return data
+    names = data.pooled.names
+    cells = replace(part.cells, mean=part.cells.mean[:, [part.as_read.index[name] for name in names]])
+    panel = panel_of(cells, names, data.scale)
+    traits = Traits(panel, recipe.graphs[0], recipe.prior, data.pooled, recipe.seeds[0])
+    return replace(data, traits=traits)
 
 
 def _data(recipe: Recipe) -> list[WorkingData]:
     levels = {} if recipe.seen is None else recipe.seen.levels
     columns = coded_columns(recipe.graphs[0].variables, levels)
+    columns += tuple(name for name in recipe.parts[0].as_read.names if name.endswith(FIRST))
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
     data = [recipe.errors.out_of(one) for one in data]

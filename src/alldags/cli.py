@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from alldags.priors.prior import Prior
     from alldags.results.effect import Effect
     from alldags.results.posterior import Posterior
+    from alldags.results.response import Response
     from alldags.show.summary import EffectSummary
     from replication.command import Report
 
@@ -158,7 +159,39 @@ class Study:
     valid: str = "1"
 
 
-_DEFAULTS, _NOTHING_SAID = FitOptions(), Study()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Steps:
+    """Rows in time: series and panels.
+
+    Parameters
+    ----------
+    time
+        Column that says when each row was seen: whole numbers or dates.
+    unit
+        Column that says whose row it is, such as a shop or a person.
+    lags
+        How many steps back causes may be; with --graph it follows from the names in it (price[-1]), by default 2.
+    after
+        Follow the effect for so many steps.
+    lasting
+        With --after: the change stays; else it is of one step.
+    intercepts
+        What is lasting about units: fixed, random or joint (panels of few rows a unit).
+    always
+        Columns that act on every variable for certain; trend and season (or season:12) are made from the time.
+    """
+
+    time: str | None = None
+    unit: str | None = None
+    lags: int | None = None
+    after: int | None = None
+    lasting: Annotated[bool, Parameter(negative="")] = False
+    intercepts: Literal["fixed", "random", "joint"] | None = None
+    always: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = ()
+
+
+_DEFAULTS, _NOTHING_SAID, _NO_TIME = FitOptions(), Study(), Steps()
 
 
 def _prior(options: FitOptions) -> Prior:
@@ -205,7 +238,9 @@ def _graph(options: FitOptions) -> CandidateGraph:
     return alldags.read_graph(options.graph)
 
 
-def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study) -> CandidateGraph:
+def _study_graph(
+    options: FitOptions, treatment: str, outcome: str, said: Study, steps: Steps = _NO_TIME
+) -> CandidateGraph:
     """Return the graph of the file or, without one, that of a study with confounders and mediators."""
     if options.graph is not None:
         if said != _NOTHING_SAID:
@@ -214,8 +249,13 @@ def _study_graph(options: FitOptions, treatment: str, outcome: str, said: Study)
                 "--probability"
             )
         return alldags.read_graph(options.graph)
-    if said == _NOTHING_SAID:
+    if said == _NOTHING_SAID and steps.time is None:
         raise GraphError("name the confounders (--confounders age,sex), or a graph file (--graph graph.toml)")
+    if steps.time is not None:
+        groups = [_names(said.confounders), [treatment], _names(said.mediators), [outcome]]
+        names = [name for group in groups for name in group]
+        chance, lags = 0.5 if said.probability is None else said.probability, 2 if steps.lags is None else steps.lags
+        return alldags.CandidateGraph.over_time(names, lags, chance, tiers=[group for group in groups if group])
     from alldags.front import study_graph
 
     confounders, mediators, instruments = map(_names, (said.confounders, said.mediators, said.instruments))
@@ -250,7 +290,7 @@ def _numbers(word: str, given: tuple[str, ...]) -> dict[str, float] | None:
     return found or None
 
 
-def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -> Posterior:
+def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None, steps: Steps = _NO_TIME) -> Posterior:
     return alldags.fit(
         _table(data),
         _graph(options) if graph is None else graph,
@@ -273,6 +313,11 @@ def _fit(data: Path, options: FitOptions, graph: CandidateGraph | None = None) -
         categories=_names(options.categories) or (),
         families=_families(options.family),
         terms=options.terms,
+        time=steps.time,
+        unit=steps.unit,
+        lags=steps.lags,
+        intercepts=steps.intercepts,
+        always=_names(steps.always) or (),
         progress=options.progress,
     )
 
@@ -322,6 +367,7 @@ def effect(
     treatment: str,
     outcome: str,
     study: Study = _NOTHING_SAID,
+    steps: Steps = _NO_TIME,
     contrast: str | None = None,
     level: float = 0.95,
     details: Annotated[bool, Parameter(negative="")] = False,
@@ -368,7 +414,12 @@ def effect(
     report
         Write a report, too: one .html file that needs nothing else.
     """
-    posterior = _fit(data, options, _study_graph(options, treatment, outcome, study))
+    posterior = _fit(data, options, _study_graph(options, treatment, outcome, study, steps), steps)
+    if steps.after is not None:
+        _print_response(posterior.effect(treatment, outcome, after=steps.after, lasting=steps.lasting), level,
+                        {"contrast": contrast, "details": details, "paths": paths, "influence": influence,
+                         "sensitivity": sensitivity, "checks": checks}, plot, report, as_json)  # fmt: skip
+        return
     answer = posterior.effect(treatment, outcome)
     pair = None if contrast is None else _pair(contrast, answer)
     answer = answer if pair is None else answer.contrast(*pair)
@@ -388,6 +439,26 @@ def effect(
         print("\n\n".join([*parts, *(_filled(f"--{name}: not made: {text}") for name, text in refused.items())]))
     if report is not None:
         _write_report(posterior, report, treatment, outcome, pair, level)
+    if plot is not None:
+        _save(answer.plot(), plot)
+
+
+def _print_response(
+    answer: Response, level: float, others: dict[str, Any], plot: Path | None, report: Path | None, as_json: bool
+) -> None:
+    """Print what a change does step by step; what is said of the same step alone is refused."""
+    said = [name for name, value in others.items() if value]
+    if said:
+        raise AlldagsError(f"--{said[0]} is of the effect in the same step: leave out --after, or --{said[0]}")
+    if as_json:
+        _print_json(answer.to_dict(level))
+    else:
+        print(answer.text(command=True))
+        for note in answer.notes:
+            print(_filled(f"note: {note.on_command_line}"), file=sys.stderr)
+    if report is not None:
+        answer.report(report, command=shlex.join(["alldags", *sys.argv[1:]]))
+        print(f"report written to {report}", file=sys.stderr)
     if plot is not None:
         _save(answer.plot(), plot)
 

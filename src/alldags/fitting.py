@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -38,15 +38,17 @@ from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
-from alldags.nodes.measured import Errors, error_note
 from alldags.models.pair import check_pairs
+from alldags.models.timed import Intercepts, Timing, timed
+from alldags.nodes.data import WorkingData
+from alldags.nodes.measured import Errors, error_note
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
-from alldags.recipes.asked import asked_of
+from alldags.recipes.asked import Asked, asked_of
 from alldags.recipes.recipe import Recipe, with_rows
 from alldags.recipes.saving import load_recipe
 from alldags.results.posterior import Posterior
@@ -81,6 +83,11 @@ def fit(
     fixed_effects: str | Sequence[str] = (),
     reliability: Mapping[str, float] | None = None,
     error_sd: Mapping[str, float] | None = None,
+    time: str | None = None,
+    unit: str | None = None,
+    lags: int | None = None,
+    intercepts: Intercepts | None = None,
+    always: Sequence[str] = (),
     progress: bool = False,
 ) -> Posterior:
     """Average a structural causal model over every candidate graph: straight lines, unless data or `terms` say more.
@@ -158,6 +165,22 @@ def fit(
         else. For straight lines with normal noise.
     error_sd
         The same as the standard deviation of the error, in the variable's own units.
+    time
+        The column that says when each row was seen, whole numbers or dates, for a graph with variables of earlier steps
+        (`CandidateGraph.over_time`): these are looked up in the table, of the same unit, and rows without them left
+        out. `Posterior.effect` then takes ``after=``.
+    unit
+        With `time`: the column that says whose row it is, such as a shop or a person.
+    lags
+        With `time`: how many steps back the graph looks. It needs to be said only if that is 0.
+    intercepts
+        With `unit`: what is lasting about units. None: nothing. ``"fixed"``: an intercept of each, taken out, as
+        ``fixed_effects=[unit]``. ``"random"``: intercepts that vary at random, whatever the causes are. ``"joint"``:
+        traits of all variables at once, which have to do with each other and with first rows, for panels of few rows a
+        unit.
+    always
+        With `time`: columns that act on every variable for certain; ``"trend"`` and ``"season"`` (or ``"season:12"``)
+        are made from the time.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -178,6 +201,7 @@ def fit(
             "auxiliary": auxiliary, "weights": weights, "weight_kind": weight_kind, "cluster": cluster,
             "robust": robust, "fixed_effects": fixed_effects, "graph_weights": graph_weights,
             "reliability": reliability, "error_sd": error_sd,
+            "time": time, "unit": unit, "lags": lags, "intercepts": intercepts, "always": always,
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
@@ -188,12 +212,13 @@ def fit(
     options = RowOptions(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
+    timing = Timing(time, unit, lags, intercepts, always)
+    table, names, graphs, options, beside, time_notes = timed(table, names, graphs, timing, options)
     lots = randomized_names(randomized, graphs[0])
-    lots_note = randomized_note(lots, graphs)
-    graphs = [without_causes(graph, lots) for graph in graphs]
+    lots_note, graphs = randomized_note(lots, graphs), [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
     made = _engine(engine, prior, graphs)
-    variables = graphs[0].variables
+    variables = (*graphs[0].variables, *beside)
     errors = Errors.said(reliability, error_sd, variables)
     met = {**model_asks(graphs, prior, made), **errors.asked(robust)}
     node_seed, draw_seed, table_seed, cluster_seed = _seed(rng).spawn(4)
@@ -211,10 +236,9 @@ def fit(
     data = working_tables(parts, prior, columns, tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)
     data[0] = replace(data[0], seen=seen)
-    marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
-    inside = None if tables.factors is None else partial(_inside, parts[0], tables.factors)
     source = partial(_opened, table, names, variables, categories)
-    opened = Opened(source, missing == "drop", tables.asked, marked, inside)
+    marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
+    opened = Opened(source, missing == "drop", tables.asked, marked, _within(parts[0], tables.factors))
     copies = _copies(table, variables, categories, tables, opened)
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
@@ -225,13 +249,13 @@ def fit(
         data[0] = replace(data[0], table=copies[0].rows(columns))
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
-    notes = (*tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes, *_direction_notes(graphs, prior))
-    notes += clusters_note(None if cluster is None else Clusters(parts)) + error_note(data[0])
-    if tails is not None:  # the prior that is kept has normal noise: say which children have not
-        named = dict(families) if isinstance(families, Mapping) else {}
-        asked = asked.also("families", named | data[0].heavy)
+    notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
+    notes += (*_direction_notes(graphs, prior), *error_note(data[0]))
+    notes += clusters_note(None if cluster is None else Clusters(parts))
+    asked = asked if tails is None else _with_tails(asked, families, data[0])
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = with_rows(replace(recipe, seen=seen, robust=robust, asked=asked, errors=errors), data, wanted.terms)
+    recipe = replace(recipe, seen=seen, robust=robust and not options.units, asked=asked, errors=errors)
+    recipe = with_rows(recipe, data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress)
 
 
@@ -295,6 +319,17 @@ def _copies(
 
 def _itself(source: Source) -> Source:
     return source
+
+
+def _with_tails(asked: Asked, families: Families, data: WorkingData) -> Asked:
+    """Return what was asked where the prior that is kept has normal noise, with the children that have heavy tails."""
+    named = dict(families) if isinstance(families, Mapping) else {}
+    return asked.also("families", named | data.heavy)
+
+
+def _within(parts: RowGroups, factors: Factors | None) -> Callable[[RowTable, str], RowTable] | None:
+    """Return how rows become deviations from levels of fixed effects; None without any."""
+    return None if factors is None else partial(_inside, parts, factors)
 
 
 def _inside(parts: RowGroups, factors: Factors, rows: RowTable, child: str) -> RowTable:

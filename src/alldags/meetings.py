@@ -86,6 +86,9 @@ CAPABILITIES: dict[str, Capability] = {
         f"errors of measurement in {{names}} ({option('reliability')})", f"leave out {option('reliability')}"
     ),
     "not robust": Capability(option("robust", False), f"leave out {option('robust')}"),
+    "time": Capability(option("time"), f"leave out {option('time')}"),
+    "random intercepts": Capability(option("intercepts", "random"), f"use {option('intercepts', 'fixed')}"),
+    "joint traits": Capability(option("intercepts", "joint"), f"use {option('intercepts', 'fixed')}"),
     # columns and families
     "categories": Capability("the categor{y} {names}", _LEVELS),
     **{name: Capability(kind.words, kind.way_out) for name, kind in KINDS.items()},
@@ -112,6 +115,7 @@ CAPABILITIES: dict[str, Capability] = {
     "no evidence": Capability(option("engine", "{name}"), f"use {option('engine', 'exact', 'certified')}", EngineError),
     "no orders": Capability(option("engine", "{name}"), _ORDERS, EngineError),
     # questions
+    "later steps": Capability(option("after"), f"leave out {option('after')}", AlldagsError),
     "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
     "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
     "placebo": Capability("a placebo"),
@@ -144,6 +148,7 @@ class _Row(NamedTuple):
 _NOT_NORMAL = tuple(KINDS)
 _WEIGHTS = ("frequency weights", "sampling weights")
 _COPIES = ("imputation", "completed tables")
+_UNITS = ("random intercepts", "joint traits")
 _TABLE = CAPABILITIES["moments"].without
 _ORDERED = CAPABILITIES["open directions"].without
 _COMPLETE = f"leave out {option('missing')}"
@@ -168,6 +173,7 @@ _ROWS = (
     ),
     _Row("errors", _COPIES, "what is imputed has errors of its own"),
     _Row("errors", "experiments", "what was set has no error"),
+    _Row("errors", ("time", "random intercepts", "joint traits"), "errors of one step would be causes of the next"),
     _Row("errors", "fixed effects", "how much error is left within levels is not known"),
     _Row("errors", ("open directions", "turned graphs"), "directions would depend on what is said of errors"),
     _Row("errors", ("hidden causes", "sensitivity"), "an error and a hidden cause are not told apart"),
@@ -258,6 +264,54 @@ _ROWS = (
     ),
     _Row("mean of set rows", "fixed effects", "rows that were set may have levels whose intercepts are not known"),
     _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
+    _Row("time", "moments", "the past of each row has to be looked up", _TABLE),
+    _Row("time", _COPIES, "imputation does not know what came before"),
+    _Row("time", "curves", "what acts step after step is carried on along straight lines"),
+    _Row("placebo", "time", "values dealt out among rows would lose their order"),
+    _Row(
+        _UNITS,
+        ("fixed effects", "clusters"),
+        "each says that rows of a unit belong together",
+    ),
+    _Row(
+        _UNITS,
+        (
+            *_WEIGHTS,
+            "experiments",
+            *_NOT_NORMAL,
+            "open directions",
+            "categories",
+            "no intercept",
+            "other noise",
+            "scale mixtures",
+            "turned graphs",
+            "sensitivity",
+            "hidden causes",
+            "placebo",
+            "checks",
+            "new unit",
+            "population",
+            "other rows",
+            "mean of set rows",
+            "products",
+            "scenarios",
+            "plan",
+        ),
+        "intercepts of units are integrated out of straight lines with normal noise, of which every row counts alike",
+    ),
+    _Row(
+        "joint traits",
+        ("dropped rows", "several graphs", "shared", "another engine"),
+        "all variables are found at once, in one walk",
+    ),
+    _Row(
+        "later steps",
+        tuple(name for name in _NOT_NORMAL if name != "student"),
+        "rows would have to be pushed on step by step, which is not done",
+    ),
+    _Row("later steps", "scale mixtures", "draws are needed of edges that are present or absent"),
+    _Row("later steps", "chosen rows", "it is the same for all rows"),
+    _Row("later steps", "categories", "a change of levels is no number that is carried on"),
 )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from alldags.results.hidden import HiddenCauses
     from alldags.results.plots import EffectPlots, PosteriorPlots
     from alldags.results.probability import Probability
+    from alldags.results.response import LongRun, Response, StepEffect
     from alldags.results.sensitivity import Sensitivity
     from alldags.results.uncertainty import Uncertainty
     from alldags.show.checks import CheckLine, Checks
@@ -54,6 +55,7 @@ _HOME = {
     "Intervention": "alldags.effects.intervention",
     "Jackknife": "alldags.effects.jackknife",
     "LinkCheck": "alldags.effects.link_check",
+    "LongRun": "alldags.results.response",
     "Mediation": "alldags.answers.mediated",
     "OutcomeDistribution": "alldags.effects.outcome",
     "OutcomeDraws": "alldags.effects.new_unit",
@@ -66,9 +68,11 @@ _HOME = {
     "Probability": "alldags.results.probability",
     "Quantity": "alldags.effects.quantity",
     "Regression": "alldags.effects.regression",
+    "Response": "alldags.results.response",
     "Sensitivity": "alldags.results.sensitivity",
     "SiteRegression": "alldags.sites",
     "SquareTable": "alldags.show.table",
+    "StepEffect": "alldags.results.response",
     "Table": "alldags.show.table",
     "TopGraph": "alldags.effects.top",
     "Uncertainty": "alldags.results.uncertainty",
@@ -90,6 +94,7 @@ __all__ = [
     "Intervention",
     "Jackknife",
     "LinkCheck",
+    "LongRun",
     "Mediation",
     "Note",
     "OpenPair",
@@ -101,9 +106,11 @@ __all__ = [
     "Probability",
     "Quantity",
     "Regression",
+    "Response",
     "Sensitivity",
     "SiteRegression",
     "SquareTable",
+    "StepEffect",
     "Table",
     "TopGraph",
     "Uncertainty",

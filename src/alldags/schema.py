@@ -16,7 +16,7 @@ def json_schema() -> dict[str, Any]:
     --------
     >>> import alldags as ad
     >>> sorted(ad.schema.json_schema()["$defs"])
-    ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'note', 'ratio']
+    ['checks', 'edges', 'effect', 'effects', 'graph', 'least_squares', 'note', 'ratio', 'response']
     """
     text = files("alldags.show").joinpath("schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)

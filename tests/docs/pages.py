@@ -38,6 +38,7 @@ PAGES = (
     "docs/how-to/categories.md",
     "docs/how-to/fixed-effects.md",
     "docs/how-to/measurement-error.md",
+    "docs/how-to/over-time.md",
     "docs/how-to/mediation.md",
 )
 DATA_PAGES = (
@@ -55,9 +56,10 @@ DATA_PAGES = (
 )  # public data; or sampled, so that another processor may print other last digits
 TEXTBOOK_PAGES = (
     "docs/tutorials/card.md",
+    "docs/tutorials/macro.md",
     "docs/tutorials/nhefs.md",
     "docs/tutorials/thornton.md",
-)  # their data come with causaldata
+)  # their data come with causaldata, and with statsmodels, which it brings
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.levels import from_rows, is_category, row_means
 from alldags.answers.nodes import Samples
 from alldags.answers.question import Question, Target
@@ -80,6 +81,8 @@ class ClosedAnswer:
         if self.question.on_link:
             scale = "the mean outcome is on another scale than this effect: ask the effect itself, not its log-odds"
             found |= dict.fromkeys(("do", "curve", "levels", "sensitivity", "mediation"), scale)
+        if self._data.pooled.variants:
+            found["sensitivity"] = str(meetings.refusal("random intercepts", "sensitivity", {}))
         return found
 
     @cached_property

@@ -176,7 +176,7 @@ def along_lines(
             drawn = block.draw(size, stream)
             for effect, without in zip(effects, held, strict=True):
                 drawn.holding(without).carry(places, effect)
-            found += _members(drawn, total.model.data)
+            found += order_members(drawn, total.model.data)
         else:
             sample = sample_node(total.model, block.child, size, stream)
             for effect, without in zip(effects, held, strict=True):
@@ -200,7 +200,7 @@ def _carried(sample: NodeSample, places: Mapping[str, int], effect: FloatArray) 
     return np.asarray(np.einsum("sp,ps->s", sample.coefficients[:, own], effect[others]))
 
 
-def _members(drawn: OrderDraws, data: WorkingData) -> Iterator[Regressed]:
+def order_members(drawn: OrderDraws, data: WorkingData) -> Iterator[Regressed]:
     """Yield the regressions of a block's variables."""
     problem = drawn.block.problem
     for j, node in enumerate(problem.nodes):
@@ -225,7 +225,7 @@ def outside(
             continue  # its regression gives no evidence
         if known.isdisjoint(block.variables) and _differs(models, block.variables[0]):
             if isinstance(block, OrderBlock):
-                found += _members(block.draw(size, streams[block.variables[0]]), model.data)
+                found += order_members(block.draw(size, streams[block.variables[0]]), model.data)
             else:
                 sample = sample_node(model, block.child, size, streams[block.child])
                 found.append(of_sample(model, block.child, sample))

@@ -21,6 +21,7 @@ from alldags.data.bad_values import Tally, tally_columns
 from alldags.data.columns import Column, Columns, NotNumbersError, Reader, dates, too_many_levels
 from alldags.data.frames import FrameSource
 from alldags.data.labels import is_nothing
+from alldags.data.lagged import LaggedSource
 from alldags.data.record import MomentsRecord
 from alldags.data.source import Source
 from alldags.data.stream import StreamSource
@@ -229,7 +230,7 @@ def common_levels(found: Sequence[Levels]) -> Levels:
 
 def _can_be_read(source: Source) -> TypeGuard[CountedSource]:
     """Tell whether rows can be looked at here; those of moments and of a cluster cannot."""
-    return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource)
+    return isinstance(source, ArraySource | MappingSource | FrameSource | StreamSource | LaggedSource)
 
 
 def _check_none_declared(declared: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ from alldags.data.labels import used_columns
 from alldags.data.levels import Levels, categories_of, code_words, coded_columns, levels_note
 from alldags.data.missing import read_holes
 from alldags.data.record import MomentsSource
-from alldags.data.rows import RowGroup, RowGroups, read_groups
+from alldags.data.rows import Intercepts, RowGroup, RowGroups, read_groups
 from alldags.data.seen import Outside, Seen, look_outside, looks_like_covariance
 from alldags.data.source import Source, ignored_columns_note, open_source
 from alldags.data.weights import WEIGHT_KINDS, weight_reader, weights_note
@@ -41,7 +41,11 @@ _MOST_EXPANDED = 10_000_000  # rows in memory
 
 @dataclass(frozen=True, eq=False)
 class RowOptions:
-    """What the user says of the rows; for the meaning of each see `alldags.fit`."""
+    """What the user says of the rows; for the meaning of each see `alldags.fit`.
+
+    `units` are the columns by which rows are added up for `intercepts` that are not fixed, `apart` those that say when
+    and of what unit a row is.
+    """
 
     missing: str = "raise"
     imputations: int | None = None
@@ -52,6 +56,9 @@ class RowOptions:
     cluster: Any = None
     fixed_effects: Any = ()
     categories: Sequence[str] = ()
+    intercepts: Intercepts = "fixed"
+    units: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checks.one_of("missing", self.missing, get_args(Missing), DataError)
@@ -74,6 +81,9 @@ class RowOptions:
             f"{self.weight_kind} weights": self.weights is not None,
             "clusters": self.cluster is not None,
             "fixed effects": bool(self.factors),
+            "random intercepts": self.intercepts == "random",
+            "joint traits": self.intercepts == "joint",
+            "time": bool(self.apart),
         }
         return {name: () for name, used in said.items() if used}
 
@@ -90,7 +100,7 @@ class RowOptions:
     def by_row(self) -> bool:
         """Whether something is said of single rows."""
         said = any(item is not None for item in (self.interventions, self.weights, self.cluster))
-        return said or bool(self.factors)
+        return said or bool(self.factors or self.units)
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -100,7 +110,9 @@ class RowOptions:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that are used without being variables."""
-        return (*used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary, *self.factors)
+        return (
+            *used_columns(self.interventions, self.weights, self.cluster), *self.auxiliary, *self.factors, *self.apart
+        )  # fmt: skip
 
 
 def _check_list(name: str, given: Any) -> None:
@@ -285,14 +297,16 @@ def _grouped(
     clusters = None if given[1] is None else cluster_keys(source, given[1], columns.rows)
     weights = None if given[2] is None else weight_reader(source, given[2], columns.rows, options.weight_kind)
     drop = options.missing == "drop"
-    factors = read_factors(source, options.factors, columns.rows, drop) if options.factors else None
+    named = options.factors or options.units
+    factors = read_factors(source, named, columns.rows, drop) if named else None
     groups = read_groups(columns, targets, clusters, weights, factors=factors, drop_missing=drop, n_jobs=n_jobs)
     effective = weights is not None and options.weight_kind == "sampling"
-    rows = RowGroups(groups, effective, column_profile(columns))
+    rows = RowGroups(groups, effective, column_profile(columns), options.intercepts)
     if clusters is not None:
         check_clusters(rows)
-    if factors is not None:
-        check_left(rows, factors, categories)
+    if factors is None or options.units:
+        return rows, None
+    check_left(rows, factors, categories)
     return rows, factors
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 _ROUNDING = 1e-20  # of a variable's scatter: what rounding leaves inside levels from which it follows
 _ROUNDED_MEAN = 1e-29  # of the squared mean
 
+Intercepts: TypeAlias = Literal["fixed", "random", "joint"]
 Keys: TypeAlias = Callable[[int, int], Sequence[Hashable]]
 """``keys(start, stop)`` is one label per row, of these rows."""
 
@@ -78,6 +79,9 @@ class RowGroups:
         Whether weights are those of a sample: rows then count as their effective number.
     profile
         Extremes of all rows, where groups do not have them.
+    intercepts
+        What the levels of `cells` are: ``"fixed"`` effects, which are taken out; or units whose intercepts vary at
+        ``"random"``, or whose ``"joint"`` traits are found: cross-products are then those of all rows.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class RowGroups:
     groups: tuple[RowGroup, ...]
     effective: bool = False
     profile: Profile | None = None
+    intercepts: Intercepts = "fixed"
 
     @property
     def targets(self) -> frozenset[str]:
@@ -146,7 +151,7 @@ class RowGroups:
     @property
     def left(self) -> Left | None:
         """What is left of all rows when fixed effects are taken out; None without them."""
-        return None if self.cells is None else self.cells.left
+        return None if self.cells is None or self.intercepts != "fixed" else self.cells.left
 
     @cached_property
     def inside(self) -> RowGroups:

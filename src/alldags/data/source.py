@@ -15,6 +15,7 @@ from alldags.data.columns import Columns, Reader
 from alldags.data.distributed import DistributedSource
 from alldags.data.files import Files
 from alldags.data.frames import FrameSource
+from alldags.data.lagged import Lagged
 from alldags.data.lazy import LazySource
 from alldags.data.record import MomentsRecord, MomentsSource
 from alldags.notes import Note
@@ -71,6 +72,7 @@ class WayIn(Protocol):
 
 # The first that takes a table opens it; frames are recognised by narwhals alone, so they come last.
 _WAYS_IN: tuple[WayIn, ...] = (
+    Lagged(),
     MomentsSource,
     ArraySource,
     MappingSource,

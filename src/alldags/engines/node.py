@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.engines.intercepts import over_intercepts
 from alldags.nodes.build import build
 from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
@@ -36,10 +37,19 @@ def fit_node(
 def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
     """Return the posterior over lines and levels."""
     if spec.family is None:
-        return engine(spec.problem(), rng)
+        return _over_moments(spec, engine, rng)
     from alldags.engines.weighted.fit import fit_rows
 
     return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
+
+
+def _over_moments(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Return the posterior that moments determine, whatever intercepts units have."""
+    if spec.data.traits is not None and spec.child in spec.data.traits.children:
+        return spec.data.traits.node(spec)
+    if spec.data.of(spec.child).variants:
+        return over_intercepts(spec, engine, rng)
+    return engine(spec.problem(), rng)
 
 
 def _of_category(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:

@@ -37,6 +37,7 @@ from alldags.graph.hidden import (
     districts,
     invalid_edges,
 )
+from alldags.graph.over_time import over_time_edges
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -186,6 +187,47 @@ class CandidateGraph:
         29281
         """
         return cls.from_tiers([names_tuple(variables, "variables")], within=probability)
+
+    @classmethod
+    def over_time(
+        cls,
+        variables: Iterable[str],
+        lags: int = 2,
+        probability: float = 0.5,
+        *,
+        own: float | None = 0.9,
+        within: float | None = None,
+        order: Sequence[str] | None = None,
+        tiers: Sequence[Sequence[str]] | None = None,
+    ) -> CandidateGraph:
+        """Build a graph in which the past of every variable may act on all; for ``fit(..., time=)``.
+
+        Parameters
+        ----------
+        variables
+            Names. Those of the past are ``"price[-1]"``, ``"price[-2]"`` and so on.
+        lags
+            How many steps back a cause may be; 0 for none.
+        probability
+            Of each edge.
+        own
+            Of the edge from a variable's own last step; None: as all others.
+        within
+            Probability that two variables of the same step are joined by an edge, in either direction, half each.
+        order, tiers
+            The order of all variables inside a step, or groups of them, causes first. None of the three: nothing acts
+            inside a step.
+
+        Examples
+        --------
+        >>> import alldags as ad
+        >>> graph = ad.CandidateGraph.over_time(["price", "sales"], lags=1, order=["price", "sales"])
+        >>> graph.parents("sales"), graph.probability("sales[-1]", "sales")
+        (('price', 'price[-1]', 'sales[-1]'), 0.9)
+        >>> graph.with_edge("price[-1]", "sales", 1.0).without_edge("sales[-1]", "price").parents("price")
+        ('price[-1]',)
+        """
+        return cls(*over_time_edges(variables, lags, probability, own, within, order, tiers))
 
     @classmethod
     def from_matrix(cls, matrix: Any, variables: Sequence[str] | None = None) -> CandidateGraph:

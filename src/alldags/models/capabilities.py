@@ -44,9 +44,14 @@ def open_categories(names: Collection[str], graphs: Iterable[CandidateGraph]) ->
 
 
 def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
-    """Return whether a fit has fixed effects, or errors of measurement."""
-    found: dict[str, tuple[str, ...]] = {"fixed effects": ()} if data.is_within else {}
-    return {**found, "errors": tuple(data.errors)} if data.errors else found
+    """Return what intercepts units have in a fit, fixed, random or joint traits, and errors of measurement."""
+    found = {
+        "fixed effects": data.is_within,
+        "random intercepts": bool(data.pooled.variants),
+        "joint traits": data.traits is not None,
+    }
+    asked: dict[str, tuple[str, ...]] = {name: () for name, is_so in found.items() if is_so}
+    return {**asked, "errors": tuple(data.errors)} if data.errors else asked
 
 
 def outcome_asks(data: WorkingData, outcome: str) -> dict[str, tuple[str, ...]]:

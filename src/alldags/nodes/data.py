@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,9 +19,13 @@ from alldags.data.seen import Seen
 from alldags.errors import DataError, did_you_mean
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
+from alldags.nodes.intercepts import Variant, variants
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 from alldags.wording import option
+
+if TYPE_CHECKING:
+    from alldags.nodes.posterior import NodePosterior
 
 _FEW_ROWS, _FEW_IN_ARM = 40, 20  # below, curves are not looked for unasked
 _NO_NOISE = 1e-9  # of a child's variance, left within arms
@@ -42,6 +47,8 @@ class ChildData:
         Number of rows, less one if there is an intercept, or what fixed effects take.
     rows
         Number of rows.
+    variants
+        The same where units have intercepts that vary at random: cross-products for each variance of them.
     """
 
     names: tuple[str, ...]
@@ -49,6 +56,7 @@ class ChildData:
     mean: FloatArray
     n: float
     rows: float
+    variants: tuple[Variant, ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -75,6 +83,21 @@ class ChildModel:
 
     family: Family | None = None
     terms: ChildTerms | None = None
+
+
+class TraitsOfUnits(Protocol):
+    """What is lasting about units, found for all variables at once."""
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        """The variables that it is found for."""
+
+    @property
+    def without_traits(self) -> dict[tuple[str, str], tuple[float, float]] | None:
+        """Mode and sd of each coefficient, in the user's units, without assuming anything of traits."""
+
+    def node(self, spec: Any) -> NodePosterior:
+        """Return the posterior of one variable's regression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +132,8 @@ class WorkingData:
         The columns in which several completed tables differ.
     errors
         Of variables that are measured with error, its share of their variance; moments are those without it.
+    traits
+        What is lasting about units, found for all variables at once; None without it.
     """
 
     pooled: ChildData
@@ -124,6 +149,7 @@ class WorkingData:
     like: RowTable | None = field(default=None, repr=False)
     filled: frozenset[str] = frozenset()
     errors: Mapping[str, float] = field(default_factory=dict)
+    traits: TraitsOfUnits | None = field(default=None, repr=False)
 
     def of(self, child: str) -> ChildData:
         """Return the moments that this child's regression is made of."""
@@ -351,12 +377,21 @@ def working_rows(
     plain = working_data(everything, prior, variables)
     if scale is not None:
         plain = replace(plain, pooled=_child_data(everything.select(variables), prior, scale), scale=scale)
+    if rows.intercepts == "random":
+        plain = _with_intercepts(plain, rows, variables)
     apart = rows.targets | rows.unseen
     if not apart:
         return plain
     unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
     own = {child: _regressed(unset({child}), child) for child in variables if child in apart}
     return replace(plain, own=own, unset=unset, was_set=rows.targets)
+
+
+def _with_intercepts(plain: WorkingData, rows: RowGroups, variables: Sequence[str]) -> WorkingData:
+    """Return the data with intercepts of units that vary at random."""
+    assert rows.cells is not None
+    places = [rows.as_read.index[name] for name in variables]
+    return replace(plain, pooled=replace(plain.pooled, variants=variants(rows.cells, places, plain.scale)))
 
 
 def common_scale(tables: Sequence[RowGroups], prior: Prior, variables: Sequence[str]) -> FloatArray:

@@ -291,6 +291,7 @@ def _part(part: RowGroups) -> dict[str, Any]:
         "targets": [sorted(group.targets) for group in part.groups],
         "clusters": [_label(group.cluster) for group in part.groups],
         "unseen": [sorted(group.unseen) for group in part.groups],
+        **({} if part.intercepts == "fixed" else {"intercepts": part.intercepts}),
         "levels": None if part.cells is None else list(part.cells.levels),
         "cells": [0 if group.cells is None else len(group.cells.key) for group in part.groups],
     }
@@ -316,7 +317,7 @@ def _part_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArra
     for i, (n, rows, squares, targets, cluster, missed) in enumerate(columns):
         moments = Moments(n, mean[i].copy(), scatter[i].copy(), names)
         groups.append(RowGroup(moments, frozenset(targets), cluster, rows, squares, frozenset(missed), cells[i]))
-    return RowGroups(tuple(groups), item["effective"])
+    return RowGroups(tuple(groups), item["effective"], intercepts=item.get("intercepts", "fixed"))
 
 
 def _cells_of(item: Mapping[str, Any], place: int, arrays: Mapping[str, FloatArray]) -> list[Cells | None]:

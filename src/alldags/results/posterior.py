@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.answers import tables
 from alldags.answers.choose import natural_question
 from alldags.answers.question import Question
@@ -45,6 +45,7 @@ from alldags.results.many import MOST_REFITS, effects_on
 from alldags.results.plots import PosteriorPlots
 from alldags.show.checks import Checks
 from alldags.show.table import SquareTable, Table
+from alldags.steps import at
 from alldags.text import shortened
 from alldags.typing import FloatArray
 from alldags.wording import either, option
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
     from alldags.recipes.recipe import Recipe
     from alldags.results.decision import Decision
+    from alldags.results.response import Response
 
 _MOST_GRAPHS = 1_000_000
 
@@ -182,7 +184,21 @@ class Posterior:
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
-    def effect(self, treatment: str, outcome: str, over: Any = "sample") -> Effect:
+    @overload
+    def effect(self, treatment: str, outcome: str, over: Any = "sample") -> Effect: ...
+    @overload
+    def effect(
+        self, treatment: str, outcome: str, over: Any = "sample", *, after: int, lasting: bool = False
+    ) -> Response: ...
+    def effect(
+        self,
+        treatment: str,
+        outcome: str,
+        over: Any = "sample",
+        *,
+        after: int | None = None,
+        lasting: bool = False,
+    ) -> Effect | Response:
         """Return the posterior of the total effect of `treatment` on `outcome`.
 
         Parameters
@@ -194,6 +210,12 @@ class Posterior:
             it), ``"treated"`` or ``"untreated"`` of a treatment with two values; a condition such as ``"age > 50"``,
             one truth value per row, or one weight per row; or another table, of whose rows the covariates are read.
             A straight effect is the same for all rows; `Effect.do` is not, nor is an effect on a risk or along a curve.
+        after
+            In a graph over time: how many steps to follow the effect; the answer is then a `Response`. None: the effect
+            in the same step.
+        lasting
+            With `after`: whether the change stays, whatever acts on the treatment; else it is of one step, and what
+            follows from it.
 
         Examples
         --------
@@ -209,7 +231,30 @@ class Posterior:
             raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
+        if after is not None:
+            return self._after(treatment, outcome, over, after, lasting)
+        if lasting:
+            raise AlldagsError("lasting=True is for a change that is followed over steps; say how many with after=")
+        self._check_alone()
         return self.asked(natural_question(self.workings, treatment, outcome, over))
+
+    def _after(self, treatment: str, outcome: str, over: Any, after: int, lasting: bool) -> Response:
+        from alldags.results.response import Response
+
+        if not (isinstance(over, str) and over == "sample"):
+            meetings.check({"later steps": (), "chosen rows": ()})
+        for name in (treatment, outcome):
+            if at(name).lag:
+                raise AlldagsError(f"{name!r} is in the past; ask for {at(name).name!r}, and after= for later steps")
+        return Response(self, treatment, outcome, after, lasting)
+
+    def _check_alone(self) -> None:
+        """Refuse what multiplies means of regressions that are not independent of each other."""
+        if self._data.traits is not None:
+            raise AlldagsError(
+                "with intercepts='joint' regressions go together, and effects come from draws of all of them: ask for "
+                "posterior.effect(treatment, outcome, after=1)"
+            )
 
     def check_known(self, name: str, role: str) -> None:
         """Refuse a name that is not in the graph, for the package's own rooms."""

@@ -104,12 +104,15 @@ class Section:
         Plain text.
     columns, rows
         A table, all cells as text; empty for none.
+    picture
+        SVG; empty for none.
     """
 
     title: str
     paragraphs: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
