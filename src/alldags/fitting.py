@@ -250,8 +250,11 @@ def fit(
     seeds = (node_seed, draw_seed, cluster_seed)
     suspicions = () if seen is None else table_notes(seen, graphs)
     notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
-    notes += (*_direction_notes(graphs, prior), *error_note(data[0]))
-    notes += clusters_note(None if cluster is None else Clusters(parts))
+    notes += (
+        *_direction_notes(graphs, prior),
+        *error_note(data[0]),
+        *clusters_note(None if cluster is None else Clusters(parts)),
+    )
     asked = asked if tails is None else _with_tails(asked, families, data[0])
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
     recipe = replace(recipe, seen=seen, robust=robust and not options.units, asked=asked, errors=errors)
