@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import pty
@@ -102,3 +103,10 @@ def test_tables_become_frames_of_the_caller_s_library():
         assert [str(value) for value in found["edge"]] == ["a -> b", "c -> d"]
     with pytest.raises(AlldagsError, match=r"like must be a frame of pandas, .* got dict; use to_pandas"):
         table.to_frame(like={})
+
+
+def test_a_terminal_without_a_letter_gets_it_spelled_or_escaped(monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert printable("café … ± 1") == "caf\\xe9 ... +/- 1"
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    assert printable("café … ± 1") == "café … ± 1"

@@ -11,6 +11,7 @@ LONGEST_LINE = 78  # characters of a line of prose: longer ones are hard to read
 _SHORTEST_LINE = 20
 _LONGEST_MESSAGE = 500
 _GAP = " [...] "
+_SPELLED = str.maketrans({"…": "...", "±": "+/-", "↔": "<->"})
 
 
 def printable(text: str) -> str:
@@ -22,9 +23,21 @@ def printable(text: str) -> str:
     >>> print(printable("blood\tpressure \x1b[31m"))
     blood\tpressure \x1b[31m
     """
-    if text.isprintable():
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return encodable(text)
+
+
+def encodable(text: str) -> str:
+    """Return the text in letters that standard output has; others are spelled, or written as an escape."""
+    encoding = getattr(sys.stdout, "encoding", None)
+    if text.isascii() or encoding is None:
         return text
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_SPELLED).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def shortened(text: str, most: int = _LONGEST_MESSAGE) -> str:
