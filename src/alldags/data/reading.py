@@ -443,7 +443,7 @@ def _imputation_notes(gaps: Gaps, made: Completed, options: RowOptions, count: i
             f"missing values of {_listed(shown)} in {len(gaps.holes.values):,} rows were imputed {count} times, "
             f"{made.words}{left}; that takes them for missing at random, given what was observed"
         )
-        short = f"{_listed(shown)} imputed {count} times, taken for missing at random"
+        short = f"gaps of {_listed(shown)} in {len(gaps.holes.values):,} rows imputed, taken for missing at random"
         notes.append(Note(text, "check", short=short))
     if made.unseen:
         unseen = {name: number for name, number in counts.items() if name in made.unseen}
