@@ -263,7 +263,7 @@ def test_rows_without_the_outcome_are_left_out_only_when_that_was_agreed_to(tria
     assert asked(study, left=left, missing="drop")[0] == []  # as was said on the command line
     found = answer(study, {**study.question, "treatment": "arm", "outcome": "score", "tiers": [["arm"], ["score"]],
                            "left": left, "rows": ["score"]})  # fmt: skip
-    assert "of 300 rows, those without 'score' (10) were left out" in found["warnings"][0]
+    assert "score is missing in 10 of 300 rows, which its regression leaves out" in found["warnings"][0]
 
 
 def test_what_is_done_about_other_gaps_is_asked(trial_csv):

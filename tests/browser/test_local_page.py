@@ -216,7 +216,7 @@ def test_what_is_asked_is_answered_by_keyboard_and_leads_to_the_library_s_answer
         assert not shown(trial_page, "result")
         agree(trial_page, label)
     assert trial_page.switch_to.active_element.get_attribute("id") == "answer-title"
-    assert "were imputed" in text(trial_page, "warnings")
+    assert "rows imputed, taken for missing at random" in text(trial_page, "warnings")
     monkeypatch.chdir(trial_server.study.path.parent)
     names: dict[str, object] = {}
     exec(text(trial_page, "python"), names)
