@@ -144,7 +144,7 @@ class MemberPosterior(NodePosterior):
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         drawn = self.pair.draw(size, rng)
-        return self.coefficients(drawn), (self.pair.problem.scale[self.place] * drawn.noise[:, self.place]) ** 2
+        return self.coefficients(drawn), self.variances(drawn)
 
     def coefficients(self, drawn: PairDraws) -> FloatArray:
         """Return its coefficients in draws of the pair, in working units, shape (size, k)."""
@@ -153,6 +153,10 @@ class MemberPosterior(NodePosterior):
         flat = self._flat >= 0
         found[:, flat] += drawn.flat[self.place][:, self._flat[flat]]
         return np.asarray(found)
+
+    def variances(self, drawn: PairDraws) -> FloatArray:
+        """Return those of its error in draws of the pair, in working units, shape (size,)."""
+        return np.asarray((self.pair.problem.scale[self.place] * drawn.noise[:, self.place]) ** 2)
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 
