@@ -68,7 +68,8 @@ _MEAN = f"ask for {either('do(x).mean', 'do')}, the mean over rows"
 _PAPER = f"use {either('Prior(intercept=True)', 'another --prior than paper')}"
 _NOISE = f"use {either('UnknownNoise()', 'another --prior than paper, without --noise-precision')}"
 
-_ASSUMED = "leave it out of the graph, and ask effect.sensitivity() how strong it would have to be"
+_ASK_HOW_STRONG = either("effect.sensitivity()", "--sensitivity")
+_ASSUMED = f"leave it out of the graph, and ask {_ASK_HOW_STRONG} how strong it would have to be"
 
 CAPABILITIES: dict[str, Capability] = {
     # rows
