@@ -399,3 +399,55 @@ def test_even_noise_is_not_widened_where_a_yes_no_variable_comes_after_a_pair():
     check = fit(table, graph, rng=0).effect("z0", "b").uncertainty.jackknife
     assert check.sd_expected == pytest.approx(check.sd, rel=0.15)
     assert check.sd_pieces == pytest.approx(check.sd, rel=0.2)
+
+
+# -- what identification rests on ------------------------------------------------------------------------------------
+
+
+def rests_on(effect):
+    return {pair: cause.rests_on for pair, cause in effect.hidden.causes.items()}
+
+
+def undeclared(effect):
+    return [note.text for note in effect.notes if "because the graph rules out" in note.text]
+
+
+def test_declared_instruments_are_what_the_effect_rests_on(strong):
+    assert rests_on(strong) == {("x", "y"): ("z0", "z1")}
+    assert "This rests on z0, z1 not acting on y directly." in " ".join(everything(strong).split())
+    assert undeclared(strong) == []
+
+
+def test_missing_edges_that_identify_an_effect_are_named():
+    effect = fit(made(), GRAPH.without_edge("z0", "y").with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
+    assert effect.hidden.identified == 1.0
+    assert rests_on(effect) == {("x", "y"): ("z0",)}
+    assert undeclared(effect) == [
+        "the effect is identified because the graph rules out that z0 acts on y directly: if that is not meant, add "
+        "the edge"
+    ]
+
+
+def test_a_front_door_rests_on_the_treatment_not_acting_directly():
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("x", "y", 1.0)
+    effect = fit(front(), graph, rng=0).effect("x", "y")
+    assert rests_on(effect) == {("x", "y"): ("x",)}
+    assert "rules out that x acts on y directly" in undeclared(effect)[0]
+
+
+def test_an_effect_that_is_identified_anyhow_rests_on_no_missing_edge():
+    """What X does to Y in total is seen from rows, whether or not it acts directly; M and Y share a hidden cause."""
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("m", "y", 1.0)
+    effect = fit(between(), graph, rng=0).effect("x", "y")
+    assert rests_on(effect) == {("m", "y"): ()}
+    assert undeclared(effect) == []
+    assert rests_on(fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")) == {("x", "y"): ()}
+
+
+def test_rows_in_which_one_of_a_pair_was_set_are_said_to_be_left_out():
+    was_set = np.full(400, "", dtype=object)
+    was_set[:100] = "x"
+    effect = fit(made(), TWO, rng=0, interventions=was_set).effect("x", "y")
+    assert any("rows in which x was set are left out of the regressions of x and y" in n.text for n in effect.notes)
+    rest = {name: column[100:] for name, column in made().items()}
+    assert effect.mean == pytest.approx(fit(rest, TWO, rng=0).effect("x", "y").mean, abs=0.02 * effect.sd)
