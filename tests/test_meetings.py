@@ -267,7 +267,7 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     walked = set().union(*(option.brings for option in OPTIONS.values()))
     questions = {"chosen rows", "checks", "placebo", "new unit", "population", "mean of set rows", "other rows"}
     questions |= {"mediation", "products", "several mediators", "scenarios", "posterior.do", "counterfactuals"}
-    questions |= {"plan", "utility function", "sensitivity", "later steps", "joint traits"}
+    questions |= {"plan", "utility function", "sensitivity", "later steps", "joint traits", "next steps"}
     others = {"categories inside", "turned graphs", "uneven slabs", "differing pairs"}
     assert meetings.CAPABILITIES.keys() - walked - questions == others
 

@@ -130,6 +130,7 @@ CAPABILITIES: dict[str, Capability] = {
     "scenarios": Capability("several variables that are set at once", "set one variable", AlldagsError),
     "posterior.do": Capability("what is set by posterior.do", "set the treatment of one effect", AlldagsError),
     "counterfactuals": Capability("outcomes that single rows would have had", "use the effect itself", AlldagsError),
+    "next steps": Capability("what to find out next", error=AlldagsError),
     "plan": Capability(option("by"), f"leave out {option('by')}", AlldagsError),
     "utility function": Capability("a function for utility", "give what one unit is worth", AlldagsError),
     "other rows": Capability("rows of another table", f"ask {option('over', 'sample')}", AlldagsError),
@@ -215,6 +216,21 @@ _ROWS = (
         "correlated errors leave open what it takes as known",
     ),
     _Row("correlated errors", "differing pairs", "flat covariates have no evidence that could weigh these graphs"),
+    _Row(
+        "correlated errors",
+        ("new unit", "other rows", "mean of set rows"),
+        "what is known of the one's error says something of the other's, and they are not drawn together there",
+    ),
+    _Row(
+        "correlated errors", "products", "correlated errors are modelled for straight lines", "ask with products=False"
+    ),
+    _Row("next steps", "hidden causes", "rows to come would have errors that go together, which are not drawn"),
+    _Row(
+        "posterior.do",
+        "hidden causes",
+        "computed is what one variable does that is set to a value in the rows of the fit, or along straight lines",
+        f"ask {either('effect.do(value)', 'do')} for each value, or leave them out of the graph",
+    ),
     _Row("curves", "turned graphs", "the form of a regression would decide directions"),
     _Row("curves", "open directions", "the form of a regression would decide directions"),
     _Row("curves", "moments", "curves are made from rows"),
@@ -251,7 +267,7 @@ _ROWS = (
     _Row("mean of set rows", "categories", "a category has no mean"),
     _Row("other rows", "open directions", "an outcome follows from causes whose order has to be known", _ORDERED),
     _Row("scenarios", "open directions", "it has to be known what comes before what on the way", _ORDERED),
-    _Row("scenarios", "hidden causes", "what it does to several of them together is not computed"),
+    _Row("scenarios", "hidden causes", "what they do to several variables together is not computed"),
     _Row("plan", "population", "a plan is for the rows that are there", f"ask {option('over', 'sample')}"),
     _Row("plan", "utility function", "what a mean outcome is worth does not add up over rows"),
     _Row("plan", (*_WEIGHTS, "experiments"), "rows that get an action have to count alike"),

@@ -513,9 +513,10 @@ def test_mistakes_at_the_beginning(tmp_path, folder):
         ad.CandidateGraph.from_order(["smoking", "risk"]).with_hidden("smoking", "risk"), tmp_path / "h.toml"
     )
     with pytest.raises(
-        GraphError, match="the hidden common cause 'smoking' <-> 'risk', for which the page has no place"
-    ):
+        GraphError, match="the hidden common cause 'smoking' <-> 'risk', which the page cannot show or change"
+    ) as refused:
         open_study(folder / "study.csv", tmp_path / "h.toml")
+    assert "ask alldags effect with this --graph, which models it" in refused.value.on_command_line
     with pytest.raises(AlldagsError, match="the treatment 'smokin' is not there; did you mean 'smoking'"):
         open_study(folder / "study.csv", treatment="smokin")
     with pytest.raises(AlldagsError, match="treatment and outcome are both 'risk'"):

@@ -298,3 +298,156 @@ def test_a_category_may_be_a_covariate_but_not_a_member():
     assert effect.mean == pytest.approx(fit(made(), TWO, rng=0).effect("x", "y").mean, abs=0.05)
     with pytest.raises(ad.AlldagsError, match=r"'region', .*both, and instruments, have to be numbers"):
         fit(table, graph.instrument("region", treatment="x"), rng=0)
+
+
+# -- what else is asked of a pair ------------------------------------------------------------------------------------
+
+
+def between(n=1000, seed=2):
+    """X acts on M and Y, M on Y, and something hidden on M and Y."""
+    rng = np.random.default_rng(seed)
+    x, u = rng.standard_normal((2, n))
+    m = 0.8 * x + u
+    return {"x": x, "m": m, "y": 0.5 * m + 0.3 * x + 0.7 * u + rng.standard_normal(n)}
+
+
+BETWEEN = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0, ("x", "y"): 1.0}).with_hidden("m", "y", 1.0)
+
+
+def test_mediation_through_a_pair_is_drawn_from_both_regressions_together():
+    effect = fit(between(), BETWEEN, rng=0).effect("x", "y")
+    found = effect.mediation(["m"], products=False)
+    paths = {row["path"]: row for row in effect.paths().rows()}
+    for part, path in ((found.indirect, "x -> m -> y"), (found.direct, "x -> y")):
+        assert part.mean == pytest.approx(paths[path]["mean"], abs=0.02)
+        assert np.std(part.draws) == pytest.approx(paths[path]["sd"], rel=0.05)
+    assert found.total.sd == pytest.approx(effect.sd, rel=0.03)
+    assert [note.text for note in found.notes] == [
+        "a hidden common cause of m and y is allowed for; what is supposed is of any others"
+    ]
+    with pytest.raises(ad.AlldagsError, match="the hidden cause of m and y is in the graph"):
+        found.sensitivity()
+
+
+def test_products_with_mediators_of_a_pair_are_refused():
+    effect = fit(between(), BETWEEN, rng=0).effect("x", "y")
+    match = "a hidden common cause of 'm', 'y' and products .*straight lines; ask with products=False"
+    with pytest.raises(ad.AlldagsError, match=match):
+        effect.mediation(["m"])
+    with pytest.raises(ad.AlldagsError, match=match):
+        effect.along(["x", "m", "y"])
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return fit(made(n=4000), TWO, rng=0)
+
+
+def test_a_treatment_of_a_pair_is_set_as_its_effect_says(posterior):
+    """Errors cancel: rows keep their own; the noise of a new unit is that of the outcome alone."""
+    table, effect = made(n=4000), posterior.effect("x", "y")
+    own = table["y"].mean() + effect.mean * (3.0 - table["x"].mean())
+    assert posterior.do({"x": 3.0}, outcome="y").mean.mean == pytest.approx(own)
+    assert posterior.do(ad.shift("x", 1.0), outcome="y").mean.mean == pytest.approx(table["y"].mean() + effect.mean)
+    assert effect.do(3.0).new_unit.sd == pytest.approx(math.sqrt(1.32), rel=0.05)
+    row = next(effect.counterfactual([0], values=3.0).rows())
+    assert row["mean"] == pytest.approx(table["y"][0] + effect.mean * (3.0 - table["x"][0]))
+    best = posterior.decide([{"x": 0.0}, {"x": 1.0}], outcome="y").best
+    assert "x = 1" in str(best)
+
+
+@pytest.mark.parametrize(
+    ("asks", "match"),
+    [
+        (lambda p, _: p.effect("z0", "y").do(1.0).new_unit, "the outcome of a new unit do not go together: what is"),
+        (lambda p, rows: p.effect("z0", "y", over=rows), "rows of another table do not go together: what is known"),
+        (lambda p, rows: p.predict(rows, outcome="y"), "rows of another table do not go together: what is known"),
+        (
+            lambda p, rows: p.do(ad.shift("x", 1.0), outcome="y", over=rows),
+            "what is set by posterior.do and hidden common causes do not go together: computed is",
+        ),
+        (
+            lambda p, _: p.do({"x": 1.0, "z0": 0.0}, outcome="y"),
+            "several variables that are set at once and hidden common causes",
+        ),
+        (lambda p, _: p.effect("x", "y").next_steps(), "what to find out next and hidden common causes do not go"),
+    ],
+    ids=["new unit", "other rows", "predict", "shift elsewhere", "several", "next steps"],
+)
+def test_what_would_take_errors_of_a_pair_for_independent_is_refused_by_name(posterior, asks, match):
+    rows = {name: column[:50] for name, column in made(n=4000).items()}
+    with pytest.raises(ad.AlldagsError, match=match):
+        asks(posterior, rows)
+
+
+def test_the_mean_where_rows_were_set_is_refused_if_both_of_a_pair_lie_behind_it():
+    table = made()
+    was_set = np.full(400, "", dtype=object)
+    was_set[:100] = "c0"
+    found = fit(table, TWO, rng=0, interventions=was_set)
+    assert found.effect("x", "y").do(1.0).mean.sd > 0
+    with pytest.raises(ad.AlldagsError, match="the mean outcome where rows were set from outside do not go together"):
+        _ = found.effect("z0", "y").do(1.0).mean
+
+
+def test_even_noise_is_not_widened_where_a_yes_no_variable_comes_after_a_pair():
+    table = made(n=1500)
+    chance = 1.0 / (1.0 + np.exp(1.0 - table["y"] - 0.5 * table["x"]))
+    table["b"] = (np.random.default_rng(1).random(1500) < chance).astype(float)
+    tiers = [["c0", "c1", "z0", "z1"], ["x"], ["y"], ["b"]]
+    graph = ad.CandidateGraph.from_tiers(tiers).instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+    check = fit(table, graph, rng=0).effect("z0", "b").uncertainty.jackknife
+    assert check.sd_expected == pytest.approx(check.sd, rel=0.15)
+    assert check.sd_pieces == pytest.approx(check.sd, rel=0.2)
+
+
+# -- what identification rests on ------------------------------------------------------------------------------------
+
+
+def rests_on(effect):
+    return {pair: cause.rests_on for pair, cause in effect.hidden.causes.items()}
+
+
+def undeclared(effect):
+    return [note.text for note in effect.notes if "because the graph rules out" in note.text]
+
+
+def test_declared_instruments_are_what_the_effect_rests_on(strong):
+    assert rests_on(strong) == {("x", "y"): ("z0", "z1")}
+    assert "This rests on z0, z1 not acting on y directly." in " ".join(everything(strong).split())
+    assert undeclared(strong) == []
+
+
+def test_missing_edges_that_identify_an_effect_are_named():
+    effect = fit(made(), GRAPH.without_edge("z0", "y").with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
+    assert effect.hidden.identified == 1.0
+    assert rests_on(effect) == {("x", "y"): ("z0",)}
+    assert undeclared(effect) == [
+        "the effect is identified because the graph rules out that z0 acts on y directly: if that is not meant, add "
+        "the edge"
+    ]
+
+
+def test_a_front_door_rests_on_the_treatment_not_acting_directly():
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("x", "y", 1.0)
+    effect = fit(front(), graph, rng=0).effect("x", "y")
+    assert rests_on(effect) == {("x", "y"): ("x",)}
+    assert "rules out that x acts on y directly" in undeclared(effect)[0]
+
+
+def test_an_effect_that_is_identified_anyhow_rests_on_no_missing_edge():
+    """What X does to Y in total is seen from rows, whether or not it acts directly; M and Y share a hidden cause."""
+    graph = ad.CandidateGraph.from_edges({("x", "m"): 1.0, ("m", "y"): 1.0}).with_hidden("m", "y", 1.0)
+    effect = fit(between(), graph, rng=0).effect("x", "y")
+    assert rests_on(effect) == {("m", "y"): ()}
+    assert undeclared(effect) == []
+    assert rests_on(fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")) == {("x", "y"): ()}
+
+
+def test_rows_in_which_one_of_a_pair_was_set_are_said_to_be_left_out():
+    was_set = np.full(400, "", dtype=object)
+    was_set[:100] = "x"
+    effect = fit(made(), TWO, rng=0, interventions=was_set).effect("x", "y")
+    assert any("rows in which x was set are left out of the regressions of x and y" in n.text for n in effect.notes)
+    rest = {name: column[100:] for name, column in made().items()}
+    assert effect.mean == pytest.approx(fit(rest, TWO, rng=0).effect("x", "y").mean, abs=0.02 * effect.sd)

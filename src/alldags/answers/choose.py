@@ -24,6 +24,7 @@ from alldags.data.look import look_at_rows
 from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.graph.hidden import pair_among
 from alldags.models.capabilities import data_asks
 from alldags.models.categories import category_between, category_on_block
 from alldags.models.fitted import FittedGraph
@@ -189,6 +190,9 @@ def check_other(workings: Workings, question: Question, reached: set[str]) -> No
     opened = {name for model in workings.models.items for block in model.graph.blocks for name in block}
     if inside := tuple(name for name in nodes if name in opened):
         meetings.check({"other rows": (), "open directions": inside})
+    for model in workings.models.items:
+        if pair := pair_among(model.graph.hidden, nodes):
+            meetings.check({"other rows": (), "correlated errors": pair})
     for graph in dict.fromkeys(model.graph for model in workings.models.items):
         question.over.values(workings.data, needed_columns(graph, nodes, [setting]))
 

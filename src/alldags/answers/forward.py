@@ -1,7 +1,8 @@
 """The mean of a push that is linear in the coefficients of each node: one push with all of them at their means.
 
 If every column on the way is a straight line in what the treatment moves, and holds at most one such variable beside
-the treatment, a row's outcome is linear in each node's coefficients. Nodes are independent a posteriori, so the mean
+the treatment, a row's outcome is linear in each node's coefficients. Nodes are independent a posteriori unless errors
+of two of them are correlated, so the mean
 outcome is that of the mean coefficients; and how it answers to each coefficient is one more push.
 """
 
@@ -15,13 +16,14 @@ import numpy as np
 from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import NodeSample, Samples
 from alldags.answers.response import Response
+from alldags.graph.hidden import pair_among
 from alldags.typing import FloatArray
 
 
 def is_linear(response: Response) -> bool:
     """Tell whether a row's outcome is linear in each node's coefficients."""
     reached = set(response.span.reached)
-    if not reached.isdisjoint(response.model.data.families):
+    if not reached.isdisjoint(response.model.data.families) or pair_among(response.model.graph.hidden, reached):
         return False
     for child in response.span.reached:
         for column in response.model.columns(child).made:

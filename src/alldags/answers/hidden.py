@@ -82,8 +82,20 @@ def _cases(key: PairKey, found: PairPosterior) -> Iterator[tuple[float, tuple[st
         yield float(leaves.weight[there][own].sum()), valid
 
 
-def _is_so(total: TotalEffect, key: PairKey, valid: tuple[str, ...] | None) -> bool:
-    """Tell whether the effect is identified if only these of the doubtful instruments are valid."""
+def excluded(total: TotalEffect, key: PairKey) -> tuple[str, ...]:
+    """Return what the effect is identified by: the graph rules out that it acts on the second variable directly."""
+    if not total.span.variables:
+        return ()
+    names = tuple(name for name in (*key.instruments, key.first) if name not in key.parents[1])
+    rests = names and _is_so(total, key, ()) and not _is_so(total, key, (), names)
+    return names if rests else ()
+
+
+def _is_so(total: TotalEffect, key: PairKey, valid: tuple[str, ...] | None, acting: tuple[str, ...] = ()) -> bool:
+    """Tell whether the effect is identified if only these of the doubtful instruments are valid.
+
+    Variables in `acting` act on the second of the pair, whatever the graph says.
+    """
     graph = total.model.graph
     source, target = total.span.variables[0], total.span.variables[-1]
     hidden = [pair for pair in graph.hidden if valid is not None or set(pair) != {key.first, key.second}]
@@ -92,6 +104,7 @@ def _is_so(total: TotalEffect, key: PairKey, valid: tuple[str, ...] | None) -> b
     names = [name for name in graph.order if name in (every if len(every) <= _MOST_VARIABLES else near)]
     out = {(name, key.second) for name in valid or ()}
     edges = [edge for edge in _ordered(total) if edge not in out and set(edge) <= set(names)]
+    edges += [(name, key.second) for name in acting]
     return is_identified(names, edges, [pair for pair in hidden if set(pair) <= set(names)], source, target)
 
 

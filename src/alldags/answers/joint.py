@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -12,9 +11,9 @@ import numpy as np
 from alldags.answers.base import Answer
 from alldags.answers.inner import Change, InnerAnswer
 from alldags.answers.nodes import NodeSample, sample_node
-from alldags.answers.paired import paired_regressions
+from alldags.answers.paired import paired_regressions, row_regressions
 from alldags.answers.pushed import PushedAnswer
-from alldags.answers.regressed import Regressed, of_sample, regressed_nodes, straight_regression
+from alldags.answers.regressed import Regressed, of_sample, straight_regression
 from alldags.columns.line import Line
 from alldags.effects.total import TotalEffect, variable_streams
 from alldags.models.blocks import parent_places
@@ -81,7 +80,7 @@ def joint_draws(
     """
     if isinstance(answer, PushedAnswer) and answer.samples is not None:
         (total,) = totals.items
-        return [Joint(answer.outcomes.difference, regressed_nodes(total.model, answer.samples))]
+        return [Joint(answer.outcomes.difference, row_regressions(total.model, answer.samples))]
 
     def draw(place: int, total: TotalEffect, count: int, stream: np.random.Generator) -> Drawn:
         return _drawn(answer, place, total, count, stream)
@@ -135,7 +134,7 @@ def _drawn(answer: Answer, place: int, total: TotalEffect, size: int, rng: np.ra
     if isinstance(answer, PushedAnswer):
         response = answer.responses.items[place]
         samples = response.sample(size, rng)
-        return response.outcomes(samples, answer.question.comparison).difference, regressed_nodes(total.model, samples)
+        return response.outcomes(samples, answer.question.comparison).difference, row_regressions(total.model, samples)
     if isinstance(answer, InnerAnswer):
         return _of_change(answer.changes.items[place], total, size, rng)
     effects, regressed = along_lines(total, size, rng)
@@ -145,7 +144,7 @@ def _drawn(answer: Answer, place: int, total: TotalEffect, size: int, rng: np.ra
 def _of_change(change: Change, total: TotalEffect, size: int, rng: np.random.Generator) -> Drawn:
     sample = sample_node(total.model, change.question.outcome, size, rng)
     effect = change.unit * sample.coefficients @ change.weights
-    return effect, regressed_nodes(total.model, {change.question.outcome: sample})
+    return effect, row_regressions(total.model, {change.question.outcome: sample})
 
 
 # -- along straight lines ----------------------------------------------------------------------------------------------
@@ -168,7 +167,6 @@ def along_lines(
     places, streams = total.span.places, variable_streams(total.model, rng)
     effects = np.zeros((len(held), len(total.span), size))
     effects[:, 0] = 1.0
-    again = deepcopy({name: streams[name] for name in total.span.reached})  # pairs are drawn once more, alike
     found: list[Regressed] = []
     for block in total.blocks:
         stream = streams[block.variables[0]]
@@ -181,10 +179,10 @@ def along_lines(
             sample = sample_node(total.model, block.child, size, stream)
             for effect, without in zip(effects, held, strict=True):
                 effect[places[block.child]] = 0.0 if block.child in without else _carried(sample, places, effect)
-            if total.model.pair_key(block.child) is None:
+            if sample.pair is None:
                 found.append(of_sample(total.model, block.child, sample))
             elif block.child not in {one.child for one in found}:
-                found += paired_regressions(total.model, block.child, size, deepcopy(again[block.child]))
+                found += paired_regressions(total.model, block.child, sample.pair)
     return effects, tuple(found)
 
 

@@ -36,6 +36,7 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.hidden import pair_with
 from alldags.models.capabilities import data_asks, model_asks, outcome_asks
 from alldags.models.fitted import FittedGraph
 from alldags.notes import Note
@@ -166,6 +167,8 @@ class Asked:
         asked = outcome_asks(self.effect.posterior.workings.data, self.effect.outcome)
         meetings.check({"mediation": (), **asked, **({"other rows": ()} if self.effect.over == "other rows" else {})})
         if self.products:
+            if pair := self.pair:
+                meetings.check({"products": (), "correlated errors": pair})
             return self._with_products(answer.question)
         assert isinstance(answer, ClosedAnswer | PushedAnswer)
         return answer
@@ -210,10 +213,18 @@ class Asked:
         return steps_between(self.effect, self.answer, make, "" if self.no_leverage else self.names[0])
 
     @property
+    def pair(self) -> tuple[str, ...]:
+        """Two variables with a hidden common cause, of which one is on the way; empty without such."""
+        totals = self.effect.workings.totals.items
+        return next(filter(None, (pair_with(one.model.graph.hidden, one.span.reached) for one in totals)), ())
+
+    @property
     def no_leverage(self) -> str:
         """Why it is not known what a hidden cause of mediator and outcome does; empty if it is."""
         if len(self.names) != 1:
             return "what a hidden cause of mediator and outcome does is known for a single one; name one in through="
+        if self.pair:
+            return f"the hidden cause of {' and '.join(self.pair)} is in the graph, and what it does in the answer"
         data = self.effect.posterior.workings.data
         others = [name for name in (*self.names, self.effect.outcome) if data.model(name).family is not None]
         if not others:
@@ -247,7 +258,7 @@ class Asked:
             f"mediator and on {self.effect.outcome!r}: natural effects then suppose that chance decides {named} alike "
             "under both values of the treatment; name it in through=, or ask for kind='interventional'"
         )
-        return (*[Note(text, "changes the answer", tuple(found))] * bool(found), *_hidden_note(self.graphs))
+        return (*[Note(text, "changes the answer", tuple(found))] * bool(found), *_hidden_note(self.pair))
 
 
 def _shown(value: float | str) -> str:
@@ -261,7 +272,7 @@ def _path_notes(asked: Asked, path: Sequence[str]) -> tuple[Note, ...]:
         f"{some(map(repr, found))} may act on {path[-1]!r} along other paths, too: the effect along this one supposes "
         "that chance decides its value alike under both values of the treatment"
     )
-    return (*[Note(text, "changes the answer", tuple(found))] * bool(found), *_hidden_note(asked.graphs))
+    return (*[Note(text, "changes the answer", tuple(found))] * bool(found), *_hidden_note(asked.pair))
 
 
 def _goes_on(graph: CandidateGraph, name: str, path: Sequence[str]) -> bool:
@@ -270,9 +281,10 @@ def _goes_on(graph: CandidateGraph, name: str, path: Sequence[str]) -> bool:
     return any(path[-1] in (child, *graph.descendants(child)) for child in graph.children(name) if child != following)
 
 
-def _hidden_note(graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
-    hidden = any(graph.hidden for graph in graphs)
-    return (Note("hidden common causes in the graph are left out of mediation", "changes the answer"),) * hidden
+def _hidden_note(pair: Sequence[str]) -> tuple[Note, ...]:
+    """Say that a hidden cause is in the answer, so that nothing is supposed of it."""
+    names = " and ".join(pair)
+    return (Note(f"a hidden common cause of {names} is allowed for; what is supposed is of any others"),) * bool(pair)
 
 
 def _witnesses(graphs: Sequence[CandidateGraph], effect: HeldEffect, names: Sequence[str]) -> list[str]:

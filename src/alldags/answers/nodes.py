@@ -17,6 +17,8 @@ from alldags.families.base import Family, Values
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.onto import ParentsPosterior
 from alldags.nodes.posterior import NodePosterior
+from alldags.pairs.member import MemberPosterior
+from alldags.pairs.posterior import PairDraws
 from alldags.typing import FloatArray
 
 
@@ -59,6 +61,8 @@ class NodeSample:
         Where both arms of a treatment have noise of their own, that of the second over the first's, shape (draws,).
     beside
         What the family has beside its predictor, shape (draws, m); None for nothing.
+    pair
+        Of one of two variables with correlated errors, the draws of both; else None.
     """
 
     node: NodePosterior
@@ -70,6 +74,7 @@ class NodeSample:
     variance: FloatArray
     ratio: FloatArray | None = None
     beside: FloatArray | None = None
+    pair: PairDraws | None = None
 
     @property
     def size(self) -> int:
@@ -106,7 +111,7 @@ class NodeSample:
         return self.family.mean_given(eta, self.apart(block), values)
 
     def _with(self, coefficients: FloatArray, intercept: FloatArray, variance: FloatArray) -> NodeSample:
-        return replace(self, coefficients=coefficients, intercept=intercept, variance=variance, ratio=None)
+        return replace(self, coefficients=coefficients, intercept=intercept, variance=variance, ratio=None, pair=None)
 
 
 def apart(variance: FloatArray, beside: FloatArray | None) -> FloatArray:
@@ -133,5 +138,9 @@ def sample_node(model: FittedGraph, child: str, size: int, rng: np.random.Genera
         drawn = known.draw_with_intercept(size, rng)
         noise = 1.0 / drawn.precision
         return NodeSample(node, known, columns, family, drawn.coefficients, drawn.intercept, noise, beside=drawn.beside)
+    if isinstance(known, MemberPosterior):
+        pair = known.pair.draw(size, rng)
+        own = known.coefficients(pair), np.zeros(size), known.variances(pair)
+        return NodeSample(node, known, columns, family, *own, pair=pair)
     coefficients, variance = known.draw(size, rng)
     return NodeSample(node, known, columns, family, coefficients, np.zeros(size), variance)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from alldags.answers.regressed import Regressed, straight_regression
+from alldags.answers.nodes import NodeSample
+from alldags.answers.regressed import Regressed, of_sample, straight_regression
 from alldags.models.fitted import FittedGraph
 from alldags.nodes.spec import straight_columns
 from alldags.pairs.member import MemberPosterior
@@ -12,7 +15,18 @@ from alldags.pairs.posterior import PairDraws
 from alldags.typing import FloatArray
 
 
-def paired_regressions(model: FittedGraph, child: str, size: int, rng: np.random.Generator) -> list[Regressed]:
+def row_regressions(model: FittedGraph, samples: Mapping[str, NodeSample]) -> tuple[Regressed, ...]:
+    """Return draws of nodes as the regressions that their rows see: of a pair, one and the other given it."""
+    found: dict[str, Regressed] = {}
+    for child, sample in samples.items():
+        if sample.pair is None:
+            found[child] = of_sample(model, child, sample)
+        elif child not in found:
+            found |= {one.child: one for one in paired_regressions(model, child, sample.pair)}
+    return tuple(found.values())
+
+
+def paired_regressions(model: FittedGraph, child: str, drawn: PairDraws) -> list[Regressed]:
     """Return draws of both regressions: of the first variable, and of the second given all that the first depends on.
 
     The second's error is ``gamma`` times the first's and a rest that is independent of it, so that given the first and
@@ -21,7 +35,6 @@ def paired_regressions(model: FittedGraph, child: str, size: int, rng: np.random
     key, pair = model.pair_key(child), model.pair(child)
     assert key is not None
     assert pair is not None
-    drawn = pair.draw(size, rng)
     causes, flat = key.instruments, model.data.columns(key.flat)
     others = tuple(name for name in key.later if name != key.first)
     first = key.over(pair, 0, (*causes, *flat), model.prior)

@@ -17,6 +17,7 @@ from alldags.answers.question import Question, Target
 from alldags.answers.response import Outcomes, Response
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
+from alldags.graph.hidden import pair_with
 from alldags.models.mixture import Mixture, shuffled
 from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
@@ -182,9 +183,9 @@ class PushedAnswer:
 
     @cached_property
     def structure_variance(self) -> float | None:
-        """Covariance of pairs of draws that share their graph; None where columns are derived."""
+        """Covariance of pairs of draws that share their graph; None where columns are derived, or errors correlated."""
         rng = fresh_stream(self._seed)
-        if self.bends:
+        if self.bends or any(pair_with(one.model.graph.hidden, one.span.reached) for one in self.responses.items):
             return None
         if self.samples is None:
             first, second = self.responses.draw(_PAIRS, rng, self._pairs)

@@ -22,10 +22,11 @@ from alldags.answers.joint import Joint, outside
 from alldags.answers.new_rows import NewRows, needed_columns
 from alldags.answers.new_worlds import NewWorlds
 from alldags.answers.nodes import Samples, sample_nodes
+from alldags.answers.paired import row_regressions
 from alldags.answers.push import PushedRows
 from alldags.answers.pushed import MOST_BENT_ROWS, MOST_ROWS
 from alldags.answers.question import Question, Target
-from alldags.answers.regressed import Regressed, regressed_nodes
+from alldags.answers.regressed import Regressed
 from alldags.answers.response import rows_asked
 from alldags.answers.robust import stretch_of_joints
 from alldags.answers.rows_given import OtherRows
@@ -133,7 +134,10 @@ class ScenarioAnswer:
         for model in self.workings.models.items:
             for name in self._below(model) & data.categories.keys():
                 raise category_between(name, self.variables[0], self.outcome)
-        meetings.check({"scenarios": (), **self.asks})
+        asks = self.asks
+        if len(self.variables) == 1 and "hidden causes" in asks:
+            meetings.check({"posterior.do": (), "hidden causes": ()})
+        meetings.check({"scenarios": (), **asks})
 
     @property
     def asks(self) -> dict[str, tuple[str, ...]]:
@@ -386,7 +390,7 @@ class ScenarioAnswer:
         found, each = [], self.workings.models_of_a_table
         for piece, change in zip(self.pieces, changes, strict=True):
             model = self.models.items[piece.place]
-            inside = regressed_nodes(model, piece.samples)
+            inside = row_regressions(model, piece.samples)
             first = piece.place - piece.place % each
             others: tuple[Regressed, ...] = ()
             if each > 1:

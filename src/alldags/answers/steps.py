@@ -16,8 +16,9 @@ from alldags.answers.held import HeldEffect
 from alldags.answers.joint import Draw, Drawn, Joint, along_lines, joints_of
 from alldags.answers.nested import nested_outcomes
 from alldags.answers.nodes import Samples
+from alldags.answers.paired import row_regressions
 from alldags.answers.pushed import PushedAnswer
-from alldags.answers.regressed import Regressed, regressed_nodes
+from alldags.answers.regressed import Regressed
 from alldags.answers.response import Response
 from alldags.answers.robust import stretch_of_joints
 from alldags.answers.world import World, both_worlds
@@ -136,7 +137,7 @@ def steps_between(effect: HeldEffect, answer: PushedAnswer, make: MakeWorlds, me
             return np.zeros((len(worlds), size)), ()
         samples = response.sample(size, rng)
         found = nested_outcomes(response, samples, worlds)
-        steps, regressed = np.diff(found.levels, axis=0), regressed_nodes(total.model, samples)
+        steps, regressed = np.diff(found.levels, axis=0), row_regressions(total.model, samples)
         if question.is_population:
             steps = _of_a_sample(steps, found.spread, rng)
         leverage = np.zeros(size)

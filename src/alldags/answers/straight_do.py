@@ -27,7 +27,9 @@ from alldags.effects.intervention import Intervention
 from alldags.effects.new_unit import NewUnit
 from alldags.effects.outcome import check_near, outcome_distribution, outcome_mean
 from alldags.effects.quantity import Quantity
+from alldags.effects.span import Span
 from alldags.effects.total import TotalEffect
+from alldags.graph.hidden import pair_among
 from alldags.memory import check_memory
 from alldags.notes import Note
 from alldags.typing import FloatArray
@@ -69,6 +71,7 @@ def _new_unit(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) 
     _check_level(effect, "new unit")
     if _category_before(effect) is not None:
         return unit_of_rows(effect, x, size, notes)
+    _check_pairs(effect, "new unit")
     stream = effect.posterior.workings.stream()
     found = outcome_distribution(effect.workings.models, effect.treatment, effect.outcome, x, size, stream)
     return replace(found, notes=notes)
@@ -78,6 +81,14 @@ def _check_level(effect: HeldEffect, what: str) -> None:
     """Refuse to say where a unit is if its level, whose intercept is not known, acts on its outcome."""
     if effect.posterior.workings.data.is_within:
         meetings.check({what: (), "fixed effects": ()})
+
+
+def _check_pairs(effect: HeldEffect, what: str) -> None:
+    """Refuse what takes the errors of two variables behind the outcome for independent."""
+    for model in effect.workings.models.items:
+        behind = Span.behind(model.graph, effect.treatment, effect.outcome).variables
+        if pair := pair_among(model.graph.hidden, behind):
+            meetings.check({what: (), "correlated errors": pair})
 
 
 def _category_before(effect: HeldEffect) -> str | None:
@@ -193,6 +204,7 @@ def _drawn(effect: HeldEffect, x: float, means: list[RowMeans], size: int) -> Fl
 def _by_own_rows(effect: HeldEffect, x: float, size: int, notes: tuple[Note, ...]) -> Quantity:
     """Return the mean outcome where regressions have rows, and so intercepts, of their own."""
     _check_level(effect, "mean of set rows")
+    _check_pairs(effect, "mean of set rows")
     name = _category_before(effect)
     if name is not None:
         meetings.check({"mean of set rows": (), "categories": (name,)})

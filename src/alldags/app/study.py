@@ -16,7 +16,7 @@ from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
-from alldags.wording import option
+from alldags.wording import either, option
 
 PROBABILITY = 0.5  # of an edge from column to column, unless something else is said
 
@@ -178,7 +178,11 @@ def _check_graph(graph: CandidateGraph, study: Study) -> None:
             raise DataError(f"{name!r} of the graph cannot be used: {trouble[name]}")
     if graph.hidden:
         pair = " <-> ".join(map(repr, next(iter(graph.hidden))))
-        raise GraphError(f"the graph has the hidden common cause {pair}, for which the page has no place; leave it out")
+        raise GraphError(
+            f"the graph has the hidden common cause {pair}, which the page cannot show or change; ask "
+            f"{either('ad.fit(table, graph).effect(treatment, outcome)', 'alldags effect with this --graph')}, which "
+            "models it, or leave it out of the graph"
+        )
 
 
 def first_question(

@@ -88,6 +88,30 @@ def invalid_edges(
     return kept | {(name, effect): other for name in names for effect in after if other > 0.0}
 
 
+def pair_among(hidden: Collection[Edge], names: Collection[str]) -> tuple[str, ...]:
+    """Return the first pair with a hidden common cause of which both are among some variables; empty without one.
+
+    Examples
+    --------
+    >>> from alldags.graph.hidden import pair_among
+    >>> pair_among([("a", "b"), ("c", "d")], ["b", "c", "d"])
+    ('c', 'd')
+    """
+    return next((pair for pair in hidden if set(pair) <= set(names)), ())
+
+
+def pair_with(hidden: Collection[Edge], names: Collection[str]) -> tuple[str, ...]:
+    """Return the first pair with a hidden common cause of which one is among some variables; empty without one.
+
+    Examples
+    --------
+    >>> from alldags.graph.hidden import pair_with
+    >>> pair_with([("a", "b"), ("c", "d")], ["d", "e"])
+    ('c', 'd')
+    """
+    return next((pair for pair in hidden if not set(pair).isdisjoint(names)), ())
+
+
 def districts(hidden: Collection[Edge]) -> tuple[tuple[str, ...], ...]:
     """Return the groups of variables that hidden common causes join, one after the other.
 

@@ -75,8 +75,8 @@ class Leaves:
         diagonal = np.arange(one.size)
         gram[:, diagonal, diagonal] += np.where(here, 1.0 / self._variances(rows), 1.0)
         spread = np.linalg.inv(gram)
-        mean = np.einsum("lij,lj->li", spread, cross)
-        slope = np.einsum("lij,lj->li", spread, moved - np.einsum("lij,lj->li", slopes, mean))
+        mean = (spread @ cross[:, :, None])[:, :, 0]
+        slope = (spread @ (moved[:, :, None] - slopes @ mean[:, :, None]))[:, :, 0]
         left = np.maximum(total - np.einsum("li,li->l", mean, cross), 1e-15 * total)
         return mean, np.linalg.cholesky(spread) * here[:, :, None], slope, left
 

@@ -90,17 +90,19 @@ class MemberPosterior(NodePosterior):
     @cached_property
     def second_moment(self) -> FloatArray:
         leaves = self.pair.leaves
-        spread = np.einsum("l,lij->ij", self._weight * leaves.noise, self._covariances)
-        found = (self._means * self._weight[:, None]).T @ self._means + spread
+        found = (self._means * self._weight[:, None]).T @ self._means + self._covariance
         flat = np.flatnonzero(self._flat >= 0)
         root = self.pair.flat_root[self._flat[flat]]
         found[np.ix_(flat, flat)] += float(self._weight @ (self._units**2 * leaves.noise)) * root @ root.T
         return np.asarray(found)
 
     @cached_property
-    def _covariances(self) -> FloatArray:
-        roots = np.einsum("kj,lji->lki", self._map[1], self.pair.leaves.root)
-        return np.asarray(np.einsum("lki,lmi->lkm", roots, roots))
+    def _covariance(self) -> FloatArray:
+        """Mean covariance of the coefficients given the leaf, without that of flat ones, shape (k, k)."""
+        leaves, matrix = self.pair.leaves, self._map[1]
+        roots = leaves.root * np.sqrt(self._weight * leaves.noise)[:, None, None]
+        side = matrix @ roots.transpose(1, 0, 2).reshape(matrix.shape[1], -1)
+        return np.asarray(side @ side.T)
 
     @property
     def _units(self) -> FloatArray:
@@ -144,7 +146,7 @@ class MemberPosterior(NodePosterior):
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         drawn = self.pair.draw(size, rng)
-        return self.coefficients(drawn), (self.pair.problem.scale[self.place] * drawn.noise[:, self.place]) ** 2
+        return self.coefficients(drawn), self.variances(drawn)
 
     def coefficients(self, drawn: PairDraws) -> FloatArray:
         """Return its coefficients in draws of the pair, in working units, shape (size, k)."""
@@ -153,6 +155,10 @@ class MemberPosterior(NodePosterior):
         flat = self._flat >= 0
         found[:, flat] += drawn.flat[self.place][:, self._flat[flat]]
         return np.asarray(found)
+
+    def variances(self, drawn: PairDraws) -> FloatArray:
+        """Return those of its error in draws of the pair, in working units, shape (size,)."""
+        return np.asarray((self.pair.problem.scale[self.place] * drawn.noise[:, self.place]) ** 2)
 
     # -- sets ----------------------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ class PairPosterior:
 
     def _spread(self, which: IntArray, normal: FloatArray) -> FloatArray:
         parts = [slice(i, i + _CHUNK) for i in range(0, len(which), _CHUNK)]
-        found = [np.einsum("sij,sj->si", self.leaves.root[which[rows]], normal[rows]) for rows in parts]
+        found = [(self.leaves.root[which[rows]] @ normal[rows, :, None])[:, :, 0] for rows in parts]
         return np.concatenate(found) if found else normal
 
     def _flat(self, which: IntArray, noise: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -30,6 +30,7 @@ from alldags.effects.new_unit import Done, NewUnit
 from alldags.effects.quantity import Difference, Quantity
 from alldags.errors import AlldagsError
 from alldags.graph.edges import find_cycle
+from alldags.graph.hidden import pair_with
 from alldags.models.capabilities import data_asks
 from alldags.models.categories import category_outcome
 from alldags.models.mixture import shuffled
@@ -339,5 +340,8 @@ def predicted(
     scenario = scenario_of(posterior, given, outcome, OtherRows.of(rows))
     answer = ScenarioAnswer(posterior, [scenario])
     answer.check()
+    for model in answer.models.items:
+        if pair := pair_with(model.graph.hidden, answer.moved(model)):
+            meetings.check({"other rows": (), "correlated errors": pair})
     notes = target_notes(posterior.workings, scenario.over, answer.covariates)
     return replace(predictions(answer, level), note="; ".join(map(str, notes)))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alldags.answers.hidden import identified, joint_f, pairs_on_the_way, strengths
+from alldags.answers.hidden import excluded, identified, joint_f, pairs_on_the_way, strengths
 from alldags.effects.total import TotalEffect
 from alldags.models.pair import PairKey
 from alldags.notes import Note
 from alldags.pairs.posterior import PairPosterior
 from alldags.show.correlated import CorrelatedSummary, InstrumentSummary
-from alldags.show.correlated_words import nothing_identifies, single_instrument, weak_instruments
+from alldags.show.correlated_words import nothing_identifies, single_instrument, undeclared, weak_instruments
 from alldags.show.table import Table
 from alldags.text import some
 
@@ -100,13 +100,33 @@ class HiddenCauses:
         return CorrelatedSummary(
             *pair, hidden, key.hidden, float(mean), float(low), float(high), *before, float(learned), share,
             if_hidden, joint_f(posteriors[0]), tuple(_instruments(key, weights.tolist(), posteriors)),
+            excluded(found[0][1], key),
         )  # fmt: skip
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of them."""
         said = tuple(note for one in self.causes.values() for note in _notes(one))
-        return said + tuple(self._certain_notes())
+        return (*said, *self._undeclared_notes(), *self._certain_notes(), *self._set_notes())
+
+    def _undeclared_notes(self) -> Iterator[Note]:
+        """Say which edges that are not there identify the effect though nobody declared an instrument."""
+        declared = self.effect.workings.models.items[0].graph.declared
+        for (first, second), one in self.causes.items():
+            names = [name for name in one.rests_on if (name, first) not in declared]
+            if names:
+                yield Note(undeclared(names, second), "check")
+
+    def _set_notes(self) -> Iterator[Note]:
+        """Say which rows regressions with correlated errors do not have."""
+        was_set = self.effect.posterior.workings.data.was_set
+        for pair in self.causes:
+            if names := [name for name in pair if name in was_set]:
+                yield Note(
+                    f"rows in which {some(names)} was set are left out of the regressions of {pair[0]} and {pair[1]}, "
+                    "whose errors may be correlated",
+                    "check",
+                )
 
     def _certain_notes(self) -> Iterator[Note]:
         """Say which doubtful edges were taken for certain, so that no probability of no effect is given."""

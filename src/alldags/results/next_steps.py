@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scipy.special import ndtri
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.effects.hidden.strength import Strength
 from alldags.errors import AlldagsError
 from alldags.futures.steps import Ahead, Goal, Step, asked_experiments, asked_rows, with_costs
@@ -132,6 +132,8 @@ def next_steps_of(
             f"the effect of {effect.treatment!r} on {effect.outcome!r} has the standard deviation {effect.sd:g}, "
             "which no step makes smaller; ask about an effect that is not known for certain"
         )
+    if any(graph.hidden for graph in effect.posterior.graphs):
+        meetings.check({"next steps": (), "hidden causes": ()})
     ahead = Ahead(effect, checks.whole("futures", futures, least=2))
     at_hand = max(round(effect.posterior.rows), 2)
 

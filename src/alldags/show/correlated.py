@@ -51,6 +51,8 @@ class CorrelatedSummary:
         F statistic of all instruments together; None without any.
     instruments
         Each of them.
+    rests_on
+        What identifies the effect because the graph rules out that it acts on the second variable directly.
     """
 
     first: str
@@ -67,6 +69,7 @@ class CorrelatedSummary:
     identified_if_hidden: float
     f: float | None
     instruments: tuple[InstrumentSummary, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
     @property
     def is_identified(self) -> bool:

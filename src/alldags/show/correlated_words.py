@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from alldags.show.correlated import NONE, CorrelatedSummary
@@ -48,7 +49,22 @@ def correlated_sentence(one: CorrelatedSummary) -> str:
     learned = "the data put" if one.is_identified else "you put"
     return (
         f"A hidden common cause of {one.first} and {one.second} is allowed for{allowed}: {learned} the correlation of "
-        f"their errors at {between}. {_identified(one)}"
+        f"their errors at {between}. {_identified(one)}{_rests_on(one)}"
+    )
+
+
+def _rests_on(one: CorrelatedSummary) -> str:
+    """Say which exclusions identify the effect."""
+    names = some(one.rests_on)
+    return f" This rests on {names} not acting on {one.second} directly." if names else ""
+
+
+def undeclared(names: Sequence[str], second: str) -> str:
+    """Say that missing edges, which nobody declared to be instruments', identify an effect."""
+    acts = "acts" if len(names) == 1 else "act"
+    return (
+        f"the effect is identified because the graph rules out that {some(names)} {acts} on {second} directly: if "
+        "that is not meant, add the edge"
     )
 
 
