@@ -188,6 +188,8 @@ def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
     found = ad.load(tmp_path / "fit.npz").effect("x", "y", after=3)
     assert found.mean == pytest.approx(want.mean, abs=1e-14)
     assert found.probability_never == want.probability_never
+    with pytest.raises(ad.AlldagsError, match="is in the past"):
+        ad.load(tmp_path / "fit.npz").effect("x[-1]", "y")
 
 
 def test_trend_and_season_act_always():

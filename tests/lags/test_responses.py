@@ -241,12 +241,50 @@ def test_the_long_run_is_a_median_and_has_no_mean():
         (lambda p: p.effect("a", "c", after=-1), "after must be"),
         (lambda p: p.effect("a", "c", lasting=True), "say how many with after="),
         (lambda p: p.effect("a[-1]", "c", after=2), "is in the past; ask for 'a'"),
+        (lambda p: p.effect("a[-1]", "c"), "is in the past; ask for 'a', and after= for later steps"),
+        (lambda p: p.do({"a[-1]": 1.0, "b": 1.0}, outcome="c"), "'a\\[-1\\]' is in the past"),
+        (lambda p: p.decide({"a[-1]": [0.0, 1.0]}, "c"), "'a\\[-1\\]' is in the past"),
+        (lambda p: p.do({"a": 1.0}, outcome="c", after=3), "after= and what is set by posterior.do do not go together"),
+        (lambda p: p.decide({"a": [0.0, 1.0]}, "c", after=3), "after= and decisions do not go together"),
+        (
+            lambda p: p.do(ad.rule("a", lambda rows: rows["b[-1]"]), outcome="c"),
+            "a rule that reads 'b\\[-1\\]' and time= do not go together: a rule is followed in one step",
+        ),
+        (
+            lambda p: p.do(ad.rule("a", np.ones(89)), outcome="c"),
+            "values that are given row by row and time= do not go together: rows are put in order",
+        ),
+        (lambda p: p.do({"a": 1.0}, outcome="c", over=np.arange(89) > 5), "given row by row and time="),
         (lambda p: p.effect("a", "c", "treated", after=2), "the same for all rows"),
     ],
 )
 def test_questions_that_have_no_answer_are_refused(ask, text):
     with pytest.raises(ad.AlldagsError, match=text):
         ask(fitted(lags=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("do", "what is set by posterior.do do not go together: rows would have to be pushed on step by step"),
+        ("decide", "after= and decisions do not go together"),
+        ("mediation", "after= and mediation do not go together"),
+        ("counterfactual", "after= and outcomes that single rows would have had do not go together"),
+        ("sensitivity", r"a hidden cause would act in every step.*response.at\(0\).sensitivity\(\)"),
+    ],
+)
+def test_what_only_the_same_step_has_is_refused_of_later_ones_by_name(name, text):
+    response = fitted(lags=1, order=list("abc")).effect("a", "c", after=2)
+    for later in (response, response.at(1)):
+        with pytest.raises(ad.AlldagsError, match=text):
+            getattr(later, name)
+        with pytest.raises(AttributeError, match="no attribute 'colour'"):
+            later.colour  # noqa: B018
+    assert response.at(0).sensitivity().summary() is not None
+
+
+def test_what_acts_on_an_outcome_in_the_same_step_is_listed_without_the_past():
+    assert fitted(lags=1, order=list("abc")).effects_on("c")["treatment"] == ["a", "b"]
 
 
 def test_yes_no_children_have_effects_in_the_same_step_only():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.answers.after import AfterSteps
 from alldags.assumptions.over_time import response_notes
 from alldags.effects.outcome import check_level
@@ -29,11 +29,34 @@ if TYPE_CHECKING:
     from alldags.results.posterior import Posterior
 
 MOST_STEPS = 200
+_OF_ONE_STEP = {
+    "do": "posterior.do",
+    "decide": "decisions",
+    "mediation": "mediation",
+    "along": "mediation",
+    "counterfactual": "counterfactuals",
+    "sensitivity": "sensitivity",
+}
 _MOST_EXPLOSIVE = 0.05
 
 
+class NotOfLaterStepsError(AlldagsError, AttributeError):
+    """Something is asked of later steps that only the same step has."""
+
+
+class _Later:
+    """Refuses, by name, what is known of the same step only."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in _OF_ONE_STEP:
+                raise NotOfLaterStepsError(meetings.refusal("later steps", _OF_ONE_STEP[name], {}).marked)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class StepEffect(Quantity):
+class StepEffect(_Later, Quantity):
     """The effect of a change on an outcome some steps later, by draws; obtained as ``response.at(3)``.
 
     Parameters
@@ -103,7 +126,7 @@ class LongRun:
         return float(low), float(high)
 
 
-class Response:
+class Response(_Later):
     """What a change of a treatment does to an outcome after 0, 1, ... steps, averaged over all candidate graphs.
 
     Obtained from ``posterior.effect(treatment, outcome, after=8)``. In the same step mean, spread and probabilities are
