@@ -166,19 +166,69 @@ def test_files_are_read_across_their_borders_and_must_be_in_order(tmp_path):
         ad.fit(tmp_path / "mixed.parquet", GRAPH, time="week")
 
 
+def query_of(frame, engine: str):
+    if engine == "polars":
+        return frame.lazy()
+    return pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_queries_look_their_past_up_themselves(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
     frame = pl.DataFrame(table).sample(fraction=1.0, shuffle=True, seed=1)
-    query = frame.lazy()
-    if engine == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        query = duckdb.connect().from_arrow(frame.to_arrow())
-    found = ad.fit(query, GRAPH, time="week", unit="shop", rng=0)
+    found = ad.fit(query_of(frame, engine), GRAPH, time="week", unit="shop", rng=0)
     want = ad.fit(table, GRAPH, time="week", unit="shop", rng=0)
     assert found.rows == want.rows == 118
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_times_of_queries_may_be_more_than_one_apart(engine):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"] = 2000 + 7 * table["week"]
+    gap = pl.DataFrame(table).filter(pl.col("week") != 2070)
+    found = ad.fit(query_of(gap, engine), GRAPH, time="week", unit="shop", rng=0)
+    want = ad.fit(gap, GRAPH, time="week", unit="shop", rng=0)
+    assert found.rows == want.rows == 116
+    assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("lags", [0, 1])
+def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, lags):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"][70] = 71
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=lags, order=["x", "y"])
+    sentence = r"have the same time \(and unit\): a series has one row at each step; say which rows belong together"
+    for rows, named in ((pl.DataFrame(table), "rows 71 and 72 "), (None, "two rows of shop 2, week 71 ")):
+        told = query_of(pl.DataFrame(table), engine) if rows is None else rows
+        with pytest.raises(ad.AlldagsError, match=named + sentence):
+            ad.fit(told, graph, time="week", unit="shop", lags=lags)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"] = 2 * table["week"] + (table["shop"] == 2)
+    with pytest.raises(ad.AlldagsError, match="no whole number of steps apart: rows of a unit are 2 or more apart"):
+        ad.fit(query_of(pl.DataFrame(table), engine), GRAPH, time="week", unit="shop")
+    hole = pl.DataFrame(table).with_columns(pl.when(pl.col("week") > 4).then(pl.col("week")).alias("week"))
+    with pytest.raises(ad.AlldagsError, match="time='week' has rows without a time"):
+        ad.fit(query_of(hole, engine), GRAPH, time="week", unit="shop")
+    with pytest.raises(ad.AlldagsError, match="unit='week' has rows without a unit"):
+        ad.fit(query_of(hole, engine), GRAPH, time="shop", unit="week")
+
+
+def test_an_engine_that_cannot_look_the_past_of_units_up_is_refused():
+    dask = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    query = dask.from_pandas(pd.DataFrame({**series(), "shop": np.repeat([1, 2], 60)}), npartitions=2)
+    with pytest.raises(ad.AlldagsError, match="cannot look up the past of each unit='shop'; collect the query first"):
+        ad.fit(query, GRAPH, time="week", unit="shop")
 
 
 def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
