@@ -216,6 +216,25 @@ def test_a_response_has_a_table_and_single_steps():
     assert response.to_dict()["steps"][3]["mean"] == response.mean[3]
 
 
+@pytest.mark.parametrize("link", [0.0, None], ids=["unlinked", "linked"])
+def test_all_that_is_said_of_the_same_step_is_the_effect_in_it(link):
+    graph = ad.CandidateGraph.over_time(list("abc"), lags=1, order=list("abc"))
+    prior = ad.Prior() if link is None else ad.Prior(link=link)
+    response = ad.fit(table(), graph, time="t", prior=prior, rng=0).effect("a", "c", after=2)
+    now, row = response.at(0), next(iter(response.table().rows()))
+    want = {"step": 0, "mean": now.mean, "sd": now.sd, "none_by": now.probability_no_effect}
+    assert row == {**want, **dict(zip(("low", "high"), now.interval(), strict=True))}
+    assert response.none_by_error[0] == now.probability.no_effect_error
+    assert response.mean_error[0] == now.uncertainty.mean_error
+    draws = response.draws()
+    assert sorted(draws[0]) == sorted(now.draws(draws.shape[1]))
+    rank = response.workings.draws[0].argsort(kind="stable")
+    assert (np.diff(draws[0][rank]) >= 0).all()
+    assert (draws[1:] == response.workings.draws[1:]).all()
+    linked = abs(response.workings.none_by[0].value - now.probability_no_effect)
+    assert linked < 1e-9 if link == 0.0 else linked > 1e-3
+
+
 def test_a_walk_that_may_not_settle_has_no_long_run():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 60)).cumsum(axis=1)

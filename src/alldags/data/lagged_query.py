@@ -98,7 +98,7 @@ def _step(frame: Any, time: str) -> int:
     if off is not None:
         raise DataError(
             f"{option('time', time)} has times that are no whole number of steps apart: rows of a unit are {apart} or "
-            f"more apart, but {off[0]} lies between two steps from {first}; number the steps, or collect the query first"
+            f"more apart, but {off[0]} lies between two steps from {first}; number the steps, or collect the query"
         )
     return int(apart)
 

@@ -199,8 +199,18 @@ class Response(_Later):
         return low, high
 
     def draws(self) -> FloatArray:
-        """Return joint draws of all steps, shape (steps + 1, draws); exact zeros where nothing arrives."""
-        return self._answer.draws
+        """Return joint draws of all steps, shape (steps + 1, draws); exact zeros where nothing arrives.
+
+        Those of the same step are draws of `at(0)`, put in the order of those that later steps follow from.
+        """
+        return self._draws
+
+    @cached_property
+    def _draws(self) -> FloatArray:
+        found = self._answer.draws.copy()
+        if self._now is not None:
+            found[0, np.argsort(found[0], kind="stable")] = np.sort(self._now.draws(found.shape[1]))
+        return found
 
     def at(self, step: int) -> Effect | StepEffect:
         """Return the effect after one number of steps: of the same step an `Effect`, as without ``after=``.
@@ -220,13 +230,23 @@ class Response(_Later):
 
     @cached_property
     def none_by(self) -> FloatArray:
-        """Posterior probability that nothing has arrived after 0, 1, ... steps, shape (steps + 1,)."""
-        return np.array([chance.value for chance in self._answer.none_by])
+        """Posterior probability that nothing has arrived after 0, 1, ... steps, shape (steps + 1,).
+
+        That of the same step is the one of `at(0)`: what drives the treatment is kept there as a confounder, and not in
+        later steps, so that it need not be the largest to the last digit.
+        """
+        found = np.array([chance.value for chance in self._answer.none_by])
+        if self._now is not None and self._now.probability_no_effect is not None:
+            found[0] = self._now.probability_no_effect
+        return found
 
     @property
     def none_by_error(self) -> FloatArray:
         """Monte-Carlo standard error of each; 0 where it was computed, shape (steps + 1,)."""
-        return np.array([chance.error for chance in self._answer.none_by])
+        found = np.array([chance.error for chance in self._answer.none_by])
+        if self._now is not None:
+            found[0] = self._now.probability.no_effect_error
+        return found
 
     @property
     def probability_never(self) -> float:
