@@ -254,6 +254,43 @@ def test_trend_and_season_act_always():
     assert better.sd[1] < plain.sd[1]
 
 
+def seasonal(strength: float, seed: int, rows: int = 120) -> dict[str, np.ndarray]:
+    table = series(rows, seed)
+    table["y"] = table["y"] + strength * np.cos(2 * np.pi * table["week"] / 12)
+    table["week"] = np.datetime64("2010-01") + table["week"].astype("timedelta64[M]")
+    return table
+
+
+def season_notes(table: dict[str, np.ndarray], **told) -> list[str]:
+    notes = ad.fit(table, GRAPH, time="week", rng=0, **told).effect("x", "y", after=1).notes
+    return [str(note) for note in notes if "season" in note]
+
+
+def test_a_season_that_is_left_is_offered_as_always():
+    (note,) = season_notes(seasonal(1.5, 0))
+    assert note == "what is left of y goes with the season: add always=['season']"
+    assert not season_notes(seasonal(1.5, 0), always=["season"])
+    assert not season_notes(seasonal(1.5, 0, rows=30))  # of which there are too few of each month
+    assert not season_notes(series())  # whose steps are not known to have a season
+
+
+def test_a_season_is_seldom_found_where_there_is_none():
+    assert sum(bool(season_notes(seasonal(0.0, seed))) for seed in range(20)) <= 2
+
+
+def test_edges_inside_a_step_that_carry_the_response_are_noted():
+    rng = np.random.default_rng(3)
+    x, fast, slow = rng.normal(size=(3, 150))
+    fast, slow = fast + x, slow + np.append(0.0, x[:-1])
+    table = {"t": np.arange(150), "x": x, "fast": fast, "slow": slow}
+    graph = ad.CandidateGraph.over_time(["x", "fast", "slow"], lags=1, order=["x", "fast", "slow"])
+    posterior = ad.fit(table, graph, time="t", rng=0)
+    inside = "edges inside a step carry most of the response"
+    assert any(inside in note for note in posterior.effect("x", "fast", after=3).notes)
+    assert not any(inside in note for note in posterior.effect("x", "slow", after=3).notes)
+    assert not any(inside in note for note in posterior.effect("slow", "x", after=3).notes)  # nothing to carry
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 REFUSED = {
