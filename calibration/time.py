@@ -3,8 +3,9 @@
 Run with ``python -m calibration.time [--sets 200] [--only panel]``. *Series*: six variables, two lags, a known order
 inside a step; 30% of edges inside a step, 25% of those from the last step and 10% of those from the one before are
 there. Responses of one treatment on all others after 0 to 8 steps are compared with those of the same regressions with
-all edges certain, a Bayesian ridge. *Panels*: 300 units, five waves, two variables with traits of their own. *Walks*:
-two random walks that have nothing to do with each other.
+all edges certain, a Bayesian ridge; ``--only larger`` has eight variables, about a minute a set. *Panels*:
+300 units, five waves, two variables with traits of their own. *Walks*: two random walks that have nothing to do with
+each other.
 """
 
 from __future__ import annotations
@@ -172,26 +173,41 @@ DESIGNS: dict[str, Callable[[str, int], list[Outcome]]] = {
 }
 
 
+LARGER: dict[str, Callable[[str, int], list[Outcome]]] = {
+    f"larger series, {rows} steps": partial(series, rows, 8) for rows in (100, 400)
+}
+FIRST_SEED = 70_000
+FIRST_OF_SERIES = 71_000  # the 20 before were looked at when the link was left out of later steps
+
+
 def run(task: tuple[str, int]) -> list[Outcome]:
     """Look at one data set."""
     design, seed = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return DESIGNS[design](design, seed)
+        return {**DESIGNS, **LARGER}[design](design, seed)
+
+
+def first_seed(design: str) -> int:
+    """Return the first seed that was not looked at before."""
+    return FIRST_OF_SERIES if _is_series(design) else FIRST_SEED
 
 
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200, help="data sets of each design")
-    parser.add_argument("--first-seed", type=int, default=70_000)
+    parser.add_argument("--first-seed", type=int, help=f"{FIRST_SEED:,}, of series {FIRST_OF_SERIES:,}, unless given")
     parser.add_argument("--only", default="", help="designs whose names begin so")
     parser.add_argument("--n-jobs", type=int, default=1)
     options = parser.parse_args()
-    seeds = range(options.first_seed, options.first_seed + options.sets)
-    chosen = [design for design in DESIGNS if design.startswith(options.only)]
+    chosen = (
+        [design for design in {**DESIGNS, **LARGER} if design.startswith(options.only)] if options.only else DESIGNS
+    )
     outcomes: list[Outcome] = []
     for design in chosen:
+        first = first_seed(design) if options.first_seed is None else options.first_seed
+        seeds = range(first, first + options.sets)
         tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for seed in seeds}
         file = FOLDER / f"time_{design.replace(', ', '_').replace(' ', '_')}.csv"
         outcomes += keep.run(file, Outcome, run, tasks, n_jobs=options.n_jobs, digits=".5f")
@@ -213,13 +229,17 @@ def table(outcomes: Sequence[Outcome]) -> str:
         sets, covered = len({one.seed for one in items}), np.mean([one.covered for one in items])
         numbers = f"{gap.mean():+.4f} | {np.sqrt(np.mean(gap**2)):.4f} | {said:.2f} | {covered:.3f}"
         lines.append(f"| {design} | {what} | {sets} | {numbers} |")
-    kinds = dict.fromkeys(one.design for one in outcomes if one.design.startswith("series"))
+    kinds = dict.fromkeys(one.design for one in outcomes if _is_series(one.design))
     rows = (_series_row(design, [one for one in outcomes if one.design == design]) for design in kinds)
     return "\n".join([*lines, *rows])
 
 
+def _is_series(design: str) -> bool:
+    return "series" in design
+
+
 def _kind(one: Outcome) -> str:
-    if not one.design.startswith("series"):
+    if not _is_series(one.design):
         return one.what
     kind, step, *_ = one.what.split()
     there = "there" if abs(one.truth) > VISIBLE else "none"

@@ -21,6 +21,11 @@ class AlldagsError(ValueError):
         self._message = message
 
     @property
+    def marked(self) -> str:
+        """The message with its options marked, to be said by another error."""
+        return self._message
+
+    @property
     def on_command_line(self) -> str:
         """The message in the words of the command line."""
         return shortened(printable(on_command_line(self._message)))

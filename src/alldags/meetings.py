@@ -117,6 +117,9 @@ CAPABILITIES: dict[str, Capability] = {
     "no orders": Capability(option("engine", "{name}"), _ORDERS, EngineError),
     # questions
     "later steps": Capability(option("after"), f"leave out {option('after')}", AlldagsError),
+    "rules of the past": Capability("a rule that reads {names}", "let it read what is of the same step", AlldagsError),
+    "values by number": Capability("values that are given row by row", "name a column", AlldagsError),
+    "decisions": Capability("decisions", error=AlldagsError),
     "evidence": Capability("evidence, which weighs several graphs and what nodes share,"),
     "chosen rows": Capability("chosen rows of over=", f"ask {option('over', 'sample', 'population')}", AlldagsError),
     "placebo": Capability("a placebo"),
@@ -154,6 +157,7 @@ _UNITS = ("random intercepts", "joint traits")
 _TABLE = CAPABILITIES["moments"].without
 _ORDERED = CAPABILITIES["open directions"].without
 _COMPLETE = f"leave out {option('missing')}"
+_NOT_PUSHED = "rows would have to be pushed on step by step, which is not done"
 
 # The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
 _ROWS = (
@@ -324,8 +328,22 @@ _ROWS = (
     _Row(
         "later steps",
         tuple(name for name in _NOT_NORMAL if name != "student"),
-        "rows would have to be pushed on step by step, which is not done",
+        _NOT_PUSHED,
     ),
+    _Row(
+        "later steps",
+        ("posterior.do", "decisions", "mediation", "counterfactuals"),
+        _NOT_PUSHED,
+        f"ask it of the same step, without {option('after')}",
+    ),
+    _Row(
+        "later steps",
+        "sensitivity",
+        "a hidden cause would act in every step, and what that does later is not computed",
+        f"ask it of the same step, {either('response.at(0).sensitivity()', 'without --after')}",
+    ),
+    _Row("rules of the past", "time", "a rule is followed in one step, and not in those that come after it"),
+    _Row("values by number", "time", "rows are put in order, and first ones left out"),
     _Row("later steps", "scale mixtures", "draws are needed of edges that are present or absent"),
     _Row("later steps", "chosen rows", "it is the same for all rows"),
     _Row("later steps", "categories", "a change of levels is no number that is carried on"),

@@ -202,6 +202,12 @@ def asked(study, **said):
     return [one["text"] for one in found], {label: does for one in found for label, does in one["choices"]}
 
 
+def test_a_graph_over_time_is_refused_by_name(folder):
+    ad.write_graph(ad.CandidateGraph.over_time(["smoking", "risk"], lags=1), folder / "steps.toml")
+    with pytest.raises(GraphError, match=r"'smoking\[-1\]', a variable of an earlier step, for which the page has no"):
+        open_study(folder / "study.csv", folder / "steps.toml")
+
+
 def test_nothing_is_answered_before_treatment_and_outcome_are_chosen(trial_csv):
     study = open_study(trial_csv)
     assert (study.question["treatment"], study.question["outcome"], study.question["tiers"]) == (None, None, [])

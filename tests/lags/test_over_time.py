@@ -166,19 +166,69 @@ def test_files_are_read_across_their_borders_and_must_be_in_order(tmp_path):
         ad.fit(tmp_path / "mixed.parquet", GRAPH, time="week")
 
 
+def query_of(frame, engine: str):
+    if engine == "polars":
+        return frame.lazy()
+    return pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_queries_look_their_past_up_themselves(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
     frame = pl.DataFrame(table).sample(fraction=1.0, shuffle=True, seed=1)
-    query = frame.lazy()
-    if engine == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        query = duckdb.connect().from_arrow(frame.to_arrow())
-    found = ad.fit(query, GRAPH, time="week", unit="shop", rng=0)
+    found = ad.fit(query_of(frame, engine), GRAPH, time="week", unit="shop", rng=0)
     want = ad.fit(table, GRAPH, time="week", unit="shop", rng=0)
     assert found.rows == want.rows == 118
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_times_of_queries_may_be_more_than_one_apart(engine):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"] = 2000 + 7 * table["week"]
+    gap = pl.DataFrame(table).filter(pl.col("week") != 2070)
+    found = ad.fit(query_of(gap, engine), GRAPH, time="week", unit="shop", rng=0)
+    want = ad.fit(gap, GRAPH, time="week", unit="shop", rng=0)
+    assert found.rows == want.rows == 116
+    assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("lags", [0, 1])
+def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, lags):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"][70] = 71
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=lags, order=["x", "y"])
+    sentence = r"have the same time \(and unit\): a series has one row at each step; say which rows belong together"
+    for rows, named in ((pl.DataFrame(table), "rows 71 and 72 "), (None, "two rows of shop 2, week 71 ")):
+        told = query_of(pl.DataFrame(table), engine) if rows is None else rows
+        with pytest.raises(ad.AlldagsError, match=named + sentence):
+            ad.fit(told, graph, time="week", unit="shop", lags=lags)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
+    pl = pytest.importorskip("polars")
+    table = {**series(), "shop": np.repeat([1, 2], 60)}
+    table["week"] = 2 * table["week"] + (table["shop"] == 2)
+    with pytest.raises(ad.AlldagsError, match="no whole number of steps apart: rows of a unit are 2 or more apart"):
+        ad.fit(query_of(pl.DataFrame(table), engine), GRAPH, time="week", unit="shop")
+    hole = pl.DataFrame(table).with_columns(pl.when(pl.col("week") > 4).then(pl.col("week")).alias("week"))
+    with pytest.raises(ad.AlldagsError, match="time='week' has rows without a time"):
+        ad.fit(query_of(hole, engine), GRAPH, time="week", unit="shop")
+    with pytest.raises(ad.AlldagsError, match="unit='week' has rows without a unit"):
+        ad.fit(query_of(hole, engine), GRAPH, time="shop", unit="week")
+
+
+def test_an_engine_that_cannot_look_the_past_of_units_up_is_refused():
+    dask = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    query = dask.from_pandas(pd.DataFrame({**series(), "shop": np.repeat([1, 2], 60)}), npartitions=2)
+    with pytest.raises(ad.AlldagsError, match="cannot look up the past of each unit='shop'; collect the query first"):
+        ad.fit(query, GRAPH, time="week", unit="shop")
 
 
 def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
@@ -188,6 +238,8 @@ def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
     found = ad.load(tmp_path / "fit.npz").effect("x", "y", after=3)
     assert found.mean == pytest.approx(want.mean, abs=1e-14)
     assert found.probability_never == want.probability_never
+    with pytest.raises(ad.AlldagsError, match="is in the past"):
+        ad.load(tmp_path / "fit.npz").effect("x[-1]", "y")
 
 
 def test_trend_and_season_act_always():
@@ -200,6 +252,43 @@ def test_trend_and_season_act_always():
     assert any("trend" in note for note in plain.notes)
     better = posterior.effect("x", "y", after=2)
     assert better.sd[1] < plain.sd[1]
+
+
+def seasonal(strength: float, seed: int, rows: int = 120) -> dict[str, np.ndarray]:
+    table = series(rows, seed)
+    table["y"] = table["y"] + strength * np.cos(2 * np.pi * table["week"] / 12)
+    table["week"] = np.datetime64("2010-01") + table["week"].astype("timedelta64[M]")
+    return table
+
+
+def season_notes(table: dict[str, np.ndarray], **told) -> list[str]:
+    notes = ad.fit(table, GRAPH, time="week", rng=0, **told).effect("x", "y", after=1).notes
+    return [str(note) for note in notes if "season" in note]
+
+
+def test_a_season_that_is_left_is_offered_as_always():
+    (note,) = season_notes(seasonal(1.5, 0))
+    assert note == "what is left of y goes with the season: add always=['season']"
+    assert not season_notes(seasonal(1.5, 0), always=["season"])
+    assert not season_notes(seasonal(1.5, 0, rows=30))  # of which there are too few of each month
+    assert not season_notes(series())  # whose steps are not known to have a season
+
+
+def test_a_season_is_seldom_found_where_there_is_none():
+    assert sum(bool(season_notes(seasonal(0.0, seed))) for seed in range(20)) <= 2
+
+
+def test_edges_inside_a_step_that_carry_the_response_are_noted():
+    rng = np.random.default_rng(3)
+    x, fast, slow = rng.normal(size=(3, 150))
+    fast, slow = fast + x, slow + np.append(0.0, x[:-1])
+    table = {"t": np.arange(150), "x": x, "fast": fast, "slow": slow}
+    graph = ad.CandidateGraph.over_time(["x", "fast", "slow"], lags=1, order=["x", "fast", "slow"])
+    posterior = ad.fit(table, graph, time="t", rng=0)
+    inside = "edges inside a step carry most of the response"
+    assert any(inside in note for note in posterior.effect("x", "fast", after=3).notes)
+    assert not any(inside in note for note in posterior.effect("x", "slow", after=3).notes)
+    assert not any(inside in note for note in posterior.effect("slow", "x", after=3).notes)  # nothing to carry
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -150,7 +150,9 @@ def test_open_directions_inside_a_step_are_averaged_over():
     exact = posterior.effect("a", "c")
     assert response.mean[0] == exact.mean
     assert abs(response.workings.means[0][0] - exact.mean) < 4 * response.workings.means[1][0] + 1e-9
-    assert abs(response.none_by[0] - exact.probability_no_effect) < 4 * response.none_by_error[0]
+    drawn = response.workings.none_by[0]
+    assert response.none_by[0] == exact.probability_no_effect
+    assert abs(drawn.value - exact.probability_no_effect) < 4 * drawn.error
     assert response.none_by_error[1] > 0
 
 
@@ -216,6 +218,25 @@ def test_a_response_has_a_table_and_single_steps():
     assert response.to_dict()["steps"][3]["mean"] == response.mean[3]
 
 
+@pytest.mark.parametrize("link", [0.0, None], ids=["unlinked", "linked"])
+def test_all_that_is_said_of_the_same_step_is_the_effect_in_it(link):
+    graph = ad.CandidateGraph.over_time(list("abc"), lags=1, order=list("abc"))
+    prior = ad.Prior() if link is None else ad.Prior(link=link)
+    response = ad.fit(table(), graph, time="t", prior=prior, rng=0).effect("a", "c", after=2)
+    now, row = response.at(0), next(iter(response.table().rows()))
+    want = {"step": 0, "mean": now.mean, "sd": now.sd, "none_by": now.probability_no_effect}
+    assert row == {**want, **dict(zip(("low", "high"), now.interval(), strict=True))}
+    assert response.none_by_error[0] == now.probability.no_effect_error
+    assert response.mean_error[0] == now.uncertainty.mean_error
+    draws = response.draws()
+    assert sorted(draws[0]) == sorted(now.draws(draws.shape[1]))
+    rank = response.workings.draws[0].argsort(kind="stable")
+    assert (np.diff(draws[0][rank]) >= 0).all()
+    assert (draws[1:] == response.workings.draws[1:]).all()
+    linked = abs(response.workings.none_by[0].value - now.probability_no_effect)
+    assert linked < 1e-9 if link == 0.0 else linked > 1e-3
+
+
 def test_a_walk_that_may_not_settle_has_no_long_run():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 60)).cumsum(axis=1)
@@ -241,12 +262,50 @@ def test_the_long_run_is_a_median_and_has_no_mean():
         (lambda p: p.effect("a", "c", after=-1), "after must be"),
         (lambda p: p.effect("a", "c", lasting=True), "say how many with after="),
         (lambda p: p.effect("a[-1]", "c", after=2), "is in the past; ask for 'a'"),
+        (lambda p: p.effect("a[-1]", "c"), "is in the past; ask for 'a', and after= for later steps"),
+        (lambda p: p.do({"a[-1]": 1.0, "b": 1.0}, outcome="c"), "'a\\[-1\\]' is in the past"),
+        (lambda p: p.decide({"a[-1]": [0.0, 1.0]}, "c"), "'a\\[-1\\]' is in the past"),
+        (lambda p: p.do({"a": 1.0}, outcome="c", after=3), "after= and what is set by posterior.do do not go together"),
+        (lambda p: p.decide({"a": [0.0, 1.0]}, "c", after=3), "after= and decisions do not go together"),
+        (
+            lambda p: p.do(ad.rule("a", lambda rows: rows["b[-1]"]), outcome="c"),
+            "a rule that reads 'b\\[-1\\]' and time= do not go together: a rule is followed in one step",
+        ),
+        (
+            lambda p: p.do(ad.rule("a", np.ones(89)), outcome="c"),
+            "values that are given row by row and time= do not go together: rows are put in order",
+        ),
+        (lambda p: p.do({"a": 1.0}, outcome="c", over=np.arange(89) > 5), "given row by row and time="),
         (lambda p: p.effect("a", "c", "treated", after=2), "the same for all rows"),
     ],
 )
 def test_questions_that_have_no_answer_are_refused(ask, text):
     with pytest.raises(ad.AlldagsError, match=text):
         ask(fitted(lags=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("do", "what is set by posterior.do do not go together: rows would have to be pushed on step by step"),
+        ("decide", "after= and decisions do not go together"),
+        ("mediation", "after= and mediation do not go together"),
+        ("counterfactual", "after= and outcomes that single rows would have had do not go together"),
+        ("sensitivity", r"a hidden cause would act in every step.*response.at\(0\).sensitivity\(\)"),
+    ],
+)
+def test_what_only_the_same_step_has_is_refused_of_later_ones_by_name(name, text):
+    response = fitted(lags=1, order=list("abc")).effect("a", "c", after=2)
+    for later in (response, response.at(1)):
+        with pytest.raises(ad.AlldagsError, match=text):
+            getattr(later, name)
+        with pytest.raises(AttributeError, match="no attribute 'colour'"):
+            later.colour  # noqa: B018
+    assert response.at(0).sensitivity().summary() is not None
+
+
+def test_what_acts_on_an_outcome_in_the_same_step_is_listed_without_the_past():
+    assert fitted(lags=1, order=list("abc")).effects_on("c")["treatment"] == ["a", "b"]
 
 
 def test_yes_no_children_have_effects_in_the_same_step_only():

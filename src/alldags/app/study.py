@@ -16,6 +16,7 @@ from alldags.data.source import Source, open_source
 from alldags.errors import AlldagsError, DataError, GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.io import read_graph
+from alldags.steps import at
 from alldags.wording import either, option
 
 PROBABILITY = 0.5  # of an edge from column to column, unless something else is said
@@ -172,6 +173,11 @@ def _why(study: Study) -> str:
 def _check_graph(graph: CandidateGraph, study: Study) -> None:
     trouble = {one.name: one.trouble for one in study.columns}
     for name in graph.variables:
+        if at(name).lag and name not in trouble:
+            raise GraphError(
+                f"the graph has {name!r}, a variable of an earlier step, for which the page has no place; ask on the "
+                "command line, alldags effect --time --after"
+            )
         if name not in trouble:
             raise DataError(f"{name!r} of the graph is no column of the table{did_you_mean(name, trouble)}")
         if trouble[name]:

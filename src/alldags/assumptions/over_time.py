@@ -10,8 +10,8 @@ import numpy as np
 
 from alldags.answers.after import AfterSteps
 from alldags.data.clock import windows
-from alldags.data.lagged import TREND, LaggedSource
-from alldags.effects.steps.recursion import radius
+from alldags.data.lagged import SEASON, TREND, LaggedSource
+from alldags.effects.steps.recursion import radius, responses
 from alldags.models.fitted import FittedGraph
 from alldags.notes import Note
 from alldags.steps import at, current, lags_of, past
@@ -22,6 +22,9 @@ _SIGNIFICANT = 2.6  # standard errors of a correlation
 _NEAR_ROOT = 0.95
 _BETWEEN = 0.05  # share of residual variance between units, without intercepts for them
 _FEW = 3  # rows a column
+_FEW_OF_A_SEASON = 3  # rows
+_RARE = 0.0093  # what chance gives beyond so many standard errors
+_MOST = 0.5  # of a response
 _NATS = 3.0
 _MOST_NAMED = 3
 
@@ -47,6 +50,7 @@ def response_notes(response: HasAnswer) -> Iterator[Note]:
     answer = response.workings
     model = answer.models.heaviest
     yield from _root_note(answer, model)
+    yield from _inside_note(answer)
     yield from _few_rows_note(model)
     yield from _without_traits_note(answer, model)
     source = lagged_source(answer.posterior)
@@ -63,6 +67,23 @@ def _root_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
             "check",
         )
     del model
+
+
+def _inside_note(answer: AfterSteps) -> Iterator[Note]:
+    """Say that most of a response is lost without edges inside a step, which rows so far apart cannot look into."""
+    one = next((one for one in answer.drawn if one.way.variables), None)
+    if one is None or answer.never.value > _MOST:
+        return
+    mean = one.matrices.mean(axis=0)
+    later = mean.copy()
+    later[0] = 0.0
+    both = responses(np.array([mean, later]), 0, answer.steps, lasting=answer.lasting)
+    whole, left = both[:, :, one.way.place[answer.outcome]]
+    if np.abs(whole - left).sum() > _MOST * np.abs(whole).sum():
+        yield Note(
+            "edges inside a step carry most of the response: what acts there is faster than rows are taken, and the "
+            "graph, not time, says which way; rows at finer steps would tell",
+        )
 
 
 def _without_traits_note(answer: AfterSteps, model: FittedGraph) -> Iterator[Note]:
@@ -113,6 +134,8 @@ def residual_notes(model: FittedGraph, source: LaggedSource) -> Iterator[Note]:
     earlier = {name: _residual(model, name, deep, 1) for name in children}
     yield from _serial_note(slopes, earlier, deep)
     yield from _trend_note(slopes, deep)
+    if not source.period:
+        yield from _season_note(slopes, deep)
     yield from _order_note(model, children, deep)
     yield from _units_note(model, source, children)
 
@@ -124,13 +147,19 @@ def _deep(model: FittedGraph, source: LaggedSource) -> Deep | None:
     lags = lags_of(model.graph.variables) + 1
     names = [name for name in current(model.graph.variables) if name not in source.made]
     found = windows(source.clock, _all_units(source), lags)
-    further = LaggedSource(source.base, source.clock, found, lags, source.period)
+    further = LaggedSource(source.base, source.clock, found, lags, source.period or _period(source, len(found.at)))
     if further.rows < 20:
         return None
     own = [past(name, lag) for lag in range(lags + 1) for name in names]
-    made = [name for name in source.made if name == TREND or name in model.graph.variables]
+    made = [name for name in further.made if name == TREND or name not in source.base.columns]
     moments = further.moments([*own, *made], drop_missing=True)
     return Deep(moments.names, moments.scatter, moments.n)
+
+
+def _period(source: LaggedSource, rows: int) -> int:
+    """Return after how many steps seasons come again, if dates say so and there are rows enough of each; else 0."""
+    period = source.clock.period or 0
+    return period if rows >= _FEW_OF_A_SEASON * period else 0
 
 
 def _all_units(source: LaggedSource) -> IntArray:
@@ -187,6 +216,23 @@ def _trend_note(slopes: Mapping[str, FloatArray], deep: Deep) -> Iterator[Note]:
     if strong:
         named = ", ".join(strong[:_MOST_NAMED])
         yield Note(f"what is left of {named} goes with time: add {option('always', ['trend'])}", "check")
+
+
+def _season_note(slopes: Mapping[str, FloatArray], deep: Deep) -> Iterator[Note]:
+    """Say what is left goes with the season, by the share of it that means of seasons take up."""
+    seasons = [place for name, place in deep.place.items() if name.startswith(f"{SEASON} ")]
+    strong = [name for name, slope in slopes.items() if seasons and _is_seasonal(slope, seasons, deep)]
+    if strong:
+        named = ", ".join(strong[:_MOST_NAMED])
+        yield Note(f"what is left of {named} goes with the season: add {option('always', [SEASON])}", "check")
+
+
+def _is_seasonal(slope: FloatArray, seasons: list[int], deep: Deep) -> bool:
+    from scipy.special import chdtri
+
+    across = deep.scatter[seasons] @ slope
+    share = across @ np.linalg.pinv(deep.scatter[np.ix_(seasons, seasons)], hermitian=True) @ across
+    return bool(deep.rows * share > chdtri(len(seasons), _RARE) * (slope @ deep.scatter @ slope))
 
 
 def _order_note(model: FittedGraph, children: list[str], deep: Deep) -> Iterator[Note]:

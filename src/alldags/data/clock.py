@@ -59,7 +59,7 @@ def read_clock(values: Column, name: str) -> Clock:
     ([0, 1, 3], 'month', 12)
     """
     if _has_gaps(values):
-        raise DataError(f"{option('time', name)} has rows without a time; leave these rows out")
+        raise without_time(name)
     dates = _dates(values)
     if dates is not None:
         return _from_dates(dates)
@@ -205,10 +205,20 @@ def _check_once(time: IntArray, unit: IntArray, order: IntArray) -> None:
     twice = np.flatnonzero((time[1:] == time[:-1]) & (unit[1:] == unit[:-1]))
     if len(twice):
         rows = sorted(int(order[twice[0] + i]) + 1 for i in (0, 1))
-        raise DataError(
-            f"rows {rows[0]:,} and {rows[1]:,} have the same time (and unit): a series has one row at each step; say "
-            f"which rows belong together with {option('unit')}, or add up or average rows of the same step"
-        )
+        raise same_time(f"rows {rows[0]:,} and {rows[1]:,}")
+
+
+def same_time(rows: str) -> DataError:
+    """Return the error that some rows are of the same unit and step."""
+    return DataError(
+        f"{rows} have the same time (and unit): a series has one row at each step; say which rows belong together with "
+        f"{option('unit')}, or add up or average rows of the same step"
+    )
+
+
+def without_time(name: str) -> DataError:
+    """Return the error that the time of some rows is not known."""
+    return DataError(f"{option('time', name)} has rows without a time; leave these rows out")
 
 
 def unit_numbers(labels: Sequence[Any], name: str) -> IntArray:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from alldags.data.clock import same_time, without_time
 from alldags.data.distributed import DistributedSource
 from alldags.data.lazy import LazySource
 from alldags.errors import DataError
 from alldags.steps import past
 from alldags.wording import option
+
+_ROWS = "\0rows"
 
 
 def is_query(table: Any) -> bool:
@@ -31,7 +34,7 @@ def lagged_query(table: Any, variables: Sequence[str], time: str, unit: str | No
     variables
         Columns whose past is looked up.
     time, unit
-        Columns that say when and of what unit a row is; times are whole numbers, one step apart.
+        Columns that say when and of what unit a row is; times are whole numbers, a step apart.
     lags
         Number of steps back.
     """
@@ -44,14 +47,70 @@ def lagged_query(table: Any, variables: Sequence[str], time: str, unit: str | No
             f"{option('time', time)} of a query must be a column of whole numbers that count steps; number the steps, "
             "or collect the query first"
         )
-    columns = [nw.col(name).shift(lag).over(*_by(unit), order_by=time).alias(past(name, lag))
-               for lag in range(1, lags + 1) for name in variables]  # fmt: skip
+    _check_times(frame, time, unit)
+    if not lags:
+        return table
+    try:
+        return nw.to_native(_with_past(frame, variables, time, unit, lags))
+    except NotImplementedError as error:
+        raise DataError(
+            f"the engine of the query cannot look up the past of each {option('unit', unit)}; collect the query first"
+        ) from error
+
+
+def _with_past(frame: Any, variables: Sequence[str], time: str, unit: str | None, lags: int) -> Any:
+    import narwhals.stable.v2 as nw
+
     before = [(nw.col(time) - nw.col(time).shift(lag).over(*_by(unit), order_by=time)).alias(_mark(lag))
               for lag in range(1, lags + 1)]  # fmt: skip
+    columns = [nw.col(name).shift(lag).over(*_by(unit), order_by=time).alias(past(name, lag))
+               for lag in range(1, lags + 1) for name in variables]  # fmt: skip
+    step = _step(frame.with_columns(before[0]), time)
     found = frame.with_columns(*columns, *before)
     for lag in range(1, lags + 1):
-        found = found.filter(nw.col(_mark(lag)) == lag)
-    return nw.to_native(found.drop(*map(_mark, range(1, lags + 1))))
+        found = found.filter(nw.col(_mark(lag)) == lag * step)
+    return found.drop(*map(_mark, range(1, lags + 1)))
+
+
+def _check_times(frame: Any, time: str, unit: str | None) -> None:
+    """Refuse rows without a time or unit, and two rows of one unit at the same time."""
+    import narwhals.stable.v2 as nw
+
+    if _first(frame.filter(nw.col(time).is_null()), time) is not None:
+        raise without_time(time)
+    if unit is not None and _first(frame.filter(nw.col(unit).is_null()), unit) is not None:
+        raise DataError(f"{option('unit', unit)} has rows without a unit; leave these rows out")
+    rows = frame.group_by(*_by(unit), time).agg(nw.len().alias(_ROWS))
+    twice = _first(rows.filter(nw.col(_ROWS) > 1), *_by(unit), time)
+    if twice is not None:
+        named = ", ".join(f"{name} {value}" for name, value in zip((*_by(unit), time), twice, strict=True))
+        raise same_time(f"two rows of {named}")
+
+
+def _step(frame: Any, time: str) -> int:
+    """Return how far times are apart: the least that two rows of a unit are, of which all have to be multiples."""
+    import narwhals.stable.v2 as nw
+
+    apart, first = _values(frame.select(nw.col(_mark(1)).min(), nw.col(time).min())) or (None, None)
+    if apart is None or apart == 1:
+        return 1
+    off = _first(frame.filter((nw.col(time) - first) % apart != 0), time)
+    if off is not None:
+        raise DataError(
+            f"{option('time', time)} has times that are no whole number of steps apart: rows of a unit are {apart} or "
+            f"more apart, but {off[0]} lies between two steps from {first}; number the steps, or collect the query"
+        )
+    return int(apart)
+
+
+def _first(frame: Any, *names: str) -> tuple[Any, ...] | None:
+    """Return some columns of the first row in their order; None if there is no row."""
+    return _values(frame.select(*names).sort(*names).head(1))
+
+
+def _values(frame: Any) -> tuple[Any, ...] | None:
+    """Compute a query of one row; None if there is none."""
+    return next(iter(frame.collect().iter_rows()), None)
 
 
 def _by(unit: str | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from alldags.models.mixture import Mixture
 from alldags.models.store import NodeStore
 from alldags.nodes.data import WorkingData
 from alldags.notes import Note
+from alldags.steps import lags_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,13 @@ class Workings:
     def data(self) -> WorkingData:
         """The data in working units; of several completed tables, the first."""
         return self.models.items[0].data
+
+    @property
+    def over_time(self) -> bool:
+        """Whether rows follow each other in time; where they were not saved, names of the past tell."""
+        if self.table is None:
+            return lags_of(self.models.items[0].graph.variables) > 0
+        return "time" in self.table.asked
 
     @property
     def tables(self) -> tuple[WorkingData, ...]:

@@ -36,6 +36,7 @@ from alldags.models.categories import category_outcome
 from alldags.models.mixture import shuffled
 from alldags.notes import Note
 from alldags.show.table import Table
+from alldags.steps import at
 from alldags.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def scenario_of(
     data, beside = posterior.workings.data, dict[str, FloatArray]()
     for name in (*(one.variable for one in listed), outcome):
         posterior.check_known(name, "outcome" if name == outcome else "variable")
+        posterior.check_present(name)
     if outcome in data.categories:
         raise category_outcome(outcome, len(data.categories[outcome]) + 1)
     for one in listed:
@@ -152,6 +154,7 @@ def _over(posterior: Posterior, over: Any, given: Sequence[Set]) -> Any:
         asks = {"population": ()}
     meetings.check({**asks, **data_asks(workings.data)})
     if not isinstance(found, str | OtherRows):
+        _check_over_time(posterior, "values by number", ())
         Question(given[0].variable if given else "", "", over=found).chosen(rows_at_hand(workings))
     return found
 
@@ -166,6 +169,8 @@ def _with_column(posterior: Posterior, one: Set, beside: dict[str, FloatArray], 
         return one
     if isinstance(over, OtherRows):
         raise AlldagsError(f"values of {one.variable!r} for each row need the rows of the fit; give a function of rows")
+    if not isinstance(by, str):
+        _check_over_time(posterior, "values by number", ())
     values = _column_outside(posterior, by) if isinstance(by, str) else np.asarray(by)
     rows = rows_at_hand(posterior.workings).count
     if values.shape != (rows,):
@@ -195,6 +200,9 @@ def _check_rules(posterior: Posterior, scenario: Scenario) -> None:
     """Refuse rules that need to know what follows from them."""
     answer = ScenarioAnswer(posterior, [scenario])
     (world,) = answer.worlds
+    past = {name for setting in world.settings.values() for name in setting.reads if at(name).lag}
+    if past:
+        _check_over_time(posterior, "rules of the past", sorted(past))
     for graph in posterior.graphs:
         for name, setting in world.settings.items():
             below = set(setting.reads) & graph.descendants(name)
@@ -210,6 +218,12 @@ def _check_rules(posterior: Posterior, scenario: Scenario) -> None:
         edges = {edge: 1.0 for edge in {**kept, **read} if not set(edge) <= blocks}
         if cycle := find_cycle(graph.variables, edges):
             raise AlldagsError(f"rules go in a circle: {' -> '.join(cycle)}; let one of them read less")
+
+
+def _check_over_time(posterior: Posterior, name: str, names: Sequence[str]) -> None:
+    """Refuse what does not go with rows that follow each other."""
+    if posterior.workings.over_time:
+        meetings.check({"time": (), name: tuple(names)})
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------

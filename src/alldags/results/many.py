@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from alldags.errors import AlldagsError, did_you_mean
 from alldags.show.table import Table
+from alldags.steps import current
 
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
@@ -23,6 +24,8 @@ def effects_on(posterior: Posterior, outcome: str, level: float) -> Table:
     if posterior.workings.link:
         _check_refits(posterior, outcome, len(sources))
     order = posterior.workings.models.items[0].graph.order
+    if posterior.workings.over_time:
+        sources &= set(current(order))
     sources -= posterior.workings.data.categories.keys()  # a category has no unit to be raised by
     return effects_table([posterior.effect(name, outcome) for name in order if name in sources], level)
 

@@ -231,6 +231,8 @@ class Posterior:
             raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")
+        for name in (treatment, outcome):
+            self.check_present(name)
         if after is not None:
             return self._after(treatment, outcome, over, after, lasting)
         if lasting:
@@ -243,9 +245,6 @@ class Posterior:
 
         if not (isinstance(over, str) and over == "sample"):
             meetings.check({"later steps": (), "chosen rows": ()})
-        for name in (treatment, outcome):
-            if at(name).lag:
-                raise AlldagsError(f"{name!r} is in the past; ask for {at(name).name!r}, and after= for later steps")
         return Response(self, treatment, outcome, after, lasting)
 
     def _check_alone(self) -> None:
@@ -261,12 +260,18 @@ class Posterior:
         if name not in self.variables:
             raise AlldagsError(f"the {role} {name!r} is not in the graph{self._where(name)}")
 
+    def check_present(self, name: str) -> None:
+        """Refuse a variable of an earlier step, whose own step is not in the graph, for the package's own rooms."""
+        if at(name).lag and self.workings.over_time:
+            raise AlldagsError(f"{name!r} is in the past; ask for {at(name).name!r}, and after= for later steps")
+
     def do(
         self,
         *settings: Mapping[str, Any] | Set,
         outcome: str,
         over: Any = "sample",
         draws_size: int | None = None,
+        after: int | None = None,
     ) -> Intervention:
         """Return what the outcome would be if any variables were set, at once: its mean over rows, and a new unit's.
 
@@ -283,6 +288,8 @@ class Posterior:
             Over which rows, as for `effect`; ``"treated"`` and ``"untreated"`` if one variable is set.
         draws_size
             Number of draws behind intervals; None for as many as are cheap.
+        after
+            Refused: in a graph over time the answer is of the same step; `effect` goes on to later ones.
 
         Examples
         --------
@@ -298,6 +305,7 @@ class Posterior:
         """
         from alldags.results.doing import intervention_on
 
+        _check_same_step("posterior.do", after)
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
         return intervention_on(self, settings, outcome, over, size)
 
@@ -312,6 +320,7 @@ class Posterior:
         budget: int | None = None,
         over: Any = "sample",
         draws_size: int | None = None,
+        after: int | None = None,
     ) -> Decision:
         """Return which of some actions is best, how probably, and what choosing each would lose on average.
 
@@ -338,6 +347,8 @@ class Posterior:
             Over which rows, as for `do`.
         draws_size
             Number of draws; None for as many as are cheap.
+        after
+            Refused, as for `do`.
 
         Examples
         --------
@@ -354,6 +365,7 @@ class Posterior:
         """
         from alldags.results.deciding import decided
 
+        _check_same_step("decisions", after)
         size = None if draws_size is None else checks.whole("draws_size", draws_size, least=1)
         return decided(self, actions, outcome, utility, cost, by, budget, over, size)
 
@@ -769,3 +781,9 @@ def _acyclic(variables: tuple[str, ...], edges: dict[Edge, float]) -> list[Edge]
     while cycle := find_cycle(variables, kept):
         del kept[min(itertools.pairwise(cycle), key=kept.__getitem__)]
     return list(kept)
+
+
+def _check_same_step(name: str, after: int | None) -> None:
+    """Refuse what is not followed over steps."""
+    if after is not None:
+        meetings.check({"later steps": (), name: ()})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from alldags import checks
+from alldags import checks, meetings
 from alldags.answers.after import AfterSteps
 from alldags.assumptions.over_time import response_notes
 from alldags.effects.outcome import check_level
@@ -29,11 +29,34 @@ if TYPE_CHECKING:
     from alldags.results.posterior import Posterior
 
 MOST_STEPS = 200
+_OF_ONE_STEP = {
+    "do": "posterior.do",
+    "decide": "decisions",
+    "mediation": "mediation",
+    "along": "mediation",
+    "counterfactual": "counterfactuals",
+    "sensitivity": "sensitivity",
+}
 _MOST_EXPLOSIVE = 0.05
 
 
+class NotOfLaterStepsError(AlldagsError, AttributeError):
+    """Something is asked of later steps that only the same step has."""
+
+
+class _Later:
+    """Refuses, by name, what is known of the same step only."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in _OF_ONE_STEP:
+                raise NotOfLaterStepsError(meetings.refusal("later steps", _OF_ONE_STEP[name], {}).marked)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class StepEffect(Quantity):
+class StepEffect(_Later, Quantity):
     """The effect of a change on an outcome some steps later, by draws; obtained as ``response.at(3)``.
 
     Parameters
@@ -103,7 +126,7 @@ class LongRun:
         return float(low), float(high)
 
 
-class Response:
+class Response(_Later):
     """What a change of a treatment does to an outcome after 0, 1, ... steps, averaged over all candidate graphs.
 
     Obtained from ``posterior.effect(treatment, outcome, after=8)``. In the same step mean, spread and probabilities are
@@ -176,8 +199,18 @@ class Response:
         return low, high
 
     def draws(self) -> FloatArray:
-        """Return joint draws of all steps, shape (steps + 1, draws); exact zeros where nothing arrives."""
-        return self._answer.draws
+        """Return joint draws of all steps, shape (steps + 1, draws); exact zeros where nothing arrives.
+
+        Those of the same step are draws of `at(0)`, put in the order of those that later steps follow from.
+        """
+        return self._draws
+
+    @cached_property
+    def _draws(self) -> FloatArray:
+        found = self._answer.draws.copy()
+        if self._now is not None:
+            found[0, np.argsort(found[0], kind="stable")] = np.sort(self._now.draws(found.shape[1]))
+        return found
 
     def at(self, step: int) -> Effect | StepEffect:
         """Return the effect after one number of steps: of the same step an `Effect`, as without ``after=``.
@@ -197,13 +230,23 @@ class Response:
 
     @cached_property
     def none_by(self) -> FloatArray:
-        """Posterior probability that nothing has arrived after 0, 1, ... steps, shape (steps + 1,)."""
-        return np.array([chance.value for chance in self._answer.none_by])
+        """Posterior probability that nothing has arrived after 0, 1, ... steps, shape (steps + 1,).
+
+        That of the same step is the one of `at(0)`: what drives the treatment is kept there as a confounder, and not in
+        later steps, so that it need not be the largest to the last digit.
+        """
+        found = np.array([chance.value for chance in self._answer.none_by])
+        if self._now is not None and self._now.probability_no_effect is not None:
+            found[0] = self._now.probability_no_effect
+        return found
 
     @property
     def none_by_error(self) -> FloatArray:
         """Monte-Carlo standard error of each; 0 where it was computed, shape (steps + 1,)."""
-        return np.array([chance.error for chance in self._answer.none_by])
+        found = np.array([chance.error for chance in self._answer.none_by])
+        if self._now is not None:
+            found[0] = self._now.probability.no_effect_error
+        return found
 
     @property
     def probability_never(self) -> float:
