@@ -58,7 +58,7 @@ def test_rows_without_outcome_are_left_out_with_a_word():
     found = ad.effect(dict(STUDY.table) | {"risk": risk}, **named)
     few = {name: np.asarray(column)[40:] for name, column in STUDY.table.items()}
     assert found.mean == pytest.approx(ad.effect(few, **named).mean, abs=0.02)
-    assert "! of 500 rows, those without 'risk' (40) were left out" in str(found).replace("\n  ", " ")
+    assert "! risk is missing in 40 of 500 rows, which its regression leaves out" in str(found).replace("\n  ", " ")
 
 
 def bent(rows=400, seed=0):

@@ -186,7 +186,7 @@ def results_of(name):
 def test_what_averaging_buys_is_what_the_calibration_kept(page):
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     errors = {row[0]: found["over least squares"] for row, found in results_of("confounders.md").items()}
-    assert f"100 rows the error was {errors['three strong, 20 x 100, effect 0.5']} times" in text
+    assert f"error was {errors['three strong, 20 x 100, effect 0.5']} times" in text
     cells = results_of("defaults.md")
     bent, lines = (float(cells["squared confounder", one]["covered"].rstrip("%")) for one in ("default", "straight"))
     assert f"held the truth in {bent:g}% of 200 data sets, those of straight lines in {lines:g}%" in text

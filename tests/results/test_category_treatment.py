@@ -289,7 +289,8 @@ def test_scales_of_a_risk():
 def test_an_effect_of_three_levels_is_no_single_number():
     effect = fitted(world()).effect("arm", "y")
     for ask in (
-        lambda: effect.mean, lambda: effect.sd, effect.interval, effect.draws, effect.paths, effect.standardized,
+        lambda: effect.mean, lambda: effect.sd, effect.interval, effect.draws, effect.paths,
+        lambda: effect.on("standardized"),
         lambda: effect.mediation(["m"]), lambda: effect.direct, effect.summary, effect.sensitivity, effect.by,
         lambda: effect.checks.placebo(2), effect.checks.stability, effect.edge_influence, effect.plot,
         lambda: effect.checks.confounder_link,

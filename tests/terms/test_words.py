@@ -94,7 +94,7 @@ def test_more_that_does_not_go_with_terms():
 
 def test_straight_answers_are_refused_by_name():
     effect = ad.fit(table(), graph(), terms={"y": ad.Terms(curves=2, products=0, index=False)}, rng=0).effect("x", "y")
-    for ask in (effect.paths, effect.standardized, lambda: effect.direct):
+    for ask in (effect.paths, lambda: effect.on("standardized"), lambda: effect.direct):
         with pytest.raises(ad.AlldagsError, match=r"terms|bends"):
             ask()
     with pytest.raises(ad.AlldagsError, match="multiply along paths"):

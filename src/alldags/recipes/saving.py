@@ -132,6 +132,7 @@ def _header(recipe: Recipe) -> dict[str, Any]:
         "seeds": [_seed(seed) for seed in recipe.seeds],
         "notes": [[note.text, list(note.about) or None] for note in recipe.notes],
         "severities": [note.severity for note in recipe.notes],
+        "short": [note.short for note in recipe.notes],
         "clustered": recipe.clustered,
         "robust": recipe.robust,
         "errors": [dict(recipe.errors.reliability), dict(recipe.errors.error_sd)],
@@ -210,8 +211,9 @@ def _marks(item: Mapping[str, Any] | None, names: Sequence[str]) -> Marks:
 def _notes(header: Mapping[str, Any]) -> tuple[Note, ...]:
     """Return the notes; those of version 0.2 had no severity."""
     severities = header.get("severities") or ["for the record"] * len(header["notes"])
-    pairs = zip(header["notes"], severities, strict=True)
-    return tuple(Note(text, severity, tuple(about or ())) for (text, about), severity in pairs)
+    short = header.get("short") or [""] * len(header["notes"])
+    told = zip(header["notes"], severities, short, strict=True)
+    return tuple(Note(text, severity, tuple(about or ()), str(brief)) for (text, about), severity, brief in told)
 
 
 def _seen(header: Any, arrays: Mapping[str, FloatArray], moments: MomentsRecord | None) -> Seen | None:
