@@ -366,7 +366,7 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
         said = f", as with {option('families', 'normal')}," if effect.measure in MEASURES else ""
-        yield Note(f"the shape matters: straight lines{said} would give {given}, which the data fit less well", "check")
+        yield Note(f"the shape matters: straight lines{said} would give {given}", "check")
         return
     yield Note(
         f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
