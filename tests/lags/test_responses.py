@@ -276,6 +276,7 @@ def test_the_long_run_is_a_median_and_has_no_mean():
             "values that are given row by row and time= do not go together: rows are put in order",
         ),
         (lambda p: p.do({"a": 1.0}, outcome="c", over=np.arange(89) > 5), "given row by row and time="),
+        (lambda p: p.effect("a", "c", over=np.arange(89) > 5), "given row by row and time="),
         (lambda p: p.effect("a", "c", "treated", after=2), "the same for all rows"),
     ],
 )

@@ -15,7 +15,9 @@ import numpy as np
 from alldags import checks, meetings
 from alldags.answers import tables
 from alldags.answers.choose import natural_question
+from alldags.answers.over import over_rows
 from alldags.answers.question import Question
+from alldags.answers.rows_given import OtherRows
 from alldags.answers.settings import Set
 from alldags.assumptions.checks import check_posterior
 from alldags.assumptions.notes import posterior_notes
@@ -238,6 +240,8 @@ class Posterior:
         if lasting:
             raise AlldagsError("lasting=True is for a change that is followed over steps; say how many with after=")
         self._check_alone()
+        if self.workings.over_time and not isinstance(over_rows(over), str | OtherRows):
+            meetings.check({"time": (), "values by number": ()})
         return self.asked(natural_question(self.workings, treatment, outcome, over))
 
     def _after(self, treatment: str, outcome: str, over: Any, after: int, lasting: bool) -> Response:
