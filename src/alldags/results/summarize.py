@@ -318,13 +318,13 @@ def adjusted_for(effect: Effect) -> tuple[Adjustment, ...]:
     inside = {name for total in effect.workings.totals.items for name in total.span.variables}
     names = dict.fromkeys(name for model in models.items for name in model.graph.parents(outcome) if name not in inside)
     found = [_adjustment(models, name, outcome) for name in names] if inside and effect.workings.has_structure else []
-    return tuple(sorted(found, key=lambda item: -item.probability))
+    return tuple(sorted(found, key=lambda item: -round(item.probability, 3)))  # what is printed alike stays in order
 
 
 def _adjustment(models: Mixture[FittedGraph], name: str, outcome: str) -> Adjustment:
     probability = models.average(lambda model: edge_probability(model, (name, outcome)))
     raised = models.average(lambda model: edge_raised(model, (name, outcome)))
-    return Adjustment(name, probability, raised)
+    return Adjustment(name, min(probability, 1.0), raised)  # sums of weights round to a little more
 
 
 def _only_engine(effect: Effect) -> str | None:
