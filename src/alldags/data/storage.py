@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ from alldags.typing import FloatArray
 SCHEMA = "alldags.moments/1"
 ENDINGS = (".json", ".npz")
 _SYMMETRY = 1e-9
+
+
+def mark_of(moments: MomentsRecord) -> str:
+    """Return what tells moments from others, whatever the order of the columns."""
+    own = moments.select(sorted(moments.names))
+    numbers = np.concatenate([[own.n], own.mean, own.scatter.ravel()])
+    return sha256(repr(own.names).encode() + numbers.tobytes()).hexdigest()[:16]
 
 
 def save_moments(moments: MomentsRecord, path: str | os.PathLike[str]) -> None:
@@ -60,6 +68,7 @@ def _write_json(moments: MomentsRecord, file: Path) -> None:
         "names": list(moments.names),
         "mean": moments.mean.tolist(),
         "scatter": moments.scatter.tolist(),
+        "parts": sorted(moments.parts),
     }
     file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
 
@@ -73,6 +82,7 @@ def _write_arrays(moments: MomentsRecord, file: Path) -> None:
             names=np.array(moments.names, dtype=np.str_),
             mean=moments.mean,
             scatter=moments.scatter,
+            parts=np.array(sorted(moments.parts), dtype=np.str_),
         )
 
 
@@ -88,14 +98,15 @@ def _read_arrays(file: Path) -> dict[str, Any]:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array")
         content = {name: arrays[name] for name in arrays.files}
-    return content | {name: content[name].tolist() for name in ("schema", "n", "names") if name in content}
+    return content | {name: content[name].tolist() for name in ("schema", "n", "names", "parts") if name in content}
 
 
 def _checked(found: dict[str, Any]) -> MomentsRecord:
     if not checks.is_number(found["n"]) or not 0 < found["n"] < np.inf:
         raise ValueError(f"n is {found['n']!r}")
     mean, scatter = (np.array(found[name], dtype=np.float64) for name in ("mean", "scatter"))
-    moments = MomentsRecord(found["n"], mean, scatter, check_names(found["names"]))
+    parts = frozenset(map(str, found.get("parts", ())))
+    moments = MomentsRecord(found["n"], mean, scatter, check_names(found["names"]), parts=parts)
     if not (np.isfinite(mean).all() and np.isfinite(scatter).all()):
         raise ValueError("it holds numbers that are not finite")
     check_scatter(scatter)

@@ -265,8 +265,8 @@ class _Parser:
         """Refuse what a short text may stand for, but nobody means."""
         if len(self.found.edges) + more > MOST_EDGES:
             raise GraphError(
-                f"line {arrow.line}: with this arrow the graph has {len(self.found.edges) + more:,} edges; a text may hold "
-                f"{MOST_EDGES:,}: leave out what nobody believes in, or build the graph in Python"
+                f"line {arrow.line}: with this arrow the graph has {len(self.found.edges) + more:,} edges; a text may "
+                f"hold {MOST_EDGES:,}: leave out what nobody believes in, or build the graph in Python"
             )
 
     def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
