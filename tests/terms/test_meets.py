@@ -229,7 +229,7 @@ def test_a_treatment_that_is_a_multiple_of_a_confounder_is_answered_by_straight_
     assert default.sd > 0.2  # data cannot tell which of the two acts
     graph = ad.CandidateGraph.from_tiers([["a", "b"], ["t"], ["y"]], 0.5)
     with pytest.raises(DataError, match=r"'t' is a copy or multiple of another cause of 'y'.* keep one of them"):
-        _ = ad.fit(copied(kind), graph, families={"y": family}, terms={"y": "auto"}).effect("t", "y").mean
+        _ = ad.fit(copied(kind), graph, families={"y": family}, terms={"y": ad.Terms()}).effect("t", "y").mean
 
 
 def test_a_treatment_that_is_the_square_of_a_confounder_keeps_its_own_line():

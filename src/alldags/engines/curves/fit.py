@@ -49,6 +49,11 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | N
         {name: levels for name, levels in spec.data.categories.items() if name in terms.names},
         spec.about.mediators,
     )
+    if made.mover is not None and spec.data.is_copied(made.mover, terms.names):
+        raise DataError(
+            f"{made.mover!r} is a copy or multiple of another cause of {spec.child!r}, so that curves cannot tell them "
+            f"apart; keep one of them, or leave {spec.child!r} out of terms"
+        )
     return CurvedPosterior(_averaged(made, spec, rng, same), parents_problem(spec.problem(), terms.names))
 
 
@@ -98,11 +103,6 @@ def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues, rng: np.
     made = columns_of(spec, arms, sample)
     raw = _moments(spec, arms, made)
     kept = raw.distinct([place for place, column in enumerate(made) if isinstance(column, ITSELF)])
-    if spec.mover is not None and spec.mover not in {made[place].name for place in kept}:
-        raise DataError(
-            f"{spec.mover!r} is a copy or multiple of another cause of {spec.child!r}, so that curves cannot tell them "
-            f"apart; keep one of them, or leave {spec.child!r} out of terms"
-        )
     candidates = candidates_of(spec, tuple(made[place] for place in kept), spec.bending(sample))
     raw = raw.chosen(kept)
     return Made(arms, candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), rng)), raw)
