@@ -1,4 +1,4 @@
-"""Archives of arrays (npz) as files that anybody may have written: nothing in them is run, and what is read is bounded."""
+"""Archives of arrays (npz) that anybody may have written: nothing in them is run, and what is read is bounded."""
 
 from __future__ import annotations
 
