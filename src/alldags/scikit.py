@@ -100,7 +100,9 @@ def _columns(rows: Any, known: Any = None) -> dict[str, Any]:
     else:
         matrix = np.asarray(rows)
         if matrix.ndim != 2:
-            raise DataError(f"X must have rows and columns, got shape {matrix.shape}; a single column is X.reshape(-1, 1)")
+            raise DataError(
+                f"X must have rows and columns, got shape {matrix.shape}; a single column is X.reshape(-1, 1)"
+            )
         found = {f"x{place}": matrix[:, place] for place in range(matrix.shape[1])}
     if known is not None and list(found) != list(known):
         raise DataError(f"X has the columns {list(found)}, the model was fitted to {list(known)}; give it those")
