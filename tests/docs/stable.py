@@ -51,7 +51,7 @@ def _members(owner: str, kind: type) -> Iterator[str]:
 
 
 def _parameters(value: object) -> str:
-    """Return the names of a function's parameters, or of what users make a class with; those by name only after a star."""
+    """Return the names of what a function takes, or a class that users make; a star stands before those by name."""
     made = getattr(value, "__func__", value)
     if not inspect.isfunction(made) and (not inspect.isclass(made) or _is_returned(made)):
         return ""
