@@ -83,8 +83,8 @@ class EffectRegressor(_base.RegressorMixin, _base.BaseEstimator):  # type: ignor
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803
         """Return the mean outcome of rows X as they are, shape (rows,); of a yes/no outcome its probability."""
-        rows = _columns(X, self._fitted() and self.feature_names_in_)
-        return _means(self._fitted().posterior.predict(rows, outcome=_OUTCOME))
+        found = self._fitted()
+        return _means(found.posterior.predict(_columns(X, self.feature_names_in_), outcome=_OUTCOME))
 
     def _fitted(self) -> Effect:
         validation: Any = require("sklearn.utils.validation", "sklearn")
