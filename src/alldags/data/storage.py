@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from alldags import checks
+from alldags.archives import read_arrays, write_arrays
 from alldags.data.columns import check_names
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
-from alldags.files import replacing
+from alldags.files import write_text
 from alldags.typing import FloatArray
 
 SCHEMA = "alldags.moments/1"
 ENDINGS = (".json", ".npz")
 _SYMMETRY = 1e-9
+_MEMBERS = re.compile("schema|n|names|mean|scatter|parts")
 
 
 def mark_of(moments: MomentsRecord) -> str:
@@ -36,8 +39,7 @@ def save_moments(moments: MomentsRecord, path: str | os.PathLike[str]) -> None:
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
         raise DataError(f"moments that are not finite cannot be written to {str(file)!r}")
     try:
-        with replacing(file) as temporary:
-            (_write_json if file.name.lower().endswith(".json") else _write_arrays)(moments, temporary)
+        (_write_json if file.name.lower().endswith(".json") else _write_arrays)(moments, file)
     except OSError as error:
         raise DataError(f"cannot write {str(file)!r}: {error}") from error
 
@@ -70,20 +72,13 @@ def _write_json(moments: MomentsRecord, file: Path) -> None:
         "scatter": moments.scatter.tolist(),
         "parts": sorted(moments.parts),
     }
-    file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    write_text(file, json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
 def _write_arrays(moments: MomentsRecord, file: Path) -> None:
-    with file.open("wb") as stream:
-        np.savez_compressed(
-            stream,
-            schema=np.array(SCHEMA),
-            n=np.array(moments.n),
-            names=np.array(moments.names, dtype=np.str_),
-            mean=moments.mean,
-            scatter=moments.scatter,
-            parts=np.array(sorted(moments.parts), dtype=np.str_),
-        )
+    said = {"schema": np.array(SCHEMA), "n": np.array(moments.n), "names": np.array(moments.names, dtype=np.str_)}
+    parts = np.array(sorted(moments.parts), dtype=np.str_)
+    write_arrays(file, {**said, "mean": moments.mean, "scatter": moments.scatter, "parts": parts})
 
 
 def _read_json(file: Path) -> dict[str, Any]:
@@ -94,11 +89,16 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:
+<<<<<<< HEAD
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array")
         content = {name: arrays[name] for name in arrays.files}
     return content | {name: content[name].tolist() for name in ("schema", "n", "names", "parts") if name in content}
+=======
+    content = read_arrays(file, _MEMBERS)
+    return content | {name: content[name].tolist() for name in ("schema", "n", "names") if name in content}
+>>>>>>> one
 
 
 def _checked(found: dict[str, Any]) -> MomentsRecord:
