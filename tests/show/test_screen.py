@@ -132,7 +132,7 @@ def test_an_effect_in_doubt_leads_with_what_it_is_if_there_is_one():
     assert text.startswith("If smoking acts on risk at all (13.0%), raising smoking by one unit raises\nrisk by 0.77")
     rows = [line.split()[0] for line in text.split("\n") if line.startswith("  ")]
     assert rows[:2] == ["effect", "averaged"]
-    assert "no effect at all           87.0% (19.7% before); small ones look like none" in text
+    assert "no effect at all           87.0% (19.7% before); small effects look the same" in text
     for sure in (0.001, 0.995):
         assert "If smoking" not in screen_text(replace(doubt, probability_no_effect=sure))
 
@@ -176,8 +176,8 @@ def test_covariates_of_all_graphs_and_of_some_are_told_apart():
     never = Adjustment("hair", 0.01, 0.0)
     said = {
         (sure,): "Adjusted for age; ",
-        (sure, some): "Adjusted for age, in part for sex; ",
-        (some, never): "Adjusted in part for sex; ",
+        (sure, some): "Adjusted for age, in some graphs for sex; ",
+        (some, never): "Adjusted in some graphs for sex; ",
         (never,): "Adjusted for none of 1 candidates; ",
     }
     for adjusted, words in said.items():
@@ -185,7 +185,7 @@ def test_covariates_of_all_graphs_and_of_some_are_told_apart():
     many = tuple(Adjustment(f"covariate_{i}", 0.99 if i < 9 else 0.3, 0.0) for i in range(20))
     lines = screen_text(replace(PLAIN, adjusted=many)).split("\n")
     first = next(i for i, line in enumerate(lines) if line.startswith("Adjusted"))
-    assert lines[first] == "Adjusted for covariate_0, covariate_1 and 7 more, in part for 11 more."
+    assert lines[first] == "Adjusted for covariate_0 and 8 more, in some graphs for 11 more."
     assert lines[first + 1] == "65,536 graphs averaged."
 
 
@@ -196,14 +196,14 @@ def test_a_small_effect_looks_like_none():
     study = {"treatment": "x", "outcome": "y", "terms": None, "rng": 0}
     effect = ad.effect(table, **study, probability=0.5)
     assert effect.probability_no_effect > 0.7
-    assert "small ones look like none" in str(effect)
-    assert "look like none" not in str(ad.effect(table, **study))
+    assert "small effects look the same" in str(effect)
+    assert "look the same" not in str(ad.effect(table, **study))
 
 
 def test_shapes_that_were_averaged_are_named():
-    for likely, said in ((0.97, "straight lines probable (97%)"), (0.999, "straight lines certain")):
+    for likely, said in ((0.97, "no curves needed (97% probable)"), (0.999, "no curves needed")):
         assert said in screen_text(replace(PLAIN, shapes=(("straight", likely), ("arms", 1 - likely))))
-    assert "lines and curves" in screen_text(replace(PLAIN, shapes=(("straight", 0.6), ("curves", 0.4))))
+    assert "with and without curves" in screen_text(replace(PLAIN, shapes=(("straight", 0.6), ("curves", 0.4))))
     assert "%." not in screen_text(replace(PLAIN, shapes=(("straight", 1.0),))).split("Adjusted")[1].split("\n")[0]
 
 

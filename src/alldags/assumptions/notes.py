@@ -276,7 +276,7 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    """Say what straight lines would give, and how effects that bend were computed."""
+    """Say what straight lines alone give, and how effects that bend were computed."""
     if not effect.measure or isinstance(effect.answer, ClosedAnswer):
         return
     bends = any(_bends(total) for total in effect.workings.totals.items)
@@ -366,10 +366,10 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
         said = f", as with {option('families', 'normal')}," if effect.measure in MEASURES else ""
-        yield Note(f"the shape matters: straight lines{said} would give {given}", "check")
+        yield Note(f"curves change the answer: linear regressions alone{said} give {given}", "check")
         return
     yield Note(
-        f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
+        f"linear regressions, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
         f"{'probability' if effect.measure == 'risk' else 'mean'} bends where treated and untreated rows differ",
         "check",
     )

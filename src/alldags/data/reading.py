@@ -12,7 +12,7 @@ import numpy as np
 from alldags import checks, meetings
 from alldags.data.absorbed import absorbed_note, check_left, staggered
 from alldags.data.accumulate import column_profile
-from alldags.data.bad_values import dropped_note
+from alldags.data.bad_values import bad_values_error, dropped_note
 from alldags.data.batches import Marks
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
@@ -215,10 +215,12 @@ def read_tables(
         try:
             found = _as_it_is(source, columns, options, n_jobs, progress, levels)
         except MissingValuesError as error:
-            if options.factors or not completer.leaves_out(error.columns):
+            if options.factors:
                 raise
+            if kept := [name for name in error.columns if not completer.leaves_out([name])]:
+                raise (error if len(kept) == len(error.columns) else _gaps_of(source, kept)) from None
             options = replace(options, missing="impute")
-            asked |= options.asked
+            asked |= {"gaps": tuple(error.columns)}
     if found is None:
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer)
     used = (*columns, *options.columns, *completer.beside)
@@ -227,6 +229,11 @@ def read_tables(
     # what a column outside the graph has to do with others within levels is not looked at
     outside = None if options.factors else look_outside(source, columns, used)
     return replace(found, notes=notes, outside=outside, levels=levels, asked=asked)
+
+
+def _gaps_of(source: Source, names: Sequence[str]) -> DataError:
+    """Return the refusal of gaps that have to be decided on, without those that leave out rows of one regression."""
+    return bad_values_error(names, source.tally(names), drop_missing=False)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:

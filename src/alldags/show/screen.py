@@ -33,7 +33,7 @@ _IN_FULL = 0.95  # posterior probability of a covariate that is adjusted for in 
 _CERTAIN = 0.995  # probability of a shape that needs no number
 _GRAPH = "which causes act"  # what averaging over graphs is about
 _NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
-_SHAPES = {"straight": "straight lines"}
+_SOME = "in some graphs"  # is what is adjusted for as far as it is probable
 _NOTES = "effect.notes"
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
 
@@ -87,7 +87,7 @@ def screen_text(summary: EffectSummary, *, command: bool = False) -> str:
       no effect at all           below 0.1% (19.7% before the data)
       uncertainty from           500 rows (71%), which causes act (29%)
     <BLANKLINE>
-    Adjusted for age and income, in part for sex; 65,536 graphs averaged.
+    Adjusted for age and income, in some graphs for sex; 65,536 graphs averaged.
     Hidden causes: one must explain 31% of both to reach zero (age: 5%, 8%).
     More: effect.details(), effect.report("x.html")
     """
@@ -315,11 +315,11 @@ def _levels(summary: EffectSummary) -> list[Row]:
 def no_effect_rows(summary: EffectSummary) -> list[Row]:
     """Give the probability of no effect before and after the data, where it was in doubt."""
     atom, before = summary.probability_no_effect, summary.prior_no_effect
-    if atom is None or before == 0.0:
+    if atom is None or not summary.asks_whether:
         return []
     said = "" if before is None else f" ({percent(before)} before the data)"
     if _in_doubt(summary):
-        said = said.replace(" the data", "") + "; small ones look like none"
+        said = said.replace(" the data", "") + "; small effects look the same"
     return [("no effect at all", f"{no_effect(summary, atom)}{said}")]
 
 
@@ -359,7 +359,7 @@ def _share(summary: EffectSummary, sd: float) -> float:
 
 
 def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
-    """Say in a line or two what was adjusted for, over how many graphs, and how probable straight lines are."""
+    """Say in a line or two what was adjusted for, over how many graphs, and whether straight lines are enough."""
     if not summary.has_path:
         return ()
     end = ", ".join(part for part in (_graphs(summary), _shape(summary)) if part)
@@ -380,8 +380,8 @@ def _adjusted(summary: EffectSummary, room: int) -> str:
     if not named:
         return f"for none of {len(summary.adjusted)} candidates"
     if not full or not part:
-        return f"{'in part ' * bool(part)}for {_listed(full or part, room - len('in part for '))}"
-    some = f", in part for {_listed(part, max(room // 3, len('99 more')), 'more')}"
+        return f"{f'{_SOME} ' * bool(part)}for {_listed(full or part, room - len(f'{_SOME} for '))}"
+    some = f", {_SOME} for {_listed(part, max(room // 3, len('99 more')), 'more')}"
     return f"for {_listed(full, room - len('for ') - len(some))}{some}"
 
 
@@ -417,6 +417,6 @@ def _shape(summary: EffectSummary) -> str:
         return ""
     name, likely = max(summary.shapes, key=lambda pair: pair[1])
     if likely < _LIKELY:
-        return "lines and curves"
-    shape = _SHAPES.get(name, name)
-    return f"{shape} certain" if likely > _CERTAIN else f"{shape} probable ({whole_percent(likely)})"
+        return "with and without curves"
+    needed, sure = ("no curves needed", "") if name == "straight" else ("curves needed", ": straight lines do not fit")
+    return f"{needed}{sure}" if likely > _CERTAIN else f"{needed} ({whole_percent(likely)} probable)"
