@@ -366,7 +366,8 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
         said = f", as with {option('families', 'normal')}," if effect.measure in MEASURES else ""
-        yield Note(f"curves change the answer: linear regressions alone{said} give {given}", "check")
+        short = f"curves change the answer: linear regressions alone give {given}"
+        yield Note(f"curves change the answer: linear regressions alone{said} give {given}", "check", short=short)
         return
     yield Note(
         f"linear regressions, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "

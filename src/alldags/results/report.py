@@ -15,6 +15,7 @@ from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.words import prior_words
+from alldags.progress import Progress
 from alldags.recipes.origin import installed, origin_of, script_of
 from alldags.results.hidden_line import represented_line
 from alldags.results.kept import KEPT, after_the_data
@@ -115,8 +116,13 @@ def _is_closed(effect: Effect) -> bool:
 
 def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
     """Return the checks that are quick to make: each is a part of the report."""
-    others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
-    return (*_every_pair(effect, summary), *others, *next_sections(effect, summary))
+    parts = (_every_pair, _assumptions, _hidden_cause, _stability, next_sections)
+    found = list[Section]()
+    with Progress("making checks", len(parts), show=None if effect.posterior.workings.store.progress else False) as bar:
+        for part in parts:
+            found += part(effect, summary)
+            bar.advance()
+    return tuple(found)
 
 
 def next_sections(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:

@@ -33,6 +33,7 @@ _IN_FULL = 0.95  # posterior probability of a covariate that is adjusted for in 
 _CERTAIN = 0.995  # probability of a shape that needs no number
 _GRAPH = "which causes act"  # what averaging over graphs is about
 _NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
+_CURVES = "curves needed"  # in the regression of the outcome, to fit
 _SOME = "in some graphs"  # is what is adjusted for as far as it is probable
 _NOTES = "effect.notes"
 _MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
@@ -367,7 +368,8 @@ def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
     short = f"Adjusted {_adjusted(summary, width - len(f'Adjusted ; {end}.'))}; {end}."
     if len(short) <= width and not _NO_NAME.search(short):
         return (short,)
-    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}."
+    why = ": straight lines do not fit" if end.endswith(f", {_CURVES}") else ""
+    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}{why}."
 
 
 def _adjusted(summary: EffectSummary, room: int) -> str:
@@ -418,5 +420,5 @@ def _shape(summary: EffectSummary) -> str:
     name, likely = max(summary.shapes, key=lambda pair: pair[1])
     if likely < _LIKELY:
         return "with and without curves"
-    needed, sure = ("no curves needed", "") if name == "straight" else ("curves needed", ": straight lines do not fit")
-    return f"{needed}{sure}" if likely > _CERTAIN else f"{needed} ({whole_percent(likely)} probable)"
+    needed = f"no {_CURVES}" if name == "straight" else _CURVES
+    return needed if likely > _CERTAIN else f"{needed} ({whole_percent(likely)} probable)"
