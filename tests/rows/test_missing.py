@@ -271,13 +271,15 @@ def test_gaps_that_leave_out_rows_of_one_regression_are_not_to_be_decided_on():
 def test_a_refusal_names_the_gaps_and_not_an_option_that_nobody_asked_for():
     table, study = gaps_of_the_outcome()
     effect = ad.effect(table, **study)
-    with pytest.raises(DataError, match="a placebo and gaps do not go together: .* drop such rows with missing='drop'"):
+    with pytest.raises(
+        DataError, match=r"a placebo and gaps do not go together: .* drop such rows with missing='drop'"
+    ):
         effect.checks.placebo(2)
     assert len(ad.effect(table, **study, missing="drop").checks.placebo(2, rng=0).means) == 2
     with pytest.raises(DataError, match=r"errors of measurement in 'z' .* and gaps of 'y' do not go together"):
         ad.effect(table, **study, reliability={"z": 0.8})
     survival = {"y": ad.Survival(event="seen")}
-    with pytest.raises(DataError, match="survival time 'y' and gaps of 'y' do not go together: .* may have been"):
+    with pytest.raises(DataError, match=r"survival time 'y' and gaps of 'y' do not go together: .* may have been"):
         ad.effect(table | {"y": np.exp(table["y"]), "seen": table["z"] > 0}, **study, families=survival)
 
 

@@ -185,7 +185,7 @@ def test_covariates_of_all_graphs_and_of_some_are_told_apart():
     many = tuple(Adjustment(f"covariate_{i}", 0.99 if i < 9 else 0.3, 0.0) for i in range(20))
     lines = screen_text(replace(PLAIN, adjusted=many)).split("\n")
     first = next(i for i, line in enumerate(lines) if line.startswith("Adjusted"))
-    assert lines[first] == "Adjusted for covariate_0 and 8 more, in some graphs for 11 more."
+    assert lines[first] == "Adjusted for covariate_0, covariate_1 and 7 more, in some graphs for 11 more."
     assert lines[first + 1] == "65,536 graphs averaged."
 
 

@@ -152,12 +152,13 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
     example = check.names[0] if check.names else "z"
     instrument = f"graph.instrument({example!r}, treatment={effect.treatment!r})"
     say_so = either(f"say so: {instrument}", "leave its other edges out of the graph")
+    moved = f"moved the effect from {number(check.mean_without)} to {number(check.mean)}"
     yield Note(
         f"weak confounders or instruments: taking what drives {effect.treatment} for possible causes of what comes "
-        f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
-        f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
-        f"{effect.treatment}, {say_so}",
+        f"after it {moved} ({abs(check.shift):.1f} standard deviations), most through {names}; if one of them acts on "
+        f"{effect.outcome} only through {effect.treatment}, {say_so}",
         "check",
+        short=f"weak confounders, or instruments, {moved}",
     )
 
 
@@ -369,8 +370,10 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
         short = f"curves change the answer: linear regressions alone give {given}"
         yield Note(f"curves change the answer: linear regressions alone{said} give {given}", "check", short=short)
         return
+    instead = f"give {given} instead of {number(effect.mean)}"
     yield Note(
-        f"linear regressions, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
+        f"linear regressions, as with {option('families', 'normal')}, {instead}: the "
         f"{'probability' if effect.measure == 'risk' else 'mean'} bends where treated and untreated rows differ",
         "check",
+        short=f"linear regressions {instead}",
     )

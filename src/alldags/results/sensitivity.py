@@ -581,8 +581,8 @@ class Sensitivity:
                 "same direction": [self._ends(row) for row in same.rows()],
                 "opposite directions": [self._ends(row) for row in opposite.rows()],
             },
-            note=f"the effect if a hidden cause, as strong, acts on {self.effect.treatment} and {self.effect.outcome} in "
-            "the same direction, or in opposite ones",
+            note=f"the effect if a hidden cause, as strong, acts on {self.effect.treatment} and {self.effect.outcome} "
+            "in the same direction, or in opposite ones",
         )
 
     def _ends(self, row: Mapping[str, float]) -> str:
