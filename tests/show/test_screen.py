@@ -151,9 +151,9 @@ def test_which_way_is_said_only_where_the_interval_leaves_no_doubt():
 def test_shares_of_the_variance_are_those_of_the_record():
     share = round(100 * (PLAIN.sd_structure / PLAIN.sd) ** 2)
     assert f"uncertainty from           500 rows ({100 - share}%), which causes act ({share}%)" in screen_text(PLAIN)
-    assert "500 rows; hardly which causes act" in screen_text(replace(PLAIN, sd_structure=0.001))
+    assert "500 rows; hardly from which causes act" in screen_text(replace(PLAIN, sd_structure=0.001))
     halves = replace(PLAIN, sd_hidden=PLAIN.sd * 0.5**0.5, sd_structure=0.0)
-    assert "500 rows (50%), a hidden cause (50%); hardly which causes act" in " ".join(screen_text(halves).split())
+    assert "500 rows (50%), a hidden cause (50%); hardly from which causes act" in " ".join(screen_text(halves).split())
     assert "500 rows and which causes act" in screen_text(replace(PLAIN, sd_structure=None))
     assert "uncertainty from           500 rows\n" in screen_text(replace(PLAIN, log10_graphs=0.0))
 

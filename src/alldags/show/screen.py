@@ -36,7 +36,7 @@ _NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there w
 _CURVES = "curves needed"  # in the regression of the outcome, to fit
 _SOME = "in some graphs"  # is what is adjusted for as far as it is probable
 _NOTES = "effect.notes"
-_MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
+_MORE = either('effect.details(), {notes}effect.report("x.html")', "--details{notes}, --json, --report x.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,8 @@ def warnings(notes: Iterable[Note], *, command: bool = False) -> tuple[str, ...]
 def more_line(notes: int, *, command: bool = False) -> str:
     """Say where more is."""
     said = (on_command_line if command else in_python)(_MORE)
-    return f"More: {said.format(notes=f'effect.notes ({notes}), ' if notes else '')}"
+    counted = f" ({notes} note{'s' * (notes > 1)})" if command else f"effect.notes ({notes}), "
+    return f"More: {said.format(notes=counted if notes else '')}"
 
 
 # -- layout ----------------------------------------------------------------------------------------------------------
@@ -133,7 +134,8 @@ def laid_out(parts: Screen) -> str:
     under = [line for text in parts.under for line in _filled(text, width)]
     room = MOST_LINES - len(head) - len(under) - len(ends)
     rows = _row_lines(parts.rows, width, 2)
-    rows = rows if len(rows) < room else _row_lines(parts.rows, width, 1)
+    least = min(len(parts.warnings), 2)  # the worst, and how many more there are
+    rows = rows if len(rows) + max(least, 1) <= room else _row_lines(parts.rows, width, 1)
     room -= len(rows)
     beware = fitted(parts.warnings, room, width, parts.notes)
     first = [""] * (room > len(beware))
@@ -342,7 +344,7 @@ def _parts(summary: EffectSummary) -> str:
         return f"{units} and {_GRAPH}" if averaged else units
     large = {name: share for name, share in shares.items() if share >= _BARELY}
     rest = f" ({whole_percent(max(1.0 - sum(shares.values()), 0.0))})" if large else ""
-    hardly = "".join(f"; hardly {name}" for name in shares if name not in large)
+    hardly = "".join(f"; hardly from {name}" for name in shares if name not in large)
     return ", ".join([f"{units}{rest}", *(f"{name} ({_part(summary, name, large)})" for name in large)]) + hardly
 
 
@@ -383,8 +385,12 @@ def _adjusted(summary: EffectSummary, room: int) -> str:
         return f"for none of {len(summary.adjusted)} candidates"
     if not full or not part:
         return f"{f'{_SOME} ' * bool(part)}for {_listed(full or part, room - len(f'{_SOME} for '))}"
-    some = f", {_SOME} for {_listed(part, max(room // 3, len('99 more')), 'more')}"
-    return f"for {_listed(full, room - len('for ') - len(some))}{some}"
+    for share in (room // 3, 0):  # of what is in some graphs; names of what is in all come first
+        some = f", {_SOME} for {_listed(part, max(share, len('99 more')), 'more')}"
+        text = f"for {_listed(full, room - len('for ') - len(some))}"
+        if not _NO_NAME.search(text):
+            break
+    return f"{text}{some}"
 
 
 def _candidates(summary: EffectSummary) -> str:
