@@ -18,7 +18,7 @@ from alldags.show.hidden import hidden_short
 from alldags.show.json import effect_dict
 from alldags.show.screen import MOST_LINES, screen_text
 from alldags.show.sensitivity import SensitivitySummary, hidden_sentence, sensitivity_text
-from alldags.show.summary import Adjustment, GivenEffect
+from alldags.show.summary import Adjustment, GivenEffect, MissingShare
 from alldags.show.words import effect_text
 from lines import fit
 from results.test_effect_contract import STUDIES, fitted, study, table
@@ -377,3 +377,34 @@ def test_nothing_is_warned_of_after_showing(show):
 def test_nothing_is_warned_of_where_no_note_changes_the_answer():
     example = ad.datasets.example()
     assert fit(example.table, example.graph, rng=0).effect("smoking", "risk").mean
+
+
+def crowded(**changes):
+    """Return a summary of a yes/no treatment with long names, whose rows need two lines, and three notes to read."""
+    hidden = replace(PLAIN.hidden, odds_mean=3.0, odds_interval=2.5, covariate_odds=1.5)
+    missing = MissingShare(imputations=20, sd=0.001, share=0.0, error=0.0)
+    notes = tuple(Note(f"the {place} thing to know", "changes the answer") for place in ("first", "second", "third"))
+    long = tuple(Adjustment(f"a_rather_long_name_{i}", p, 0.0) for i, p in enumerate((0.99, 0.99, 0.3, 0.2)))
+    said = {"notes": notes, "hidden": hidden, "missing": missing, "rows_outcome": 1566.0, "rows": 1629.0}
+    shapes = (("straight", 0.5), ("curves", 0.5))
+    return replace(PLAIN, **{"adjusted": long, "shapes": shapes, **said, **changes})
+
+
+def test_where_room_is_short_it_is_said_that_there_are_more_notes():
+    text = screen_text(crowded())
+    assert "the first thing to know" in text
+    assert "2 more to read before you use the number" in text
+    assert "hardly from missing values" in " ".join(screen_text(crowded(notes=())).split())
+    assert "More: --details (3 notes), --json" in screen_text(crowded(), command=True)
+    assert "More: --details, --json" in screen_text(crowded(notes=()), command=True)
+
+
+def test_names_of_what_is_in_all_graphs_come_before_those_of_some():
+    assert "Adjusted for a_rather_long_name_0 and 1 more" in screen_text(crowded()).replace("…", "_")
+
+
+def test_notes_are_printed_one_below_the_other():
+    study = ad.datasets.example()
+    notes = ad.fit({**study.table, "site": [1] * 500}, study.graph, terms=None).effect("smoking", "risk").notes
+    assert str(notes) == "for the record\n- columns not in the graph were ignored: 'site'"
+    assert str(notes[:0]) == "()"
