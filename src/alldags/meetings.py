@@ -163,9 +163,11 @@ _NOT_PUSHED = "rows would have to be pushed on step by step, which is not done"
 # The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
 _ROWS = (
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
+    _Row("completed tables", "gaps", "nothing is missing in them", "complete these columns, too"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
     _Row("fixed effects", "imputation", "imputation does not know levels"),
+    _Row("fixed effects", "gaps", "levels are taken out of all rows alike"),
     _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
     _Row("fixed effects", "curves", "levels are taken out of straight lines"),
     _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),

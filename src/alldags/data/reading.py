@@ -215,12 +215,11 @@ def read_tables(
         try:
             found = _as_it_is(source, columns, options, n_jobs, progress, levels)
         except MissingValuesError as error:
-            if options.factors:
-                raise
             if kept := [name for name in error.columns if not completer.leaves_out([name])]:
                 raise (error if len(kept) == len(error.columns) else _gaps_of(source, kept)) from None
+            asked |= {"gaps": error.columns}
+            meetings.check(asked)
             options = replace(options, missing="impute")
-            asked |= {"gaps": tuple(error.columns)}
     if found is None:
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer)
     used = (*columns, *options.columns, *completer.beside)
@@ -338,7 +337,10 @@ def _imputed_elsewhere(
     meetings.check(asked)
     _check_set(levels, options)
     columns = coded_columns(variables, levels)
-    parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
+    try:
+        parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
+    except MissingValuesError as error:
+        raise meetings.refusal("completed tables", "gaps", {**asked, "gaps": error.columns}) from None
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     ignored = ignored_columns_note(sources[0], (*columns, *options.columns))
     return Tables(
