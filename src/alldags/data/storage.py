@@ -89,16 +89,8 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:
-<<<<<<< HEAD
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-        if not hasattr(arrays, "files"):
-            raise ValueError("it holds a single array")
-        content = {name: arrays[name] for name in arrays.files}
-    return content | {name: content[name].tolist() for name in ("schema", "n", "names", "parts") if name in content}
-=======
     content = read_arrays(file, _MEMBERS)
-    return content | {name: content[name].tolist() for name in ("schema", "n", "names") if name in content}
->>>>>>> one
+    return content | {name: content[name].tolist() for name in ("schema", "n", "names", "parts") if name in content}
 
 
 def _checked(found: dict[str, Any]) -> MomentsRecord:
