@@ -119,7 +119,8 @@ class NodeSpec:
         return self.data.table
 
     def rows(self, family: Family) -> NodeRows:
-        """Return the rows of a child that has a family."""
+        """Return the rows of a child that has a family; refused where it does not vary in them."""
+        self.data.of(self.child)
         place = self.data.pooled.index[self.child]
         unit = float(self.data.scale[place])
         center = float(self.data.pooled.mean[place]) * unit
