@@ -36,7 +36,7 @@ from alldags.models.capabilities import model_asks, open_categories
 from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
-from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
+from alldags.models.families import Families, Opened, said_categories, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
 from alldags.models.pair import check_pairs
 from alldags.models.timed import Intercepts, Timing, timed
@@ -207,6 +207,7 @@ def fit(
     )  # fmt: skip
     graphs = as_graphs(graph)
     shares = _weights(graph_weights, len(graphs))
+    categories = said_categories(families, categories, graphs[0].variables)
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
     options = RowOptions(

@@ -84,9 +84,10 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     """Return draws of one node as those of a regression."""
     data = model.data
     family = data.model(child).family if sample.family is None else sample.family
-    place = data.pooled.index[child]
-    unit = float(data.scale[place])
-    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)
+    center, own = 0.0, 1.0
+    if family is None or family.is_line:
+        own = data.column_scale(child)
+        center = float(data.pooled.mean[data.pooled.index[child]]) * own
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:
