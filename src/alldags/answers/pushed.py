@@ -78,10 +78,16 @@ class PushedAnswer:
             "modifiers": "probability.modifiers() needs an effect that goes through no other variables; fit with terms",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
-        if not self.responses.items[0].model.data.has_values(self.question.outcome):
+        family = self.responses.items[0].model.data.families.get(self.question.outcome)
+        if family is not None and not family.complete:
             found["sensitivity"] = (
                 "a hidden cause is measured by shares of variance, which a censored time does not have; use "
                 "on('hazard ratio'), and how far from one it is"
+            )
+        if family is not None and family.takes_levels:
+            found["sensitivity"] = (
+                "a hidden cause is measured by shares of variance, which levels do not have; make a 0/1 column of the "
+                "level that is asked about, and ask it there"
             )
         if self.bends:
             lines = "a curve has no coefficients to multiply along paths; see mediation() and along()"

@@ -29,7 +29,8 @@ class Regressed:
     columns
         What it is regressed on, k of them.
     coefficients
-        Intercept first, at the means of the columns, in working units, shape (draws, k + 1).
+        Intercept first, at the means of the columns, in working units, shape (draws, k + 1); with several predictors
+        those of one column, and the intercepts, are side by side.
     precision
         Of the noise, shape (arms, draws); one arm, unless both arms of a treatment have noise of their own.
     center, unit
@@ -57,6 +58,11 @@ class Regressed:
     def apart(self) -> FloatArray:
         """What the family has apart from its predictor, shape (m, draws)."""
         return apart(1.0 / self.precision[0], self.beside)
+
+    @property
+    def predictors(self) -> int:
+        """How many predictors there are."""
+        return 1 if self.family is None else self.family.predictors
 
     @property
     def is_straight(self) -> bool:
@@ -95,6 +101,9 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
         assert isinstance(known, NodePosterior)
         share, origin = known.intercept_share, known.problem.origin
         return straight_regression(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
+    if sample.several:
+        both = np.column_stack([family.intercepts(sample.intercept, sample.beside).T, sample.coefficients])
+        return Regressed(child, family, sample.columns, both, np.ones((1, sample.size)), center, own)
     both = np.column_stack([sample.intercept, sample.coefficients])
     precision = 1.0 / sample.variance[None]
     return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)

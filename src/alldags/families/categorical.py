@@ -201,9 +201,8 @@ class Categorical(Plain):
             p /= total
             code = batch.child.astype(np.int64)
             value += float(batch.weighted(eta[np.arange(len(code)), code] - np.log(total[:, 0])).sum())
-            left = c[code] - p @ c
+            left, inside = _derivatives(code, p)
             gradient += rows.T @ (left if batch.weight is None else left * batch.weight[:, None])
-            inside = np.einsum("nl,la,lb->nab", p, c, c) - np.einsum("na,nb->nab", p @ c, p @ c)
             for a in range(m):
                 for b in range(a, m):
                     found = batch.products(inside[:, a, b])
@@ -272,6 +271,10 @@ class Categorical(Plain):
             value[there] += rows[there] @ own.T
         return value if batch.weight is None else value * batch.weight[:, None]
 
+    def derivatives(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return gradient (rows, m) and information (rows, m, m) of rows at predictors, shape (rows, m)."""
+        return _derivatives(child.astype(np.int64), self.probabilities(eta.T).T)
+
     # -- what follows from predictors --------------------------------------------------------------------------------
 
     def probabilities(self, eta: FloatArray) -> FloatArray:
@@ -325,6 +328,14 @@ def contrasts(levels: int) -> FloatArray:
     for place in range(1, levels):
         found[:place, place - 1], found[place, place - 1] = -1.0, place
     return np.asarray(found / np.sqrt(2.0 * (found**2).sum(axis=0)))
+
+
+def _derivatives(code: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return gradient (rows, m) and information (rows, m, m) by predictors, of rows with probabilities (rows, levels)."""
+    c = contrasts(p.shape[1])
+    mean, m = p @ c, c.shape[1]
+    squares = (p @ (c[:, :, None] * c[:, None, :]).reshape(len(c), -1)).reshape(len(p), m, m)
+    return c[code] - mean, squares - mean[:, :, None] * mean[:, None, :]
 
 
 def _exponentials(parts: Iterator[FloatArray]) -> FloatArray:
