@@ -64,6 +64,11 @@ class Regressed:
         """How many predictors there are."""
         return 1 if self.family is None else self.family.predictors
 
+    def slopes(self, block: slice) -> FloatArray:
+        """Return the coefficients of some draws, shape (draws, k + 1); with several predictors, these come first."""
+        own = self.coefficients[block]
+        return own if self.family is None else self.family.by_predictor(own)
+
     @property
     def is_straight(self) -> bool:
         """Whether moments of rows determine its log-likelihood."""
