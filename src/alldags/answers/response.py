@@ -103,7 +103,7 @@ class Response:
     def observed(self, change: Callable[[Any], Any]) -> float:
         """Return the mean outcome of the rows as they are; `change` is made to the outcome's family, if it has one."""
         family, batches = self.model.data.families.get(self.outcome), list(self.batches())
-        if family is not None and not family.complete:
+        if family is not None and not self.model.data.has_values(self.outcome):
             names = (self.outcome, *family.reads)
             every = {name: np.concatenate([rows.rows.values[name] for rows in batches]) for name in names}
             weights = [np.ones(rows.count) if rows.weight is None else rows.weight for rows in batches]

@@ -15,7 +15,7 @@ Coefficients of one column are side by side, shape (draws, k m); predictors come
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -288,6 +288,10 @@ class Categorical(Plain):
         """Return the probability of the level that is asked about, predictors (m, rows, draws) to (rows, draws)."""
         del apart
         return np.asarray(self.probabilities(eta)[self.words.index(self.level)])
+
+    def observed(self, child: str, values: Mapping[str, FloatArray], weight: FloatArray) -> float:
+        """Return how frequent that level is in rows as they are, whatever acts on them."""
+        return float(np.average(values[child] == self.words.index(self.level), weights=weight))
 
     def draw(self, eta: FloatArray, uniform: FloatArray, apart: FloatArray | None = None) -> FloatArray:
         """Return the code of the level at some level of the distribution, (m, rows, draws) to (rows, draws)."""
