@@ -94,6 +94,11 @@ def grade(s: Study, name: str) -> Study:
     return s.having(**{name: np.clip(np.round(s.table[name]), -1, 2) + 2.0}).saying(families=named)
 
 
+def levels(s: Study, name: str) -> Study:
+    named = s.options.get("families", {}) | {name: "categorical"}
+    return s.having(**{name: np.array(list("pqr"))[np.digitize(s.table[name], [-0.4, 0.6])]}).saying(families=named)
+
+
 def survival(s: Study) -> Study:
     time, until = np.exp(0.5 * s.table["y"]), np.random.default_rng(3).exponential(3.0, ROWS)
     times = s.having(y=np.minimum(time, until), seen=(time <= until) * 1.0)
@@ -145,6 +150,18 @@ OPTIONS = {
     "grade": Option(lambda s: grade(s, "y"), {"ordered"}, lambda p: family(p, "y") == "ordered", keyword="y"),
     "grade between": Option(
         lambda s: grade(s, "first"), {"ordered"}, lambda p: family(p, "first") == "ordered", keyword="first"
+    ),
+    "levels": Option(
+        lambda s: levels(s, "y"),
+        {"categorical", "categories"},
+        lambda p: family(p, "y") == "categorical",
+        keyword="y",
+    ),
+    "levels between": Option(
+        lambda s: levels(s, "first"),
+        {"categorical", "categories"},
+        lambda p: family(p, "first") == "categorical",
+        keyword="first",
     ),
     "curves": Option(
         lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved
