@@ -96,7 +96,8 @@ def grade(s: Study, name: str) -> Study:
 
 def levels(s: Study, name: str) -> Study:
     named = s.options.get("families", {}) | {name: "categorical"}
-    return s.having(**{name: np.array(list("pqr"))[np.digitize(s.table[name], [-0.4, 0.6])]}).saying(families=named)
+    drawn = s.table[name] + np.random.default_rng(4).standard_normal(ROWS)
+    return s.having(**{name: np.array(list("pqr"))[np.digitize(drawn, [-0.4, 0.6])]}).saying(families=named)
 
 
 def survival(s: Study) -> Study:
@@ -159,7 +160,7 @@ OPTIONS = {
     ),
     "levels between": Option(
         lambda s: levels(s, "first"),
-        {"categorical", "categories"},
+        {"categorical", "categories", "categories between"},
         lambda p: family(p, "first") == "categorical",
         keyword="first",
     ),
@@ -215,7 +216,7 @@ PAIRS = [
     pair
     for pair in combinations(OPTIONS, 2)
     if len({OPTIONS[name].keyword or name for name in pair}) == 2  # two values of one keyword are no pair
-    and set(pair) != {"category", "moments"}  # moments are of numbers
+    and not ("moments" in pair and {"category", "levels", "levels between"} & set(pair))  # moments are of numbers
 ]
 LINES = {("yes/no outcome", "moments"), ("yes/no mediator", "moments")}  # all that moments can give, which is said
 
@@ -227,13 +228,15 @@ def told(names: tuple[str, ...]) -> Study:
     return found
 
 
-BESIDE_THE_PAIR = {"yes/no mediator", "amount between", "grade between", "open"}  # no business of correlated errors
+BESIDE_THE_PAIR = {"levels between", "yes/no mediator", "amount between", "grade between", "open"}  # no business of correlated errors
 
 
 def refused(names: tuple[str, ...]) -> list[meetings.Meeting]:
     brought = set().union(*(OPTIONS[name].brings for name in names))
     if {"hidden", "graphs"} <= set(names):
         brought.add("differing pairs")
+    if {"levels", "curves"} <= set(names):  # which are of "y"
+        brought.add("terms of levels")
     if not BESIDE_THE_PAIR.isdisjoint(names):
         brought.discard("correlated errors")
     return [meeting for pair, meeting in meetings.MEETINGS.items() if pair <= brought]

@@ -232,7 +232,7 @@ def fit(
     levels = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(levels, graphs)}
     meetings.check(met)
-    check_same_causes(levels, graphs)
+    check_same_causes(levels.keys() - set(said_categories(families, (), graphs[0].variables)), graphs)
     columns = coded_columns(variables, tables.levels)
     data = working_tables(parts, prior, columns, tables.levels)
     seen = tables.seen and replace(tables.seen, randomized=lots)

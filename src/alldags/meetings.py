@@ -94,6 +94,7 @@ CAPABILITIES: dict[str, Capability] = {
     "categories": Capability("the categor{y} {names}", _LEVELS),
     **{name: Capability(kind.words, kind.way_out) for name, kind in KINDS.items()},
     "curves": Capability("terms", "leave out terms"),
+    "terms of levels": Capability("terms of {names}", "leave out these terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
     "open directions": Capability("open directions{of}", "give every edge one direction"),
@@ -212,6 +213,7 @@ _ROWS = (
         "a hidden cause is measured by shares of variance, which levels do not have",
         "make a 0/1 column of one level, and ask it there",
     ),
+    _Row("categorical", "terms of levels", "log odds of levels are straight lines in their causes", "leave out the terms"),
     _Row(
         "categorical",
         "counterfactuals",

@@ -24,7 +24,7 @@ import numpy as np
 
 from alldags.errors import DataError, EngineError, did_you_mean
 from alldags.families.base import Batch, Draws, Plain, Point, RowSums
-from alldags.families.canonical import capped, link_prior, log_product, row_blocks
+from alldags.families.canonical import capped, flatness, link_prior, log_product, row_blocks
 from alldags.families.quadratic import Beside, Quadratic
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray, IntArray
@@ -36,15 +36,18 @@ if TYPE_CHECKING:
 _MOST_LEVELS = 12  # more have next to no rows each, and a group of columns for each cause that is too wide
 _STEPS = 60
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
-_FLATTER = 0.85  # the last expansion has this many times the information: weights of draws then have light tails
+_LEAST = 1e-300  # of a probability: its logarithm is finite
 
 
 class _Sums(NamedTuple):
-    """Log-likelihood at a point, and its derivatives by intercepts and coefficients, shape ((k + 1) m,)."""
+    """Log-likelihood at a point, its derivatives by intercepts and coefficients, shape ((k + 1) m,), and the largest
+    standard deviation of a predictor that they were averaged over.
+    """
 
     value: float
     gradient: FloatArray
     information: FloatArray
+    widest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,21 +190,25 @@ class Categorical(Plain):
 
     # -- the quadratic -----------------------------------------------------------------------------------------------
 
-    def _sums(self, batches: Sequence[Batch], at: FloatArray) -> _Sums:
-        """Return value and derivatives at intercepts and coefficients, all of one column side by side."""
-        m, c = self.predictors, contrasts(len(self.words))
-        size = len(at) // m
-        value, gradient, information = 0.0, np.zeros((size, m)), np.zeros((size, m, size, m))
+    def _sums(self, batches: Sequence[Batch], at: FloatArray, root: FloatArray | None = None) -> _Sums:
+        """Return value and derivatives at intercepts and coefficients, all of one column side by side.
+
+        With a square root of their covariance, derivatives are averaged over a normal distribution around the point.
+        """
+        m, size = self.predictors, len(at) // self.predictors
+        value, gradient, information, widest = 0.0, np.zeros((size, m)), np.zeros((size, m, size, m)), 0.0
         for batch in batches:
             rows = np.column_stack([np.ones(len(batch.child)), batch.columns])
-            eta = rows @ at.reshape(size, m) @ c.T
-            eta -= eta.max(axis=1, keepdims=True)
-            p = np.exp(eta)
-            total = p.sum(axis=1, keepdims=True)
-            p /= total
-            code = batch.child.astype(np.int64)
-            value += float(batch.weighted(eta[np.arange(len(code)), code] - np.log(total[:, 0])).sum())
-            left, inside = _derivatives(code, p)
+            eta, code = rows @ at.reshape(size, m), batch.child.astype(np.int64)
+            p = self.probabilities(eta.T).T
+            value += float(batch.weighted(np.log(np.maximum(p[np.arange(len(code)), code], _LEAST))).sum())
+            if root is None:
+                left, inside = _derivatives(code, p)
+            else:
+                points = _around(eta, rows, root)
+                widest = max(widest, float(np.abs(points - eta).max()) / math.sqrt(m))
+                each = [_derivatives(code, self.probabilities(point.T).T) for point in points]
+                left, inside = (np.mean(np.stack(parts), axis=0) for parts in zip(*each, strict=True))
             gradient += rows.T @ (left if batch.weight is None else left * batch.weight[:, None])
             for a in range(m):
                 for b in range(a, m):
@@ -209,18 +216,20 @@ class Categorical(Plain):
                     information[:, a, :, b] += found
                     if b > a:
                         information[:, b, :, a] += found
-        return _Sums(value, gradient.ravel(), information.reshape(size * m, size * m))
+        return _Sums(value, gradient.ravel(), information.reshape(size * m, size * m), widest)
 
     def quadratic(
         self, names: tuple[str, ...], batches: Sequence[Batch], point: Point, root: FloatArray | None = None
     ) -> Quadratic:
-        """Return the log-likelihood at a point, integrated over all intercepts but the first; `root` is not used."""
-        del root
+        """Return the log-likelihood at a point, or averaged around it, integrated over all intercepts but the first."""
         m = self.predictors
         other = self._start(batches)[1:] if point.beside is None else point.beside
-        found = self._sums(batches, np.concatenate([point.at[:1], other, point.at[1:]]))
+        at = np.concatenate([point.at[:1], other, point.at[1:]])
         beside = np.arange(1, m)
-        kept = np.concatenate([[0], np.arange(m, len(found.gradient))])
+        kept = np.concatenate([[0], np.arange(m, len(at))])
+        found = self._sums(batches, at)
+        if root is not None:
+            found = self._sums(batches, at, _root_of_all(found.information, kept, beside, root))
         inside, across = found.information[np.ix_(beside, beside)], found.information[np.ix_(kept, beside)]
         inverse = np.linalg.inv(inside)
         slope, move = -inverse @ across.T, inverse @ found.gradient[beside]
@@ -234,7 +243,7 @@ class Categorical(Plain):
             value=found.value + 0.5 * float(found.gradient[beside] @ move) + spread,
             rows=sum(batch.count for batch in batches),
             events=self._events(batches),
-            spread=math.nan,
+            spread=found.widest,
             beside=Beside(other + move, slope, np.linalg.cholesky(inverse), logs=False) if m > 1 else None,
         )
 
@@ -244,9 +253,8 @@ class Categorical(Plain):
         return sum(float(batch.weighted((batch.child == code).astype(float)).sum()) for batch in batches)
 
     def flatness(self, quadratic: Quadratic) -> float:
-        """Return the last expansion's factor."""
-        del quadratic
-        return _FLATTER
+        """Return the last expansion's factor: nearer to one where the posterior is all but normal."""
+        return flatness(quadratic)
 
     # -- how probable rows are ---------------------------------------------------------------------------------------
 
@@ -340,6 +348,26 @@ def _derivatives(code: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]
     mean, m = p @ c, c.shape[1]
     squares = (p @ (c[:, :, None] * c[:, None, :]).reshape(len(c), -1)).reshape(len(p), m, m)
     return c[code] - mean, squares - mean[:, :, None] * mean[:, None, :]
+
+
+def _root_of_all(information: FloatArray, kept: IntArray, beside: IntArray, root: FloatArray) -> FloatArray:
+    """Return a square root of the covariance of all coefficients: intercepts beside them follow the rest."""
+    inside = information[np.ix_(beside, beside)]
+    found = np.zeros((len(information), root.shape[1] + len(beside)))
+    found[kept, : root.shape[1]] = root
+    found[beside, : root.shape[1]] = -np.linalg.solve(inside, information[np.ix_(beside, kept)] @ root)
+    found[beside, root.shape[1] :] = np.linalg.cholesky(np.linalg.inv(inside))
+    return found
+
+
+def _around(eta: FloatArray, rows: FloatArray, root: FloatArray) -> FloatArray:
+    """Return predictors (2 m, rows, m) that have the mean and covariance of each row's (cubature of degree three)."""
+    m = eta.shape[1]
+    moved = np.tensordot(rows, root.reshape(rows.shape[1], m, -1), axes=1)
+    covariance = np.einsum("nap,nbp->nab", moved, moved)
+    values, vectors = np.linalg.eigh(covariance)
+    away = math.sqrt(m) * np.moveaxis(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :], 2, 0)
+    return np.concatenate([eta + away, eta - away])
 
 
 def _exponentials(parts: Iterator[FloatArray]) -> FloatArray:

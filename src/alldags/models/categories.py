@@ -48,5 +48,6 @@ def check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) 
         if not _has_same_causes(name, graphs):
             raise AlldagsError(
                 f"the candidate graphs disagree about what may act on {name!r}, a category, whose regression gives no "
-                "evidence to weigh them by: give all graphs the same edges into it"
+                f"evidence to weigh them by: say {option('families', {name: 'categorical'})}, or give all graphs the "
+                "same edges into it"
             )
