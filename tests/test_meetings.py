@@ -97,6 +97,7 @@ def grade(s: Study, name: str) -> Study:
 def levels(s: Study, name: str) -> Study:
     named = s.options.get("families", {}) | {name: "categorical"}
     drawn = s.table[name] + np.random.default_rng(4).standard_normal(ROWS)
+    s = s.having(was_set=np.where(s.table["was_set"] == "first", "second", ""))  # no category is set from outside
     return s.having(**{name: np.array(list("pqr"))[np.digitize(drawn, [-0.4, 0.6])]}).saying(families=named)
 
 
@@ -235,6 +236,8 @@ def refused(names: tuple[str, ...]) -> list[meetings.Meeting]:
     brought = set().union(*(OPTIONS[name].brings for name in names))
     if {"hidden", "graphs"} <= set(names):
         brought.add("differing pairs")
+    if {"levels between", "open"} <= set(names):
+        brought.add("categories inside")
     if {"levels", "curves"} <= set(names):  # which are of "y"
         brought.add("terms of levels")
     if not BESIDE_THE_PAIR.isdisjoint(names):
