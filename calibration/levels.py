@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=130_000, help="seed of the first")
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.sets)
-    cells = [("outcome", 300), ("mediator", 300), ("outcome", 1000), ("mediator", 1000)]
+    cells = [("mediator", 300), ("outcome", 300), ("mediator", 1000), ("outcome", 1000)]
     tasks = {(world, rows, seed): (world, rows, seed) for world, rows in cells for seed in seeds}
     found = run(FOLDER / "levels.csv", Levelled, fitted, tasks, digits=".5g")
     text = summary(found)
